@@ -1,0 +1,1 @@
+"""From costs and a machine to time, energy and power."""

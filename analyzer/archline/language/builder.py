@@ -1,0 +1,377 @@
+"""From lark's tree to the syntax tree: one small method a grammar rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token, v_args
+from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
+
+from archline.language import syntax as s
+from archline.language import syntax_rules as rules
+from archline.language.diagnostics import error
+from archline.language.source import Source, Span
+
+MAX_DEPTH = 200
+MAX_DIGITS = 1000
+INTRINSICS = {
+    "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "log2": 1, "sin": 1, "cos": 1, "abs": 1, "floor": 1, "ceil": 1,
+    "real_of": 1, "min": None, "max": None,
+}  # fmt: skip
+"""The intrinsic functions and how many arguments each takes; None: two or more."""
+
+RESERVED = frozenset(
+    """use extern costs claim where on at algorithm grid within ensures when is decreases power of square divides size
+    index offsets into longest below real int rowmajor colmajor zmorton in out inout local let atomic spawn sync pass
+    return assume input output shift alltoall broadcast reduce reduce_scatter allreduce gather scatter allgather barrier
+    send receive along by onto counts from to with using parallel for step downto while most times if elif else split as
+    or and not pi""".split()
+) | frozenset(INTRINSICS)
+
+
+class TreeBuilder(Transformer_NonRecursive):  # type: ignore[misc]
+    """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed apart from the file around it."""
+
+    def __init__(self, source: Source, offset: int) -> None:
+        super().__init__()
+        self._source = source
+        self._offset = offset
+        self._depth: dict[s.Node, int] = {}
+
+    # Positions and limits
+    def _span(self, at: Meta | Token) -> Span:
+        line, column = at.line or 1, at.column or 1
+        end_line, end_column = at.end_line or line, at.end_column or column
+        return Span(self._source, line + self._offset, column, end_line + self._offset, end_column)
+
+    def _deepen(self, node: Any, *children: Any) -> Any:
+        depth = 1 + max((self._depth.get(child, 0) for child in children), default=0)
+        if depth > MAX_DEPTH:
+            message = f"this expression nests deeper than {MAX_DEPTH} levels"
+            raise error(rules.TOO_DEEP, message, span=node.span, hint="name parts of it with `let` or `local`")
+        self._depth[node] = depth
+        return node
+
+    def _defined(self, token: Token) -> str:
+        name = str(token)
+        if name in RESERVED:
+            raise error(rules.RESERVED, f"`{name}` is a word of the language", span=self._span(token))
+        return name
+
+    # Expressions
+    @v_args(meta=True)
+    def integer(self, meta: Meta, children: list[Token]) -> s.Integer:
+        text = str(children[0])
+        if len(text) > MAX_DIGITS:
+            raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._span(meta))
+        return s.Integer(int(text), span=self._span(meta))
+
+    @v_args(meta=True)
+    def real(self, meta: Meta, children: list[Token]) -> s.Real:
+        return s.Real(str(children[0]), span=self._span(meta))
+
+    @v_args(meta=True)
+    def name(self, meta: Meta, children: list[Token]) -> s.Name:
+        return s.Name(str(children[0]), span=self._span(meta))
+
+    def group(self, children: list[Any]) -> Any:
+        return children[0]
+
+    @v_args(meta=True)
+    def binary(self, meta: Meta, children: list[Any]) -> s.Binary:
+        left, op, right = children
+        return self._deepen(s.Binary(str(op), left, right, span=self._span(meta)), left, right)  # type: ignore[no-any-return]
+
+    @v_args(meta=True)
+    def unary(self, meta: Meta, children: list[Any]) -> s.Unary:
+        op, operand = children
+        return self._deepen(s.Unary(str(op), operand, span=self._span(meta)), operand)  # type: ignore[no-any-return]
+
+    @v_args(meta=True)
+    def call(self, meta: Meta, children: list[Any]) -> s.Call:
+        name, arguments = children
+        arguments = arguments or ()
+        return self._deepen(s.Call(str(name), arguments, span=self._span(meta)), *arguments)  # type: ignore[no-any-return]
+
+    def arguments(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    exprs = facts = parameters = axes = amounts = settings = arguments
+
+    @v_args(meta=True)
+    def element(self, meta: Meta, children: list[Any]) -> s.Element:
+        array, *subscripts = children
+        node = s.Element(str(array), tuple(subscripts), span=self._span(meta))
+        parts = [part for each in subscripts for part in _parts(each)]
+        return self._deepen(node, *parts)  # type: ignore[no-any-return]
+
+    @v_args(meta=True)
+    def slice_to(self, meta: Meta, children: list[Any]) -> s.Slice:
+        lo, _, hi, step = children
+        return s.Slice(lo, hi, step, False, span=self._span(meta))
+
+    @v_args(meta=True)
+    def slice_by(self, meta: Meta, children: list[Any]) -> s.Slice:
+        lo, _, hi, step = children
+        return s.Slice(lo, hi, step, True, span=self._span(meta))
+
+    @v_args(meta=True)
+    def slice_all(self, meta: Meta, children: list[Any]) -> s.Slice:
+        return s.Slice(None, None, children[1], False, span=self._span(meta))
+
+    @v_args(meta=True)
+    def reshape(self, meta: Meta, children: list[Any]) -> s.Reshape:
+        return s.Reshape(children[0], children[1], span=self._span(meta))
+
+    # Facts
+    @v_args(meta=True)
+    def is_power(self, meta: Meta, children: list[Any]) -> s.IsPower:
+        return s.IsPower(children[0], children[1], span=self._span(meta))
+
+    @v_args(meta=True)
+    def is_square(self, meta: Meta, children: list[Any]) -> s.IsSquare:
+        return s.IsSquare(children[0], span=self._span(meta))
+
+    @v_args(meta=True)
+    def divides(self, meta: Meta, children: list[Any]) -> s.Divides:
+        return s.Divides(children[0], children[1], span=self._span(meta))
+
+    # Types and parameters
+    @v_args(meta=True)
+    def size_type(self, meta: Meta, _: list[Any]) -> s.SizeType:
+        return s.SizeType(span=self._span(meta))
+
+    @v_args(meta=True)
+    def index_type(self, meta: Meta, _: list[Any]) -> s.IndexType:
+        return s.IndexType(span=self._span(meta))
+
+    @v_args(meta=True)
+    def scalar_type(self, meta: Meta, children: list[Any]) -> s.ScalarType:
+        return s.ScalarType(str(children[0]), span=self._span(meta))
+
+    @v_args(meta=True)
+    def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
+        element, shape, layout = children
+        return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._span(meta))
+
+    @v_args(meta=True)
+    def offsets_type(self, meta: Meta, children: list[Any]) -> s.OffsetsType:
+        return s.OffsetsType(*children, span=self._span(meta))
+
+    @v_args(meta=True)
+    def index_array_type(self, meta: Meta, children: list[Any]) -> s.IndexArrayType:
+        return s.IndexArrayType(children[0], children[1], span=self._span(meta))
+
+    @v_args(meta=True)
+    def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
+        name, mode, local, type_ = children
+        span = self._span(meta)
+        return s.Parameter(self._defined(name), str(mode or "in"), local is not None, type_, span=span)
+
+    @v_args(meta=True)
+    def axis(self, meta: Meta, children: list[Any]) -> s.Axis:
+        name, extent, within = children
+        return s.Axis(self._defined(name), extent, str(within) if within else None, span=self._span(meta))
+
+    # Statements
+    @v_args(meta=True)
+    def let(self, meta: Meta, children: list[Any]) -> s.Let:
+        return s.Let(self._defined(children[0]), children[1], span=self._span(meta))
+
+    @v_args(meta=True)
+    def local(self, meta: Meta, children: list[Any]) -> s.Local:
+        _, name, type_, value, when = children
+        return s.Local(self._defined(name), type_, value, when, span=self._span(meta))
+
+    @v_args(meta=True)
+    def assign(self, meta: Meta, children: list[Any]) -> s.Assign:
+        atomic, target, op, value = children
+        return s.Assign(target, str(op), value, atomic is not None, span=self._span(meta))
+
+    def target(self, children: list[Any]) -> Any:
+        return children[0]
+
+    @v_args(meta=True)
+    def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
+        return s.Invoke(children[1], children[0] is not None, span=self._span(meta))
+
+    @v_args(meta=True)
+    def sync(self, meta: Meta, _: list[Any]) -> s.Sync:
+        return s.Sync(span=self._span(meta))
+
+    @v_args(meta=True)
+    def pass_(self, meta: Meta, _: list[Any]) -> s.Pass:
+        return s.Pass(span=self._span(meta))
+
+    @v_args(meta=True)
+    def return_(self, meta: Meta, children: list[Any]) -> s.Return:
+        return s.Return(children[0], span=self._span(meta))
+
+    @v_args(meta=True)
+    def assume(self, meta: Meta, children: list[Any]) -> s.Assume:
+        return s.Assume(children[0], span=self._span(meta))
+
+    @v_args(meta=True)
+    def costs(self, meta: Meta, children: list[Any]) -> s.Costs:
+        return s.Costs(children[0], span=self._span(meta))
+
+    def amount(self, children: list[Any]) -> tuple[Any, str]:
+        return children[0], str(children[1])
+
+    @v_args(meta=True)
+    def transfer(self, meta: Meta, children: list[Any]) -> s.Transfer:
+        direction, target, _, value, when = children
+        return s.Transfer(str(direction), target, value, when, span=self._span(meta))
+
+    @v_args(meta=True)
+    def communicate(self, meta: Meta, children: list[Any]) -> s.Communicate:
+        operation, buffer, *clauses = children
+        return s.Communicate(str(operation), buffer, tuple(clauses), span=self._span(meta))
+
+    @v_args(meta=True)
+    def clause(self, meta: Meta, children: list[Any]) -> s.Clause:
+        keyword, value = children
+        values = value if isinstance(value, tuple) else (value,)
+        return s.Clause(str(keyword), values, span=self._span(meta))
+
+    @v_args(meta=True)
+    def with_operator(self, meta: Meta, children: list[Any]) -> s.Clause:
+        operator = s.Name(str(children[1]), span=self._span(children[1]))
+        return s.Clause("with", (operator,), span=self._span(meta))
+
+    @v_args(meta=True)
+    def using(self, meta: Meta, children: list[Any]) -> s.Clause:
+        name = s.Name(str(children[1]), span=self._span(children[1]))
+        return s.Clause("using", (name,), span=self._span(meta))
+
+    def block(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    @v_args(meta=True)
+    def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+        parallel, name, lo, direction, hi, step, body = children
+        down = direction.type == "DOWNTO"
+        return s.Loop(self._defined(name), lo, hi, step, down, parallel is not None, body, span=self._head(meta, name))
+
+    def _head(self, meta: Meta, name: Token) -> Span:
+        """The header's line alone: a diagnostic about a loop points at it, not at the whole body."""
+        span = self._span(meta)
+        line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
+        return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)
+
+    @v_args(meta=True)
+    def while_(self, meta: Meta, children: list[Any]) -> s.While:
+        condition, limit, body = children
+        return s.While(condition, limit, body, span=self._head(meta, Token("NAME", "")))
+
+    @v_args(meta=True)
+    def if_(self, meta: Meta, children: list[Any]) -> s.If:
+        condition, body, *rest = children
+        head = self._head(meta, Token("NAME", ""))
+        first = s.Branch(condition, body, span=head)
+        return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
+
+    @v_args(meta=True)
+    def elif_(self, meta: Meta, children: list[Any]) -> s.Branch:
+        return s.Branch(children[0], children[1], span=self._head(meta, Token("NAME", "")))
+
+    @v_args(meta=True)
+    def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
+        return s.Branch(None, children[0], span=self._head(meta, Token("NAME", "")))
+
+    @v_args(meta=True)
+    def split(self, meta: Meta, children: list[Any]) -> s.Split:
+        axis, parts, group, body = children
+        return s.Split(str(axis), parts, self._defined(group), body, span=self._span(meta))
+
+    # Items
+    @v_args(meta=True)
+    def use(self, meta: Meta, children: list[Any]) -> s.Use:
+        return s.Use(tuple(str(part) for part in children), span=self._span(meta))
+
+    @v_args(meta=True)
+    def extern(self, meta: Meta, children: list[Any]) -> s.Extern:
+        name, parameters, result, costs = children
+        return s.Extern(
+            self._defined(name), parameters or (), str(result) if result else None, costs, span=self._span(meta)
+        )
+
+    @v_args(meta=True)
+    def claim(self, meta: Meta, children: list[Any]) -> s.Claim:
+        title, left, relation, right, where, machine, at = children
+        return self._claim(meta, title, left, str(relation), right, where, machine, at)
+
+    @v_args(meta=True)
+    def growth_claim(self, meta: Meta, children: list[Any]) -> s.Claim:
+        return self._claim(meta, *children)
+
+    def _claim(self, meta: Meta, title: Any, left: Any, relation: str, right: Any, where: Any, machine: Any, at: Any) -> s.Claim:
+        settings = tuple((name, value) for name, value, _ in at or ())
+        return s.Claim(
+            _unquoted(title), left, relation, right, where or (), _unquoted(machine), settings, span=self._span(meta)
+        )
+
+    def setting(self, children: list[Any]) -> tuple[str, Any, Span]:
+        return str(children[0]), children[1], self._span(children[0])
+
+    def growth(self, children: list[Any]) -> str:
+        return str(children[0])
+
+    def doc(self, children: list[Any]) -> tuple[str, str]:
+        return ("doc", str(children[0])[1:-1])
+
+    def where(self, children: list[Any]) -> tuple[str, Any]:
+        return ("where", children[0])
+
+    def decreases(self, children: list[Any]) -> tuple[str, Any]:
+        return ("decreases", children[0])
+
+    @v_args(meta=True)
+    def ensures(self, meta: Meta, children: list[Any]) -> tuple[str, s.Ensures]:
+        metric, relation, bound, when = children
+        return ("ensures", s.Ensures(str(metric), str(relation), bound, when or (), span=self._span(meta)))
+
+    growth_ensures = ensures
+
+    @v_args(meta=True)
+    def algorithm(self, meta: Meta, children: list[Any]) -> s.Algorithm:
+        name, parameters, result, grid, doc, *rest = children
+        parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
+        body = []
+        for child in rest:
+            if isinstance(child, tuple):
+                parts[child[0]].append(child[1])
+            else:
+                body.append(child)
+        return s.Algorithm(
+            self._defined(name),
+            parameters or (),
+            str(result) if result else None,
+            grid or (),
+            doc[1] if doc else None,
+            tuple(fact for facts in parts["where"] for fact in facts),
+            tuple(parts["ensures"]),
+            tuple(expr for exprs in parts["decreases"] for expr in exprs),
+            tuple(body),
+            self._span(name),
+            span=self._head(meta, name),
+        )
+
+    def start(self, children: list[Any]) -> Any:
+        return children[0]
+
+    expression = fact_list = setting_list = start
+
+    def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
+        raise AssertionError(f"the grammar's rule {data} has no method here")
+
+
+def _parts(subscript: s.Expr | s.Slice) -> list[s.Expr]:
+    if isinstance(subscript, s.Slice):
+        return [part for part in (subscript.lo, subscript.hi, subscript.step) if part is not None]
+    return [subscript]
+
+
+def _unquoted(token: Token | None) -> str | None:
+    return str(token)[1:-1] if token is not None else None

@@ -1,0 +1,115 @@
+"""Rules, diagnostics, and the error that carries them.
+
+A `Rule` is a code with its documentation, defined beside the check that reports it; `archline explain CODE` prints
+it. A `Diagnostic` is one finding: a rule, a message, a place, a hint.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from archline.language.source import Span
+
+_REGISTRY: dict[str, Rule] = {}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A kind of finding: its code, a short title, and the text `archline explain` prints (Markdown)."""
+
+    code: str
+    title: str
+    explanation: str
+
+    def __post_init__(self) -> None:
+        if self.code in _REGISTRY:
+            raise ValueError(f"two rules are called {self.code}")
+        _REGISTRY[self.code] = self
+
+    @property
+    def documentation(self) -> str:
+        """The rule's page: a heading and the explanation."""
+        return f"# {self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}\n"
+
+
+def known_rules() -> dict[str, Rule]:
+    """The rules defined by the modules imported so far, by code."""
+    return dict(sorted(_REGISTRY.items()))
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding. `span` where it stands in a source; else `path`, and `line` where one is known."""
+
+    rule: Rule
+    message: str
+    span: Span | None = None
+    path: str | None = None
+    line: int | None = None
+    hint: str | None = None
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, as far as it is known."""
+        if self.span is not None:
+            return str(self.span)
+        return ":".join(str(part) for part in (self.path, self.line) if part is not None)
+
+    def render(self) -> str:
+        """The finding as text: place, code, message, the source line with a caret, the hint."""
+        head = f"{self.place}: " if self.place else ""
+        parts = [f"{head}{self.rule.code}: {self.message}"]
+        if self.span is not None:
+            parts.append(_excerpt(self.span))
+        if self.hint is not None:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+
+_EXCERPT_WIDTH = 100
+
+
+def _excerpt(span: Span) -> str:
+    lines = span.source.lines
+    text = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
+    start = min(span.column - 1, len(text))
+    width = (span.end_column - span.column) if span.end_line == span.line else len(text) - start
+    offset = 0
+    # A long line is shown around the place, so that the caret stays in sight.
+    if len(text) > _EXCERPT_WIDTH:
+        offset = max(0, start - _EXCERPT_WIDTH // 2)
+        text = text[offset : offset + _EXCERPT_WIDTH]
+    shown = "".join(character if character.isprintable() else " " for character in text)
+    carets = "^" * max(1, min(width, len(text) - (start - offset)))
+    gutter = f"{span.line:>5} | "
+    return f"{gutter}{shown}\n{' ' * (len(gutter) - 2)}| {' ' * (start - offset)}{carets}"
+
+
+class ArchlineError(Exception):
+    """Input that cannot be worked with: one or more diagnostics. The command line prints them and exits with 2."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__("\n".join(diagnostic.render() for diagnostic in diagnostics))
+        self.diagnostics = tuple(diagnostics)
+
+
+def error(
+    rule: Rule,
+    message: str,
+    *,
+    span: Span | None = None,
+    path: str | None = None,
+    line: int | None = None,
+    hint: str | None = None,
+) -> ArchlineError:
+    """An ArchlineError with a single diagnostic, to be raised."""
+    return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint naming the closest of the candidates, if one is close."""
+    matches = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    return f"did you mean `{matches[0]}`?" if matches else None

@@ -1,0 +1,91 @@
+"""What the checker knows of a program: the types, shapes, sizes and call targets that every later stage reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from archline.language.syntax import Algorithm, Call, Expr, Extern, Parameter, Program
+
+
+class Kind(Enum):
+    """What a scalar expression is. Arithmetic on STATIC values is free, on INT and REAL it is counted."""
+
+    STATIC = "size or index"
+    INT = "int"
+    REAL = "real"
+    BOOL = "condition"
+
+
+@dataclass(frozen=True)
+class ViewType:
+    """An array or a view of one: element is INT or REAL; a rank-1 view of any layout counts as rowmajor."""
+
+    element: Kind
+    rank: int
+    layout: str = "rowmajor"
+
+
+ExprType = Kind | ViewType
+
+
+class BoundBy(Enum):
+    """Which property of an argument gives a size its value."""
+
+    VALUE = "the argument itself"
+    EXTENT = "an extent of the array"
+    COUNT = "the number of segments of the offsets"
+    TOTAL = "the last entry of the offsets"
+    LONGEST = "the largest gap of the offsets"
+
+
+@dataclass(frozen=True)
+class SizeBinding:
+    """How the size `name` gets its value: from parameter number `parameter`, for EXTENT in dimension `dimension`."""
+
+    name: str
+    by: BoundBy
+    parameter: int
+    dimension: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """An algorithm's sizes in order of appearance, and its parameters.
+
+    `sizes` holds declared sizes and names bound by shapes; `indices` the `index` parameters. `at_least` is each
+    size's least value: 1, or 0 where a `where` says so.
+    """
+
+    sizes: tuple[SizeBinding, ...]
+    indices: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    at_least: Mapping[str, int]
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """The names of the sizes, in order."""
+        return tuple(binding.name for binding in self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A checked file with everything it uses.
+
+    `algorithms` are those the file itself defines, `visible` adds the used ones and `externs` the extern functions.
+    `types` gives the type of every expression of every reachable algorithm, `targets` what each call calls, `shapes`
+    the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
+    every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
+    the data tells).
+    """
+
+    program: Program = field(repr=False)
+    algorithms: Mapping[str, Algorithm]
+    visible: Mapping[str, Algorithm] = field(repr=False)
+    externs: Mapping[str, Extern] = field(repr=False)
+    signatures: Mapping[Algorithm, Signature] = field(repr=False)
+    types: Mapping[Expr, ExprType] = field(repr=False)
+    targets: Mapping[Call, Algorithm | Extern] = field(repr=False)
+    shapes: Mapping[Expr, tuple[Expr, ...]] = field(repr=False)
+    bindings: Mapping[Call, Mapping[str, Expr | None]] = field(repr=False)

@@ -1,0 +1,286 @@
+"""Text to Program: one top-level item at a time, going on after a mistake where that is possible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lark import Lark, Token
+from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
+from lark.indenter import DedentError, Indenter
+
+from archline.language import syntax as s
+from archline.language import syntax_rules as rules
+from archline.language.builder import TreeBuilder
+from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.expectations import describe
+from archline.language.source import Source, Span
+from archline.resources import resource
+
+MAX_BLOCK_DEPTH = 320
+MAX_REPAIRS = 8
+_COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
+
+
+class _Indentation(Indenter):
+    NL_type = "_NEWLINE"
+    OPEN_PAREN_types = ["LPAR", "LSQB"]
+    CLOSE_PAREN_types = ["RPAR", "RSQB"]
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    tab_len = 8
+
+
+@cache
+def _grammar() -> Lark:
+    text = (resource("grammar") / "archline.lark").read_text(encoding="utf-8")
+    return Lark(
+        text,
+        parser="lalr",
+        lexer="contextual",
+        postlex=_Indentation(),
+        start=["start", "expression", "fact_list", "setting_list"],
+        propagate_positions=True,
+        maybe_placeholders=True,
+    )
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A program and what was wrong with its text; with diagnostics, the program holds what could be read."""
+
+    program: s.Program
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def parse(source: Source) -> Parsed:
+    """Parse a file. Never raises for bad text: the diagnostics say what is wrong with it."""
+    tabs = _tabs(source)
+    if tabs:
+        return Parsed(s.Program(source, ()), tabs)
+    items: list[s.Item] = []
+    found: list[Diagnostic] = []
+    broken: set[str] = set()
+    for first, lines in _chunks(source):
+        item, problems = _parse_chunk(source, first, lines)
+        found.extend(problems)
+        if item is not None:
+            items.append(item)
+            if problems and isinstance(item, s.Algorithm):
+                broken.add(item.name)
+        if len(found) >= MAX_REPAIRS:
+            break
+    program = s.Program(source, tuple(items), tuple(_comments(source)), frozenset(broken))
+    return Parsed(program, tuple(found))
+
+
+def parse_program(source: Source) -> s.Program:
+    """Parse a file; raises ArchlineError where its text has any mistake."""
+    parsed = parse(source)
+    if parsed.diagnostics:
+        raise ArchlineError(parsed.diagnostics)
+    return parsed.program
+
+
+def parse_expression(text: str, name: str = "<expression>") -> s.Expr:
+    """Parse one expression, such as a command-line argument; raises ArchlineError."""
+    return _parse_fragment(text, name, "expression")  # type: ignore[no-any-return]
+
+
+def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
+    """Parse comma-separated facts, as `--where` takes them; raises ArchlineError."""
+    return _parse_fragment(text, name, "fact_list")  # type: ignore[no-any-return]
+
+
+def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:
+    """Parse `n = 64, m = 2^20`, as `--at` and `--cache` take them; raises ArchlineError."""
+    return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
+
+
+def _parse_fragment(text: str, name: str, start: str) -> Any:
+    source = Source(name, text)
+    # A fragment is one line: a newline in it would only confuse the indentation.
+    result = _attempt(source, 1, text.replace("\n", " ").replace("\t", " ") + "\n", start)
+    if isinstance(result, Diagnostic):
+        raise ArchlineError([result])
+    return result
+
+
+def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any:
+    """What the text parses to, or the Diagnostic that says why it does not. `first`: its line in the source."""
+    builder = TreeBuilder(source, first - 1)
+    try:
+        return builder.transform(_grammar().parse(text, start=start))
+    except UnexpectedInput as problem:
+        return _syntax_diagnostic(source, first, text, problem)
+    except DedentError:
+        return _indentation_diagnostic(source, first, text)
+    except VisitError as problem:
+        if isinstance(problem.orig_exc, ArchlineError):
+            return problem.orig_exc.diagnostics[0]
+        raise
+    except LarkError as problem:
+        span = Span(source, first, 1, first, 2)
+        return Diagnostic(rules.UNEXPECTED, str(problem).splitlines()[0], span)
+
+
+def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
+    """Parse one item. A faulty statement is replaced by `pass`, so that one run shows several mistakes."""
+    deep = _too_deep(source, first, lines)
+    if deep is not None:
+        return None, [deep]
+    lines = list(lines)
+    found: list[Diagnostic] = []
+    while True:
+        result = _attempt(source, first, "\n".join(lines) + "\n")
+        if not isinstance(result, Diagnostic):
+            return result, found
+        last = found[-1].span if found else None
+        line = result.span.line if result.span is not None else first
+        if last is not None and line <= last.line:
+            return None, found
+        found.append(result)
+        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first):
+            return None, found
+
+
+def _repair(lines: list[str], at: int) -> bool:
+    """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible."""
+    if at <= 0 or at >= len(lines):
+        return False
+    indent = _indent(lines[at])
+    if indent == 0:
+        return False
+    end = at + 1
+    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
+        end += 1
+    lines[at] = " " * indent + "pass"
+    lines[at + 1 : end] = [""] * (end - at - 1)
+    return True
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """The file's top-level items: number of the first line, and the lines. A header may span lines in brackets."""
+    start: int | None = None
+    depth = 0
+    lines = source.lines
+    for number, line in enumerate(lines):
+        code = _COMMENT.sub("", line)
+        if depth == 0 and code and not code[0].isspace() and code[0] not in ")]":
+            if start is not None:
+                yield start + 1, lines[start:number]
+            start = number
+        elif start is None and code.strip():
+            start = number
+        if start is not None:
+            depth = max(0, depth + sum(code.count(c) for c in "([") - sum(code.count(c) for c in ")]"))
+            # An unclosed bracket must not swallow the rest of the file.
+            if depth and code and code.split(" ")[0] in ("algorithm", "use", "extern", "claim") and number != start:
+                yield start + 1, lines[start:number]
+                start, depth = number, 0
+    if start is not None:
+        yield start + 1, lines[start:]
+
+
+def _comments(source: Source) -> Iterator[s.Comment]:
+    for number, line in enumerate(source.lines, 1):
+        if "#" not in line:
+            continue
+        for match in _COMMENT.finditer(line):
+            if match.group(1) is not None:
+                start = match.start(1)
+                yield s.Comment(number, start + 1, match.group(1).rstrip(), not line[:start].strip())
+
+
+def _tabs(source: Source) -> tuple[Diagnostic, ...]:
+    for number, line in enumerate(source.lines, 1):
+        at = line.find("\t")
+        if at >= 0 and not _COMMENT.sub("", line[:at]).strip():
+            span = Span(source, number, at + 1, number, at + 2)
+            return (Diagnostic(rules.TAB, "tab in the indentation", span, hint="indent with spaces"),)
+        if at >= 0 and "\t" in _COMMENT.sub("", line):
+            span = Span(source, number, at + 1, number, at + 2)
+            return (Diagnostic(rules.TAB, "tab between words", span, hint="use a space"),)
+    return ()
+
+
+def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
+    stack = [0]
+    for number, line in enumerate(lines, first):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        indent = _indent(line)
+        while stack and stack[-1] >= indent and len(stack) > 1:
+            stack.pop()
+        stack.append(indent)
+        if len(stack) > MAX_BLOCK_DEPTH + 2:
+            span = Span(source, number, indent + 1, number, len(line) + 1)
+            return Diagnostic(rules.TOO_DEEP, f"blocks nest deeper than {MAX_BLOCK_DEPTH} levels", span)
+    return None
+
+
+def _indentation_diagnostic(source: Source, first: int, text: str) -> Diagnostic:
+    """Find the line whose indentation fits no open block, which the indenter's error does not tell."""
+    stack = [0]
+    for number, line in enumerate(text.split("\n"), first):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        indent = _indent(line)
+        if indent > stack[-1]:
+            stack.append(indent)
+        while stack[-1] > indent:
+            stack.pop()
+        if stack[-1] != indent:
+            levels = ", ".join(str(level) for level in stack)
+            span = Span(source, number, indent + 1, number, len(line) + 1)
+            message = f"this line is indented by {indent}, the open blocks by {levels}"
+            return Diagnostic(rules.INDENTATION, message, span)
+    return Diagnostic(rules.INDENTATION, "indentation fits no open block", Span(source, first, 1, first, 2))
+
+
+def _syntax_diagnostic(source: Source, first: int, text: str, problem: UnexpectedInput) -> Diagnostic:
+    if isinstance(problem, UnexpectedCharacters):
+        line, column = problem.line + first - 1, problem.column
+        span = Span(source, line, column, line, column + 1)
+        character = text.split("\n")[problem.line - 1][column - 1 : column]
+        if character == '"':
+            return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
+        if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
+            return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span)
+        return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span)
+    if isinstance(problem, UnexpectedToken):
+        return _token_diagnostic(source, first, text, problem)
+    last = first + text.count("\n") - 1
+    return Diagnostic(rules.UNEXPECTED, "unexpected end of the text", Span(source, last, 1, last, 2))
+
+
+def _token_diagnostic(source: Source, first: int, text: str, problem: UnexpectedToken) -> Diagnostic:
+    token: Token = problem.token
+    lines = text.split("\n")
+    if token.type in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") or token.line is None:
+        # The place of an unexpected line end is the end of the line before it.
+        number = token.line if token.line is not None else len(lines)
+        number = min(max(number, 1), len(lines))
+        if token.type != "_NEWLINE":
+            while number > 1 and (not lines[number - 1].strip() or token.type == "_DEDENT"):
+                number -= 1
+                if lines[number - 1].strip():
+                    break
+        code = _COMMENT.sub("", lines[number - 1]).rstrip()
+        line, column, width = number + first - 1, len(code) + 1, 1
+    else:
+        line, column, width = token.line + first - 1, token.column or 1, max(1, len(token))
+    if column == 1 and line == first and token.type != "_NEWLINE":
+        message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
+        hint = "a file holds `use`, `extern`, `algorithm` and `claim`"
+        span = Span(source, line, 1, line, 1 + width)
+        return Diagnostic(rules.TOP_LEVEL, message, span, hint=hint)
+    message, hint = describe(token, problem.accepts or problem.expected)
+    return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)

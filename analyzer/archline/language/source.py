@@ -1,0 +1,81 @@
+"""Source text and positions in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+MAX_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file's text and the name it is reported under."""
+
+    path: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text's lines without their ends; line k of a span is ``lines[k - 1]``."""
+        return self.text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source: lines and columns count from 1, the end is exclusive."""
+
+    source: Source = field(repr=False)
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source.path}:{self.line}:{self.column}"
+
+
+def read_source(path: Path) -> Source:
+    """Read a UTF-8 `.algo` file.
+
+    Raises ArchlineError (AL001 to AL006) for what cannot be read as text: a missing file, a directory, an
+    unreadable or too large file, bytes that are not UTF-8, a NUL.
+    """
+    # The diagnostics module shows spans, so it imports this one; hence the late import.
+    from archline.language import input_rules as rules
+    from archline.language.diagnostics import error
+
+    name = str(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name) from None
+    except IsADirectoryError:
+        hint = "name a file in it, such as `" + str(path / "name.algo") + "`"
+        raise error(rules.DIRECTORY, f"`{name}` is a directory", path=name, hint=hint) from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise error(rules.UNREADABLE, f"`{name}` cannot be read: {reason}", path=name) from None
+    return decode_source(name, data)
+
+
+def decode_source(name: str, data: bytes) -> Source:
+    """Turn a file's bytes into a Source; raises ArchlineError as `read_source` does."""
+    from archline.language import input_rules as rules
+    from archline.language.diagnostics import error
+
+    if len(data) > MAX_BYTES:
+        message = f"`{name}` is larger than {MAX_BYTES // 1024} KiB, the most that is read"
+        raise error(rules.TOO_LARGE, message, path=name, hint="split it, and join the parts with `use`")
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise error(rules.NUL, f"`{name}` has a NUL byte on line {line}: it is not a text file", path=name)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        message = f"`{name}` is not UTF-8: byte 0x{data[problem.start]:02x} on line {line}"
+        raise error(rules.NOT_UTF8, message, path=name, hint="save the file as UTF-8") from None
+    return Source(name, text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,0 +1,447 @@
+"""The syntax tree: frozen dataclasses, each with the span it came from. LANGUAGE.md says what they mean.
+
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure` compares meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TypeAlias
+
+from archline.language.source import Source, Span
+
+tree = dataclass(frozen=True, eq=False, slots=True)
+
+
+@tree
+class Node:
+    """What every node has: where it stands in the source."""
+
+    span: Span = field(repr=False, kw_only=True)
+
+
+# Expressions. A view of an array is an `Element` with at least one `Slice`, a `Name`, or a `Reshape`.
+@tree
+class Integer(Node):
+    """A decimal integer literal."""
+
+    value: int
+
+
+@tree
+class Real(Node):
+    """A real literal, kept as written."""
+
+    text: str
+
+
+@tree
+class Name(Node):
+    """A size, index, scalar, array, grid coordinate, machine symbol or `pi`."""
+
+    id: str
+
+
+@tree
+class Unary(Node):
+    """`-x` (op "-") or `not x` (op "not")."""
+
+    op: str
+    operand: Expr
+
+
+@tree
+class Binary(Node):
+    """`left op right`, op one of + - * / // % ^ == != < <= > >= and or."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@tree
+class Call(Node):
+    """An intrinsic, an extern, or an algorithm with a result; in a claim also `metric(algorithm)`."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@tree
+class Slice(Node):
+    """`lo..hi`, `lo ..+ hi` (then `by_length`, and hi is the length), `:` (no bounds), each with an optional step."""
+
+    lo: Expr | None
+    hi: Expr | None
+    step: Expr | None
+    by_length: bool
+
+
+@tree
+class Element(Node):
+    """`array[subscripts]`: an element where every subscript is an expression, else a view."""
+
+    array: str
+    subscripts: tuple[Expr | Slice, ...]
+
+
+@tree
+class Reshape(Node):
+    """`base as [shape]`: a one-dimensional view seen row-major in more dimensions."""
+
+    base: Expr
+    shape: tuple[Expr, ...]
+
+
+Expr: TypeAlias = Integer | Real | Name | Unary | Binary | Call | Element | Reshape
+
+
+# Facts about sizes; a plain expression is a comparison.
+@tree
+class IsPower(Node):
+    """`value is power of base`."""
+
+    value: Expr
+    base: Expr
+
+
+@tree
+class IsSquare(Node):
+    """`value is square`."""
+
+    value: Expr
+
+
+@tree
+class Divides(Node):
+    """`divisor divides value`."""
+
+    divisor: Expr
+    value: Expr
+
+
+Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
+
+
+# Types and parameters.
+@tree
+class SizeType(Node):
+    """`size`: an integer >= 1 known to the analysis."""
+
+
+@tree
+class IndexType(Node):
+    """`index`: an integer of any sign known to the analysis."""
+
+
+@tree
+class ScalarType(Node):
+    """`real` or `int`."""
+
+    element: str
+
+
+@tree
+class ArrayType(Node):
+    """`real[shape] layout` or `int[shape] layout`; layout is rowmajor, colmajor or zmorton."""
+
+    element: str
+    shape: tuple[Expr, ...]
+    layout: str
+
+
+@tree
+class OffsetsType(Node):
+    """`offsets[count] into total longest longest`: count + 1 nondecreasing ints from 0 to total."""
+
+    count: Expr
+    into: Expr
+    longest: Expr | None
+
+
+@tree
+class IndexArrayType(Node):
+    """`index[shape] below bound`: ints in [0, bound)."""
+
+    shape: tuple[Expr, ...]
+    below: Expr
+
+
+Type: TypeAlias = SizeType | IndexType | ScalarType | ArrayType | OffsetsType | IndexArrayType
+
+
+@tree
+class Parameter(Node):
+    """`name: mode local type`; `local` arrays are each processor's own."""
+
+    name: str
+    mode: str
+    local: bool
+    type: Type
+
+
+@tree
+class Axis(Node):
+    """One axis of a processor grid, `name: extent within group`."""
+
+    name: str
+    extent: Expr
+    within: str | None
+
+
+# Statements.
+@tree
+class Let(Node):
+    """`let name = value`: names a size or a view."""
+
+    name: str
+    value: Expr
+
+
+@tree
+class Local(Node):
+    """`local name: type = value when condition`: a register or an array that lives to the end of its block."""
+
+    name: str
+    type: ScalarType | ArrayType
+    value: Expr | None
+    when: Expr | None
+
+
+@tree
+class Assign(Node):
+    """`target op value`, op one of = += -= *= /= min= max=, perhaps atomic; a view as target fills or copies."""
+
+    target: Name | Element
+    op: str
+    value: Expr
+    atomic: bool
+
+
+@tree
+class Invoke(Node):
+    """A call as a statement, or `spawn` of one."""
+
+    call: Call
+    spawned: bool
+
+
+@tree
+class Sync(Node):
+    """`sync`: wait for this body's spawned calls."""
+
+
+@tree
+class Pass(Node):
+    """`pass`."""
+
+
+@tree
+class Return(Node):
+    """`return value`."""
+
+    value: Expr
+
+
+@tree
+class Assume(Node):
+    """`assume facts`: checked by the executor, used by the analysis, reported as declared."""
+
+    facts: tuple[Fact, ...]
+
+
+@tree
+class Costs(Node):
+    """`costs amount metric, ...`: declared costs."""
+
+    amounts: tuple[tuple[Expr, str], ...]
+
+
+@tree
+class Loop(Node):
+    """`for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+
+    variable: str
+    lo: Expr
+    hi: Expr
+    step: Expr | None
+    down: bool
+    parallel: bool
+    body: tuple[Stmt, ...]
+
+
+@tree
+class While(Node):
+    """`while condition at most limit times:`."""
+
+    condition: Expr
+    limit: Expr
+    body: tuple[Stmt, ...]
+
+
+@tree
+class Branch(Node):
+    """One arm of an `if`: condition (None for `else`) and body."""
+
+    condition: Expr | None
+    body: tuple[Stmt, ...]
+
+
+@tree
+class If(Node):
+    """`if` / `elif` / `else`."""
+
+    branches: tuple[Branch, ...]
+
+
+@tree
+class Transfer(Node):
+    """`input local = global when c` (direction "input") or `output global = local when c`."""
+
+    direction: str
+    target: Expr
+    value: Expr
+    when: Expr | None
+
+
+@tree
+class Clause(Node):
+    """One clause of a communication: keyword (along, by, into, from, to, onto, with, counts, using) and its values."""
+
+    keyword: str
+    values: tuple[Expr, ...]
+
+
+@tree
+class Communicate(Node):
+    """shift, alltoall, broadcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter, barrier, send, receive."""
+
+    operation: str
+    buffer: Expr | None
+    clauses: tuple[Clause, ...]
+
+
+@tree
+class Split(Node):
+    """`split axis by parts as group:`."""
+
+    axis: str
+    parts: Expr
+    group: str
+    body: tuple[Stmt, ...]
+
+
+Stmt: TypeAlias = (
+    Let
+    | Local
+    | Assign
+    | Invoke
+    | Sync
+    | Pass
+    | Return
+    | Assume
+    | Costs
+    | Loop
+    | While
+    | If
+    | Transfer
+    | Communicate
+    | Split
+)
+
+
+# Contracts and the file's items.
+@tree
+class Ensures(Node):
+    """`ensures metric relation bound when facts`; relation is == <= >= Theta O or Omega."""
+
+    metric: str
+    relation: str
+    bound: Expr
+    when: tuple[Fact, ...]
+
+
+@tree
+class Use(Node):
+    """`use dense.matmul`."""
+
+    path: tuple[str, ...]
+
+
+@tree
+class Extern(Node):
+    """`extern name(parameters) -> result costs amounts`."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: str | None
+    costs: tuple[tuple[Expr, str], ...]
+
+
+@tree
+class Claim(Node):
+    """`claim "title": left relation right where facts on "machine" at name = value, ...`."""
+
+    title: str | None
+    left: Expr
+    relation: str
+    right: Expr
+    where: tuple[Fact, ...]
+    machine: str | None
+    at: tuple[tuple[str, Expr], ...]
+
+
+@tree
+class Algorithm(Node):
+    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: str | None
+    grid: tuple[Axis, ...]
+    doc: str | None
+    where: tuple[Fact, ...]
+    ensures: tuple[Ensures, ...]
+    decreases: tuple[Expr, ...]
+    body: tuple[Stmt, ...]
+    name_span: Span
+
+
+Item: TypeAlias = Use | Extern | Claim | Algorithm
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A `#` comment: its text with the sign, and whether it has a line to itself."""
+
+    line: int
+    column: int
+    text: str
+    alone: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A parsed file. `broken` names the algorithms that had syntax errors and were repaired to go on."""
+
+    source: Source = field(repr=False)
+    items: tuple[Item, ...]
+    comments: tuple[Comment, ...] = ()
+    broken: frozenset[str] = frozenset()
+
+    @property
+    def algorithms(self) -> tuple[Algorithm, ...]:
+        """The file's algorithms, in order."""
+        return tuple(item for item in self.items if isinstance(item, Algorithm))
+
+
+def structure(value: object) -> object:
+    """The tree as nested tuples without spans: equal for two programs of the same meaning."""
+    if isinstance(value, Node):
+        parts = (getattr(value, each.name) for each in fields(value) if each.name not in ("span", "name_span"))
+        return (type(value).__name__, *(structure(part) for part in parts))
+    if isinstance(value, Program):
+        return tuple(structure(item) for item in value.items)
+    if isinstance(value, tuple):
+        return tuple(structure(part) for part in value)
+    return value

@@ -1,0 +1,1 @@
+"""Exact expressions in sizes: polynomials over atoms, signs under facts, sums and maxima in closed form."""

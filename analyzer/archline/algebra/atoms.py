@@ -1,0 +1,410 @@
+"""The atoms beside symbols, each with the constructor that normalises it.
+
+Everything piecewise is built from `positive_part(e)` = max(0, e): max(a, b) = b + max(0, a - b), and for an integer e
+the indicator of e >= 0 is max(0, e + 1) - max(0, e). With max(0, -e) = max(0, e) - e and max(0, e)^2 = e*max(0, e) the
+usual identities between min, max and indicators hold by normal form alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd, lcm
+
+from flint import fmpq
+
+from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
+
+MAX_SHIFT = 64
+
+
+class PositivePart(Atom):
+    """max(0, e) for an e with coprime integer coefficients whose first term is positive."""
+
+    __slots__ = ("argument", "square")
+
+    def __init__(self, argument: Poly) -> None:
+        super().__init__(f"pos({argument.key})")
+        self.argument = argument
+        self.square = argument
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.argument,)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return positive_part(parts[0])
+
+
+class Floor(Atom):
+    """floor(e / m), m a positive integer or a polynomial that is positive."""
+
+    __slots__ = ("argument", "modulus")
+
+    def __init__(self, argument: Poly, modulus: Poly) -> None:
+        super().__init__(f"floor({argument.key}|{modulus.key})")
+        self.argument = argument
+        self.modulus = modulus
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.argument, self.modulus)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return floor_div(*parts)
+
+
+class Quotient(Atom):
+    """e / d, known to be an integer because the program divides sizes exactly."""
+
+    __slots__ = ("argument", "divisor")
+
+    def __init__(self, argument: Poly, divisor: Poly) -> None:
+        super().__init__(f"quotient({argument.key}|{divisor.key})")
+        self.argument = argument
+        self.divisor = divisor
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.argument, self.divisor)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return quotient(*parts)
+
+
+class CeilLog2(Atom):
+    """ceil(log2(e)) for integers e >= 1, and 0 below: the depth of a binary tree with e leaves."""
+
+    __slots__ = ("argument",)
+
+    def __init__(self, argument: Poly) -> None:
+        super().__init__(f"clog2({argument.key})")
+        self.argument = argument
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.argument,)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return ceil_log2(parts[0])
+
+
+class Function(Atom):
+    """log2(e) or sqrt(e), a real number in general."""
+
+    __slots__ = ("argument", "function")
+
+    def __init__(self, function: str, argument: Poly) -> None:
+        super().__init__(f"{function}({argument.key})")
+        self.function = function
+        self.argument = argument
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.argument,)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return log2(parts[0]) if self.function == "log2" else sqrt(parts[0])
+
+
+class Exponential(Atom):
+    """base^e for an integer base >= 2 and an e without constant term."""
+
+    __slots__ = ("base", "exponent")
+
+    def __init__(self, base: int, exponent: Poly) -> None:
+        super().__init__(f"exp{base}({exponent.key})")
+        self.base = base
+        self.exponent = exponent
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.exponent,)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return exponential(self.base, parts[0])
+
+
+class Offset(Atom):
+    """The entry `array[e]` of an offsets array: 0 at 0, `total` at `count`, nondecreasing."""
+
+    __slots__ = ("array", "count", "index", "total")
+
+    def __init__(self, array: str, index: Poly, count: Poly, total: Poly) -> None:
+        super().__init__(f"offset({array}[{index.key}]|{count.key}|{total.key})")
+        self.array, self.index, self.count, self.total = array, index, count, total
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.index, self.count, self.total)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return offset(self.array, *parts)
+
+
+class Gap(Atom):
+    """`array[e + 1] - array[e]` of an offsets array, between 0 and `longest` (None: `total`).
+
+    `attained` tells that `longest` is the largest gap itself, not only a bound on it.
+    """
+
+    __slots__ = ("array", "attained", "count", "index", "longest", "total")
+
+    def __init__(self, array: str, index: Poly, count: Poly, total: Poly, longest: Poly | None, attained: bool) -> None:
+        super().__init__(f"gap({array}[{index.key}]|{count.key}|{total.key})")
+        self.array, self.index, self.count, self.total = array, index, count, total
+        self.longest, self.attained = longest, attained
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        shared = (self.index, self.count, self.total)
+        return shared if self.longest is None else (*shared, self.longest)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        longest = parts[3] if len(parts) == 4 else None
+        return Poly.of_atom(Gap(self.array, parts[0], parts[1], parts[2], longest, self.attained))
+
+    @property
+    def ceiling(self) -> Poly:
+        """An upper bound of the gap."""
+        return self.total if self.longest is None else self.longest
+
+
+class Data(Atom):
+    """An integer known only from the data, between `low` and `high` (None: unbounded)."""
+
+    __slots__ = ("high", "low", "name")
+
+    def __init__(self, name: str, low: Poly | None, high: Poly | None) -> None:
+        super().__init__(f"data({name})")
+        self.name, self.low, self.high = name, low, high
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return Poly.of_atom(self)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset()
+
+
+# Constructors
+def content(poly: Poly) -> fmpq:
+    """The positive rational c such that poly / c has coprime integer coefficients."""
+    numerator, denominator = 0, 1
+    for coefficient in poly.terms.values():
+        numerator = gcd(numerator, int(coefficient.p))
+        denominator = lcm(denominator, int(coefficient.q))
+    return fmpq(numerator or 1, denominator)
+
+
+def positive_part(value: Poly) -> Poly:
+    """max(0, value)."""
+    if value.is_constant:
+        return value if value.constant_term > 0 else ZERO
+    scale = content(value)
+    primitive = value.scaled(1 / scale)
+    first = min((monomial for monomial in primitive.terms if monomial), key=_monomial_key)
+    if primitive.terms[first] < 0:
+        # max(0, -e) = max(0, e) - e
+        return (Poly.of_atom(PositivePart(-primitive)) + primitive).scaled(scale)
+    return Poly.of_atom(PositivePart(primitive)).scaled(scale)
+
+
+def _monomial_key(monomial: tuple[tuple[Atom, int], ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((atom.key, power) for atom, power in monomial)
+
+
+def maximum(left: Poly, right: Poly) -> Poly:
+    """max(left, right)."""
+    return right + positive_part(left - right)
+
+
+def minimum(left: Poly, right: Poly) -> Poly:
+    """min(left, right)."""
+    return left - positive_part(left - right)
+
+
+def at_least_zero(value: Poly) -> Poly:
+    """1 where the integer `value` is >= 0, else 0."""
+    return positive_part(value + 1) - positive_part(value)
+
+
+def floor_div(value: Poly, modulus: Poly) -> Poly:
+    """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
+    if modulus.is_constant:
+        return _floor_by_number(value, modulus.constant_term)
+    exact = _divide_terms(value, modulus)
+    if exact is None:
+        return Poly.of_atom(Floor(value, modulus))
+    whole, rest = exact
+    if not rest:
+        return whole
+    return whole + Poly.of_atom(Floor(rest, modulus))
+
+
+def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
+    denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
+    scaled = modulus * denominator
+    m = int(scaled.p)
+    if scaled.q != 1:
+        return Poly.of_atom(Floor(value, Poly.constant(modulus)))
+    value = value.scaled(denominator)
+    whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
+    rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
+    for monomial, coefficient in value.terms.items():
+        quotient_, remainder = divmod(int(coefficient.p), m)
+        if quotient_:
+            whole[monomial] = fmpq(quotient_)
+        if remainder:
+            rest[monomial] = fmpq(remainder)
+    inner = Poly(rest)
+    if inner.is_constant:
+        return Poly(whole)
+    common = gcd(m, *(int(c.p) for monomial, c in rest.items() if monomial))
+    if common > 1:
+        # floor((c*x + r)/(c*m)) = floor((x + floor(r/c))/m) for an integer x.
+        shift = int(inner.constant_term.p) // common
+        inner = (inner - inner.constant_term).scaled(fmpq(1, common)) + shift
+        return Poly(whole) + _floor_by_number(inner, fmpq(m // common))
+    if m == 2 and inner.constant_term == 1:
+        # floor((x + 1)/2) = x - floor(x/2), so that both roundings share one atom.
+        inner = inner - 1
+        return Poly(whole) + inner - Poly.of_atom(Floor(inner, Poly.constant(2)))
+    return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
+
+
+def _divide_terms(value: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
+    """Split value = whole*divisor + rest where `divisor` is a single term; None if it is not."""
+    if len(divisor.terms) != 1:
+        whole = _divide_exactly(value, divisor)
+        return None if whole is None else (whole, ZERO)
+    ((factor, scale),) = divisor.terms.items()
+    whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
+    rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
+    for monomial, coefficient in value.terms.items():
+        powers = dict(monomial)
+        if all(powers.get(atom, 0) >= power for atom, power in factor) and (coefficient / scale).q == 1:
+            left = tuple((atom, power - dict(factor).get(atom, 0)) for atom, power in monomial)
+            whole[tuple(pair for pair in left if pair[1])] = coefficient / scale
+        else:
+            rest[monomial] = coefficient
+    return Poly(whole), Poly(rest)
+
+
+def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
+    """value / divisor where the division of polynomials leaves no remainder, else None."""
+    lead = max(divisor.terms, key=_monomial_key)
+    powers = dict(lead)
+    whole = ZERO
+    for _ in range(len(value.terms) * 4):
+        if not value:
+            return whole
+        monomial = max(value.terms, key=_monomial_key)
+        have = dict(monomial)
+        if any(have.get(atom, 0) < power for atom, power in powers.items()):
+            return None
+        left = tuple((atom, power - powers.get(atom, 0)) for atom, power in monomial if power > powers.get(atom, 0))
+        step = Poly({left: value.terms[monomial] / divisor.terms[lead]})
+        whole = whole + step
+        value = value - step * divisor
+    return None
+
+
+def ceil_div(value: Poly, modulus: Poly) -> Poly:
+    """ceil(value / modulus) for an integer `value`."""
+    return floor_div(value + modulus - 1, modulus)
+
+
+def modulo(value: Poly, modulus: Poly) -> Poly:
+    """value - modulus*floor(value / modulus)."""
+    return value - modulus * floor_div(value, modulus)
+
+
+def quotient(value: Poly, divisor: Poly) -> Poly:
+    """value / divisor, which the program promises to be exact."""
+    if divisor.is_constant and divisor:
+        return value.scaled(1 / divisor.constant_term)
+    parts = _divide_terms(value, divisor)
+    if parts is not None and not parts[1]:
+        return parts[0]
+    return Poly.of_atom(Quotient(value, divisor))
+
+
+def ceil_log2(value: Poly) -> Poly:
+    """ceil(log2(value)), 0 for values up to 1."""
+    if value.is_constant:
+        number = Fraction(int(value.constant_term.p), int(value.constant_term.q))
+        return Poly.constant(max(0, (-(-number.numerator // number.denominator) - 1).bit_length()) if number > 1 else 0)
+    return Poly.of_atom(CeilLog2(value))
+
+
+def log2(value: Poly) -> Poly:
+    """The binary logarithm."""
+    if value.is_constant and value.constant_term > 0 and value.constant_term.q == 1:
+        number = int(value.constant_term.p)
+        if number & (number - 1) == 0:
+            return Poly.constant(number.bit_length() - 1)
+    power = _single_atom(value)
+    if isinstance(power, Exponential) and power.base == 2:
+        return power.exponent
+    return Poly.of_atom(Function("log2", value))
+
+
+def sqrt(value: Poly) -> Poly:
+    """The square root."""
+    if value.is_constant and value.constant_term >= 0:
+        number = value.constant_term
+        root = fmpq(int(number.p.isqrt()), int(number.q.isqrt()))
+        if root * root == number:
+            return Poly.constant(root)
+    return Poly.of_atom(Function("sqrt", value))
+
+
+def exponential(base: int, exponent: Poly) -> Poly:
+    """base^exponent for an integer base >= 1."""
+    if base == 1:
+        return ONE
+    shift = exponent.constant_term
+    if shift.q != 1 or abs(int(shift.p)) > MAX_SHIFT * 16:
+        return Poly.of_atom(Exponential(base, exponent))
+    scale = Poly.constant(fmpq(base) ** int(shift.p))
+    rest = exponent - shift
+    if not rest:
+        return scale
+    inner = _single_atom(rest)
+    if base == 2 and isinstance(inner, Function) and inner.function == "log2":
+        return scale * inner.argument
+    return scale * Poly.of_atom(Exponential(base, rest))
+
+
+def _single_atom(value: Poly) -> Atom | None:
+    """The atom that the polynomial is, if it is one."""
+    if len(value.terms) == 1:
+        ((monomial, coefficient),) = value.terms.items()
+        if len(monomial) == 1 and monomial[0][1] == 1 and coefficient == 1:
+            return monomial[0][0]
+    return None
+
+
+def offset(array: str, index: Poly, count: Poly, total: Poly) -> Poly:
+    """`array[index]` of an offsets array with so many segments and such a total."""
+    if not index:
+        return ZERO
+    if index == count:
+        return total
+    return Poly.of_atom(Offset(array, index, count, total))
+
+
+def symbol_of(value: Poly) -> str | None:
+    """The name, where the polynomial is a plain symbol."""
+    atom = _single_atom(value)
+    return atom.name if isinstance(atom, Symbol) else None
+
+
+def term(monomial: tuple[tuple[Atom, int], ...], coefficient: fmpq) -> Poly:
+    """A polynomial of one term."""
+    return Poly({monomial or ONE_MONOMIAL: coefficient}) if coefficient else ZERO
+
+
+def integer(value: int) -> Poly:
+    """An integer constant."""
+    return as_poly(value)

@@ -1,0 +1,304 @@
+"""What is known of the symbols, and proofs that an expression is nonnegative under it.
+
+Symbols are ordered by age: sizes first, then loop variables from the outermost in. Each has lower and upper bounds in
+older symbols only, so that eliminating the youngest symbol first always ends. A proof replaces a symbol by a bound
+that can only make the expression smaller; what remains at the end is a constant. No proof found means only that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+
+MAX_STEPS = 400
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Polynomials that bound a symbol from below and from above."""
+
+    lower: tuple[Poly, ...] = ()
+    upper: tuple[Poly, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Symbols from the oldest to the youngest with their bounds; `integral` divisibility is in `rewrites`.
+
+    `rewrites` maps a size n that b divides to b*`n/b`, so that quotients become symbols (see `restore`).
+    """
+
+    bounds: dict[str, Bounds] = field(default_factory=dict)
+    rewrites: dict[str, Poly] = field(default_factory=dict)
+    _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
+
+    # Extension
+    def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
+        """Add the youngest symbol with its bounds (both inclusive)."""
+        added = {**self.bounds, name: Bounds(tuple(lower), tuple(upper))}
+        return replace(self, bounds=added, _proved={})
+
+    def with_nonnegative(self, value: Poly) -> Facts:
+        """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
+        young = self._youngest(value)
+        if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
+            return self
+        parts = value.coefficients(young)
+        slope, rest = parts[1], parts.get(0, ZERO)
+        known = self.bounds[young.name]
+        if slope.is_constant:
+            bound = _tighten(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
+            changed = (
+                Bounds((*known.lower, bound), known.upper)
+                if slope.constant_term > 0
+                else Bounds(known.lower, (*known.upper, bound))
+            )
+        elif self.nonnegative(slope - 1):
+            # slope*v >= -rest: an integer v is at least ceil(-rest/slope).
+            changed = Bounds((*known.lower, -a.floor_div(rest, slope)), known.upper)
+        elif self.nonnegative(-slope - 1):
+            changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
+        else:
+            return self
+        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={})
+
+    # Proofs
+    def nonnegative(self, value: Poly) -> bool:
+        """Whether value >= 0 is proved."""
+        known = self._proved.get(value)
+        if known is None:
+            known = _Proof(self).holds(value)
+            self._proved[value] = known
+        return known
+
+    def positive(self, value: Poly) -> bool:
+        """Whether the integer `value` is proved to be at least 1."""
+        return self.nonnegative(value - 1)
+
+    def _youngest(self, value: Poly) -> Atom | None:
+        ages = {name: age for age, name in enumerate(self.bounds)}
+        return max(value.atoms(), key=lambda atom: _age(atom, ages), default=None)
+
+    # Simplification
+    def positive_part(self, value: Poly) -> Poly:
+        """max(0, value), without the max where the sign is known."""
+        if self.nonnegative(value):
+            return value
+        if self.nonnegative(-value):
+            return ZERO
+        return a.positive_part(value)
+
+    def maximum(self, left: Poly, right: Poly) -> Poly:
+        """max(left, right), decided where it can be."""
+        return right + self.positive_part(left - right)
+
+    def minimum(self, left: Poly, right: Poly) -> Poly:
+        """min(left, right), decided where it can be."""
+        return left - self.positive_part(left - right)
+
+    def simplify(self, value: Poly) -> Poly:
+        """Resolve every max, floor and the like that the facts decide."""
+
+        def resolve(atom: Atom) -> Poly | None:
+            if not atom.parts:
+                return None
+            parts = tuple(self.simplify(part) for part in atom.parts)
+            if isinstance(atom, a.PositivePart):
+                return self.positive_part(parts[0])
+            if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
+                return ZERO
+            if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
+                return ZERO
+            return atom.rebuild(parts)
+
+        return value.map_atoms(resolve)
+
+    def _is_fraction(self, value: Poly, modulus: Poly) -> bool:
+        return self.nonnegative(value) and self.nonnegative(modulus - 1 - value)
+
+    def restore(self, value: Poly) -> Poly:
+        """Write the quotients that `rewrites` made symbols of as quotients again."""
+        if not self.rewrites:
+            return value
+        back: dict[str, Poly] = {}
+        for name, product in self.rewrites.items():
+            ((monomial, coefficient),) = product.terms.items()
+            quotient = next(atom for atom, _ in monomial if isinstance(atom, Symbol) and "/" in atom.name)
+            others = tuple((atom, -power) for atom, power in monomial if atom != quotient)
+            pairs = sorted((*others, (Symbol(name), 1)), key=lambda pair: pair[0].key)
+            back[quotient.name] = Poly({tuple(pairs): 1 / coefficient})
+        return value.substitute(back)
+
+
+def _tighten(bound: Poly, lower: bool) -> Poly:
+    """Round a constant bound of an integer inwards."""
+    if not bound.is_constant:
+        return bound
+    number = bound.constant_term
+    return Poly.constant(number.ceil() if lower else number.floor())
+
+
+def _age(atom: Atom, ages: dict[str, int]) -> tuple[int, int, str]:
+    """Youngest symbol inside, then depth: a composite is younger than what it is made of."""
+    inside = max((ages.get(name, len(ages)) for name in atom.names), default=-1)
+    return inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
+
+
+class _Proof:
+    """One search, with a bound on its steps."""
+
+    def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
+        self.facts = facts
+        self.ages = {name: age for age, name in enumerate(facts.bounds)}
+        self.steps = steps
+
+    def holds(self, value: Poly) -> bool:
+        if value.is_constant:
+            return bool(value.constant_term >= 0)
+        self.steps -= 1
+        if self.steps < 0:
+            return False
+        known = self.facts._proved.get(value)
+        if known is not None:
+            return known
+        if all(coefficient > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
+            return True
+        atom = max(value.atoms(), key=lambda each: _age(each, self.ages))
+        if isinstance(atom, Symbol):
+            return self._by_symbol(value, atom)
+        if isinstance(atom, a.PositivePart):
+            return self._by_cases(value, atom)
+        return self._by_bounds(value, atom)
+
+    def _all_nonnegative(self, value: Poly) -> bool:
+        return all(self._atom_nonnegative(atom) for atom in value.atoms())
+
+    def _atom_nonnegative(self, atom: Atom) -> bool:
+        match atom:
+            case Symbol():
+                return any(self.holds(bound) for bound in self._bounds(atom).lower)
+            case a.PositivePart() | a.Gap() | a.Offset() | a.CeilLog2() | a.Exponential():
+                return True
+            case a.Function(function="log2"):
+                return self.holds(atom.argument - 1)
+            case a.Function():
+                return True
+            case a.Floor() | a.Quotient():
+                return self.holds(atom.parts[0])
+            case a.Data():
+                return atom.low is not None and self.holds(atom.low)
+        return False
+
+    def _bounds(self, atom: Symbol) -> Bounds:
+        return self.facts.bounds.get(atom.name, Bounds())
+
+    def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
+        parts = value.coefficients(atom)
+        if min(parts) < 0:
+            return False
+        bounds = self._bounds(atom)
+        if set(parts) <= {0, 1}:
+            slope, rest = parts[1], parts.get(0, ZERO)
+            candidates = bounds.lower if self._sign(slope) > 0 else bounds.upper if self._sign(-slope) > 0 else ()
+            if any(self.holds(slope * bound + rest) for bound in candidates):
+                return True
+            if self._sign(slope) != 0 or self._sign(-slope) != 0:
+                return False
+        return any(self._by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
+            self._by_shift(value, atom, bound, -1) for bound in bounds.upper
+        )
+
+    def _sign(self, value: Poly) -> int:
+        return 1 if self.holds(value) else 0
+
+    def _by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
+        """Write v = bound + t (or bound - t) with t >= 0; nonnegative coefficients of every power of t suffice."""
+        step = Symbol(f"{atom.name}'")
+        shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
+        if min(shifted.coefficients(step)) < 0:
+            return False
+        return all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values())
+
+    def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
+        """max(0, e) is 0 where e <= 0 and e where e >= 0."""
+        argument = atom.argument
+        zero = value.map_atoms(lambda each: ZERO if each == atom else None)
+        same = value.map_atoms(lambda each: argument if each == atom else None)
+        below = self.facts.with_nonnegative(-argument)
+        above = self.facts.with_nonnegative(argument)
+        self.steps //= 2
+        return _Proof(below, self.steps).holds(zero) and _Proof(above, self.steps).holds(same)
+
+    def _by_bounds(self, value: Poly, atom: Atom) -> bool:
+        parts = value.coefficients(atom)
+        if min(parts) < 0:
+            return False
+        if set(parts) <= {0, 1} and isinstance(atom, a.Floor | a.Quotient):
+            exact = self._by_scaled_floor(parts[1], parts.get(0, ZERO), atom)
+            if exact:
+                return True
+        lower, upper = self._atom_bounds(atom)
+        if set(parts) <= {0, 1}:
+            slope, rest = parts[1], parts.get(0, ZERO)
+            bounds = lower if self.holds(slope) else upper if self.holds(-slope) else ()
+            return any(self.holds(slope * bound + rest) for bound in bounds)
+        step = Symbol(f"{atom.key}'")
+        for bound in lower:
+            shift = bound + Poly.of_atom(step)
+            shifted = value.map_atoms(lambda each, shift=shift: shift if each == atom else None)  # type: ignore[misc]
+            if all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values()):
+                return True
+        return False
+
+    def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
+        """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
+        value, modulus = atom.parts
+        whole = a._divide_terms(slope, modulus)
+        if whole is None or whole[1]:
+            return False
+        scale = whole[0]
+        if isinstance(atom, a.Quotient):
+            return self.holds(scale * value + rest)
+        if self.holds(scale):
+            return self.holds(scale * (value - modulus + 1) + rest)
+        return self.holds(-scale) and self.holds(scale * value + rest)
+
+    def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        match atom:
+            case a.Floor():
+                return self._floor_bounds(atom)
+            case a.Quotient():
+                return (ZERO,) if self.holds(atom.argument) else (), (atom.argument,)
+            case a.CeilLog2():
+                least = (ONE,) if self.holds(atom.argument - 2) else (ZERO,)
+                most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
+                return least, most
+            case a.Gap():
+                return (ZERO,), (atom.ceiling,)
+            case a.Offset():
+                return (ZERO,), (atom.total,)
+            case a.Exponential():
+                return ((ONE,) if self.holds(atom.exponent) else (ZERO,)), ()
+            case a.Function(function="log2"):
+                if self.holds(atom.argument - 1):
+                    return (ZERO,), (atom.argument - 1,)
+                return (), ()
+            case a.Function():
+                return (ZERO,), ()
+            case a.Data():
+                return (
+                    () if atom.low is None else (atom.low,),
+                    () if atom.high is None else (atom.high,),
+                )
+        return (), ()
+
+    def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        value, modulus = atom.argument, atom.modulus
+        if modulus.is_constant:
+            return ((value - modulus + 1) / modulus.constant_term,), (value / modulus.constant_term,)
+        if self.holds(value):
+            return (ZERO,), (value,)
+        return (), ()

@@ -1,0 +1,375 @@
+"""Polynomials with exact rational coefficients over atoms: the one representation of every derived cost.
+
+An atom is anything that is not a sum, product or power of others: a size, a loop variable, `max(0, e)`, `floor(e/m)`,
+`ceil(log2(e))` and so on (`archline.algebra.atoms` makes them). What sums and products can express is normal here, so
+two polynomials over the same atoms are equal exactly when their terms are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TypeAlias, Union
+
+from flint import fmpq
+
+Number: TypeAlias = Union[int, Fraction, fmpq]
+Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
+ONE_MONOMIAL: Monomial = ()
+
+
+class TooComplexError(Exception):
+    """An expression outgrew the budget; the cost it belongs to is reported as unknown, with this reason."""
+
+
+class _Budget:
+    """How many term products are still allowed; a guard against inputs whose costs have no reasonable closed form."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+
+    def spend(self, amount: int) -> None:
+        if self.left is not None:
+            self.left -= amount
+            if self.left < 0:
+                raise TooComplexError("its closed form is too large to derive")
+
+
+_budget = _Budget()
+
+
+@contextmanager
+def budget(terms: int) -> Iterator[None]:
+    """Limit the work of the block to about so many term products; raises TooComplexError beyond."""
+    before = _budget.left
+    _budget.left = terms if before is None else min(before, terms)
+    try:
+        yield
+    finally:
+        _budget.left = before
+
+
+class Atom:
+    """An indivisible factor. `key` identifies and orders it; `parts` are the polynomials it is made of."""
+
+    __slots__ = ("_names", "key")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._names: frozenset[str] | None = None
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        """The polynomials inside, in a fixed order."""
+        return ()
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        """The same construct over other parts, normalised."""
+        raise NotImplementedError
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols that occur inside."""
+        if self._names is None:
+            self._names = frozenset().union(*(part.names for part in self.parts))
+        return self._names
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Atom) and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return self.key
+
+
+class Symbol(Atom):
+    """A size, a loop variable, or a machine symbol; it stands for an integer."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+        self._names = frozenset((name,))
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return Poly.of_atom(self)
+
+
+class Poly:
+    """A polynomial; immutable. `terms` maps monomials to nonzero coefficients."""
+
+    __slots__ = ("_hash", "_key", "_names", "terms")
+
+    def __init__(self, terms: dict[Monomial, fmpq]) -> None:
+        self.terms = terms
+        self._hash: int | None = None
+        self._key: str | None = None
+        self._names: frozenset[str] | None = None
+
+    # Construction
+    @staticmethod
+    def constant(value: Number) -> Poly:
+        """The constant polynomial."""
+        coefficient = rational(value)
+        return Poly({ONE_MONOMIAL: coefficient} if coefficient else {})
+
+    @staticmethod
+    def of_atom(atom: Atom, exponent: int = 1) -> Poly:
+        """A power of an atom."""
+        return Poly({((atom, exponent),): fmpq(1)}) if exponent else Poly.constant(1)
+
+    @staticmethod
+    def symbol(name: str) -> Poly:
+        """A size or variable."""
+        return Poly.of_atom(Symbol(name))
+
+    # Queries
+    @property
+    def is_constant(self) -> bool:
+        """Whether no atom occurs."""
+        return not self.terms or (len(self.terms) == 1 and ONE_MONOMIAL in self.terms)
+
+    @property
+    def constant_term(self) -> fmpq:
+        """The coefficient of 1."""
+        return self.terms.get(ONE_MONOMIAL, fmpq(0))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols that occur, inside atoms too."""
+        if self._names is None:
+            self._names = frozenset().union(*(atom.names for atom in self.atoms()))
+        return self._names
+
+    def atoms(self) -> set[Atom]:
+        """The atoms of the monomials (not those inside other atoms)."""
+        return {atom for monomial in self.terms for atom, _ in monomial}
+
+    def degree(self, atom: Atom) -> int:
+        """The highest exponent of an atom."""
+        return max((e for monomial in self.terms for a, e in monomial if a == atom), default=0)
+
+    def coefficients(self, atom: Atom) -> dict[int, Poly]:
+        """The polynomial seen as one in `atom`: exponent to coefficient (free of the atom at this level)."""
+        result: dict[int, dict[Monomial, fmpq]] = {}
+        for monomial, coefficient in self.terms.items():
+            exponent = 0
+            rest = monomial
+            for index, (each, power) in enumerate(monomial):
+                if each == atom:
+                    exponent = power
+                    rest = monomial[:index] + monomial[index + 1 :]
+                    break
+            result.setdefault(exponent, {})[rest] = coefficient
+        return {exponent: Poly(terms) for exponent, terms in result.items()}
+
+    # Arithmetic
+    def __add__(self, other: Poly | Number) -> Poly:
+        other = as_poly(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            total = terms.get(monomial)
+            total = coefficient if total is None else total + coefficient
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+        return Poly(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly({monomial: -coefficient for monomial, coefficient in self.terms.items()})
+
+    def __sub__(self, other: Poly | Number) -> Poly:
+        return self + (-as_poly(other))
+
+    def __rsub__(self, other: Poly | Number) -> Poly:
+        return as_poly(other) + (-self)
+
+    def __mul__(self, other: Poly | Number) -> Poly:
+        other = as_poly(other)
+        if other.is_constant:
+            return self.scaled(other.constant_term)
+        if self.is_constant:
+            return other.scaled(self.constant_term)
+        _budget.spend(len(self.terms) * len(other.terms))
+        terms: dict[Monomial, fmpq] = {}
+        reducible = False
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                monomial, again = _product(left, right)
+                reducible = reducible or again
+                total = terms.get(monomial)
+                terms[monomial] = a * b if total is None else total + a * b
+        result = Poly({monomial: value for monomial, value in terms.items() if value})
+        return _reduced(result) if reducible else result
+
+    __rmul__ = __mul__
+
+    def scaled(self, factor: Number) -> Poly:
+        """The polynomial times a constant."""
+        constant = rational(factor)
+        if constant == 1:
+            return self
+        if not constant:
+            return ZERO
+        return Poly({monomial: coefficient * constant for monomial, coefficient in self.terms.items()})
+
+    def __truediv__(self, other: Number) -> Poly:
+        return self.scaled(1 / rational(other))
+
+    def __pow__(self, exponent: int) -> Poly:
+        if exponent < 0:
+            raise ValueError("a polynomial has no negative powers")
+        if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):
+            ((monomial, coefficient),) = self.terms.items()
+            if not monomial and exponent > 100_000 and abs(coefficient) != 1:
+                raise TooComplexError("a constant power is too large")
+            return Poly({tuple((atom, power * exponent) for atom, power in monomial): coefficient**exponent})
+        if exponent > 64:
+            raise TooComplexError(f"a sum is raised to the power {exponent}")
+        result = ONE
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    # Substitution
+    def map_atoms(self, replace: Callable[[Atom], Poly | None]) -> Poly:
+        """Replace atoms of the monomials; `replace` gives None for those that stay."""
+        changed = {atom: new for atom in self.atoms() if (new := replace(atom)) is not None}
+        if not changed:
+            return self
+        total = ZERO
+        for monomial, coefficient in self.terms.items():
+            kept = tuple((atom, power) for atom, power in monomial if atom not in changed)
+            product = Poly({kept: coefficient})
+            for atom, power in monomial:
+                if atom in changed:
+                    product = product * changed[atom] ** power
+            total = total + product
+        return total
+
+    def substitute(self, values: Mapping[str, Poly]) -> Poly:
+        """Replace symbols everywhere, inside atoms too, and normalise."""
+        if not (self.names & values.keys()):
+            return self
+
+        def replace(atom: Atom) -> Poly | None:
+            if isinstance(atom, Symbol):
+                return values.get(atom.name)
+            if not (atom.names & values.keys()):
+                return None
+            return atom.rebuild(tuple(part.substitute(values) for part in atom.parts))
+
+        return self.map_atoms(replace)
+
+    # Identity
+    @property
+    def key(self) -> str:
+        """A canonical text, for ordering and identity (not for people)."""
+        if self._key is None:
+            rows = sorted(
+                ("*".join(f"{atom.key}^{power}" for atom, power in monomial), str(coefficient))
+                for monomial, coefficient in self.terms.items()
+            )
+            self._key = "+".join(f"{coefficient}*{monomial}" for monomial, coefficient in rows) or "0"
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Poly):
+            return self is other or self.terms == other.terms
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
+        return self._hash
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __repr__(self) -> str:
+        return f"Poly({self.key})"
+
+
+def rational(value: Number) -> fmpq:
+    """An exact rational as python-flint has it."""
+    if isinstance(value, Fraction):
+        return fmpq(value.numerator, value.denominator)
+    return value if isinstance(value, fmpq) else fmpq(value)
+
+
+def as_poly(value: Poly | Number) -> Poly:
+    """A number or a polynomial, as a polynomial."""
+    return value if isinstance(value, Poly) else Poly.constant(value)
+
+
+def reduces(atom: Atom) -> bool:
+    """Whether powers of the atom rewrite to lower ones (as max(0, e)^2 = e*max(0, e) does)."""
+    return getattr(atom, "square", None) is not None
+
+
+def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
+    """The product of two monomials, and whether a power in it can be reduced."""
+    if not left:
+        return right, False
+    if not right:
+        return left, False
+    result: list[tuple[Atom, int]] = []
+    again = False
+    i = j = 0
+    while i < len(left) and j < len(right):
+        a, b = left[i], right[j]
+        if a[0].key == b[0].key:
+            power = a[1] + b[1]
+            if power:
+                result.append((a[0], power))
+            again = again or reduces(a[0])
+            i += 1
+            j += 1
+        elif a[0].key < b[0].key:
+            result.append(a)
+            i += 1
+        else:
+            result.append(b)
+            j += 1
+    result.extend(left[i:])
+    result.extend(right[j:])
+    return tuple(result), again
+
+
+def _reduced(poly: Poly) -> Poly:
+    """Rewrite squares of atoms that have them."""
+    total = ZERO
+    for monomial, coefficient in poly.terms.items():
+        product = Poly({ONE_MONOMIAL: coefficient})
+        for atom, power in monomial:
+            square = getattr(atom, "square", None)
+            if power >= 2 and square is not None:
+                # atom^power = base^(power - 1) * atom, where atom^2 = base * atom.
+                product = product * square ** (power - 1) * Poly.of_atom(atom)
+            else:
+                product = product * Poly({((atom, power),): fmpq(1)})
+        total = total + product
+    return total
+
+
+ZERO = Poly({})
+ONE = Poly.constant(1)
+
+
+def total(values: Iterable[Poly]) -> Poly:
+    """The sum of polynomials."""
+    result = ZERO
+    for value in values:
+        result = result + value
+    return result

@@ -1,0 +1,321 @@
+"""Sums over a loop variable in closed form.
+
+Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues;
+ceil(log2) and powers by geometric sums; gaps of offsets, and tiles cut off at an edge, by telescoping. What none of
+these reaches raises `UnresolvedError`; `archline.algebra.relaxation` then bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from math import comb, gcd
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
+
+MAX_DEGREE = 48
+MAX_RESIDUES = 24
+
+
+class UnresolvedError(Exception):
+    """A sum or maximum over `variable` has no closed form here because of `atom`."""
+
+    def __init__(self, atom: Atom, variable: str) -> None:
+        super().__init__(f"{atom.key} over {variable}")
+        self.atom = atom
+        self.variable = variable
+
+
+def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
+    if lo == hi:
+        return ZERO
+    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+    return _sum(inside.simplify(value), variable, lo, hi, facts, inside)
+
+
+def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    hard, easy = _separate(value, variable)
+    result = _polynomial_sum(easy, variable, lo, hi)
+    if not hard:
+        return result
+    atom = innermost(hard, variable)
+    chosen, others = _with_atom(hard, atom)
+    if others:
+        result = result + _sum(others, variable, lo, hi, facts, inside)
+    telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
+    if telescoped is not None:
+        return result + telescoped
+    match atom:
+        case a.PositivePart():
+            return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
+        case a.Floor():
+            return result + _sum_by_residues(chosen, atom, variable, lo, hi, facts)
+        case a.CeilLog2():
+            return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
+        case a.Exponential():
+            return result + _sum_of_powers(chosen, atom, variable, lo, hi)
+    raise UnresolvedError(atom, variable)
+
+
+# Parts of an expression
+def depends(atom: Atom, variable: str) -> bool:
+    """Whether a composite atom contains the variable."""
+    return not isinstance(atom, Symbol) and variable in atom.names
+
+
+def _separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
+    """Terms with a composite atom in the variable, and the rest."""
+    hard = {m: c for m, c in value.terms.items() if any(depends(atom, variable) for atom, _ in m)}
+    easy = {m: c for m, c in value.terms.items() if m not in hard}
+    return Poly(hard), Poly(easy)
+
+
+def _with_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
+    """Terms in which the atom occurs, at any depth, and the rest."""
+    chosen = {m: c for m, c in value.terms.items() if any(_contains(each, atom) for each, _ in m)}
+    return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
+
+
+def _contains(outer: Atom, atom: Atom) -> bool:
+    return outer == atom or any(_contains(each, atom) for part in outer.parts for each in part.atoms())
+
+
+def innermost(value: Poly, variable: str) -> Atom:
+    """A composite atom in the variable none of whose parts has another one; logarithms last."""
+
+    def search(atom: Atom) -> Iterator[Atom]:
+        below = [each for part in atom.parts for each in part.atoms() if depends(each, variable)]
+        if not below:
+            yield atom
+        for each in below:
+            yield from search(each)
+
+    found = {each for atom in value.atoms() if depends(atom, variable) for each in search(atom)}
+    return min(found, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
+
+
+_PRIORITY = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
+
+
+def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
+    """Put a polynomial in an atom's place, at any depth."""
+
+    def swap(each: Atom) -> Poly | None:
+        if each == atom:
+            return new
+        if not _contains(each, atom):
+            return None
+        return each.rebuild(tuple(replace_atom(part, atom, new) for part in each.parts))
+
+    return value.map_atoms(swap)
+
+
+# Polynomials
+@cache
+def _faulhaber(power: int) -> tuple[fmpq, ...]:
+    """Coefficients of S(x) = sum of k^power for 0 <= k < x, from the constant up."""
+    if power > MAX_DEGREE:
+        raise TooComplexError(f"a sum of degree {power}")
+    # (x+1)^(p+1) - x^(p+1) = sum over j <= p of C(p+1, j) x^j, summed over x and solved for S_p.
+    result = [fmpq(0)] * (power + 2)
+    result[power + 1] = fmpq(1)
+    for lower in range(power):
+        for exponent, coefficient in enumerate(_faulhaber(lower)):
+            result[exponent] -= comb(power + 1, lower) * coefficient
+    return tuple(coefficient / (power + 1) for coefficient in result)
+
+
+def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
+    """F(at) where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x."""
+    result = ZERO
+    powers = [ONE]
+    for exponent, coefficient in sorted(value.coefficients(Symbol(variable)).items()):
+        if exponent < 0:
+            raise TooComplexError("a sum of reciprocals")
+        closed = ZERO
+        for degree, factor in enumerate(_faulhaber(exponent)):
+            while len(powers) <= degree:
+                powers.append(powers[-1] * at)
+            if factor:
+                closed = closed + powers[degree].scaled(factor)
+        result = result + coefficient * closed
+    return result
+
+
+def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
+    if not value:
+        return ZERO
+    if value.degree(Symbol(variable)) == 0 and variable not in value.names:
+        return value * (hi - lo)
+    return antidifference(value, variable, hi) - antidifference(value, variable, lo)
+
+
+# Telescoping
+def _telescope(
+    value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Poly | None:
+    """Sum c*A(v), c free of v: of a gap at once; otherwise where A(v - 1) is known on the whole range."""
+    parts = value.coefficients(atom)
+    if set(parts) != {1} or variable in parts[1].names:
+        return None
+    coefficient = parts[1]
+    itself = Poly.of_atom(atom)
+    if isinstance(atom, a.Gap):
+        slope = (atom.index - Poly.symbol(variable)).names
+        if variable in slope or variable in atom.count.names | atom.total.names:
+            return None
+        start = atom.index.substitute({variable: lo})
+        end = atom.index.substitute({variable: hi})
+        ends = [a.offset(atom.array, each, atom.count, atom.total) for each in (end, start)]
+        return coefficient * (ends[0] - ends[1])
+    if not isinstance(atom, a.PositivePart | a.Offset):
+        return None
+    now = Poly.symbol(variable)
+    before = inside.simplify(itself.substitute({variable: now - 1}))
+    if any(depends(each, variable) for each in before.atoms()):
+        return None
+    last = facts.simplify(itself.substitute({variable: hi - 1}))
+    first = facts.simplify(itself.substitute({variable: lo - 1}))
+    return coefficient * (last - first + _polynomial_sum(before, variable, lo, hi))
+
+
+# Sign changes
+def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
+    """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
+    parts = atom.argument.coefficients(Symbol(variable))
+    if set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
+        return None
+    slope, rest = parts[1], parts.get(0, ZERO)
+    if facts.positive(slope):
+        return -a.floor_div(rest, slope), True
+    if facts.positive(-slope):
+        return a.floor_div(rest, -slope) + 1, False
+    return None
+
+
+def _sum_by_sign(
+    value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Poly:
+    change = threshold(atom, variable, facts)
+    if change is None:
+        raise UnresolvedError(atom, variable)
+    point, rising = change
+    point = facts.simplify(point)
+    middle = facts.minimum(facts.maximum(point, lo), hi)
+    negative = replace_atom(value, atom, ZERO)
+    positive = replace_atom(value, atom, atom.argument)
+    left, right = (negative, positive) if rising else (positive, negative)
+    result = ZERO
+    for part, start, end in ((left, lo, middle), (right, middle, hi)):
+        if start != end and part:
+            below = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
+            result = result + _sum(below.simplify(part), variable, start, end, facts, below)
+    return result
+
+
+# Residues
+def _sum_by_residues(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    period = floor_period(atom, variable)
+    if period is None:
+        raise UnresolvedError(atom, variable)
+    result = ZERO
+    for residue in range(period):
+        start = lo + residue
+        count = facts.simplify(a.floor_div(hi - start + (period - 1), Poly.constant(period)))
+        shifted = value.substitute({variable: start + Poly.symbol(variable).scaled(period)})
+        result = result + sum_over(shifted, variable, ZERO, count, facts)
+    return result
+
+
+def floor_period(atom: a.Floor, variable: str) -> int | None:
+    """The step after which floor(e/m) grows by an integer in the variable; None where it is no small constant."""
+    if not atom.modulus.is_constant or atom.modulus.constant_term.q != 1:
+        return None
+    parts = atom.argument.coefficients(Symbol(variable))
+    if any(variable in part.names for part in parts.values()) or any(power < 0 for power in parts):
+        return None
+    modulus = int(atom.modulus.constant_term.p)
+    slopes = [part for power, part in parts.items() if power > 0]
+    if any(c.q != 1 for part in slopes for c in part.terms.values()):
+        return None
+    period = modulus // gcd(modulus, *(int(c.p) for part in slopes for c in part.terms.values()))
+    return period if period <= MAX_RESIDUES else None
+
+
+# Logarithms and powers
+def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """Sum p(v)*ceil(log2(t)) with t = r + v or r - v, by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
+    parts = atom.argument.coefficients(Symbol(variable))
+    slope = parts.get(1, ZERO)
+    factor = value.coefficients(atom)
+    clean = not any(depends(each, variable) for part in factor.values() for each in part.atoms())
+    if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
+        raise UnresolvedError(atom, variable)
+    rest = parts.get(0, ZERO)
+    now = Poly.symbol(variable)
+    if slope == ONE:
+        first, last, inverse = lo + rest, hi - 1 + rest, now - rest
+    else:
+        first, last, inverse = rest - hi + 1, rest - lo, rest - now
+    weight = factor[1].substitute({variable: inverse})
+    ends = [facts.positive_part(last), facts.positive_part(first - 1)]
+    return _log_sum(weight, variable, ends[0]) - _log_sum(weight, variable, ends[1])
+
+
+def _log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
+    """Sum of weight(t)*ceil(log2 t) for 1 <= t <= count: ceil(log2 t) counts the j >= 0 with t > 2^j."""
+    if not count:
+        return ZERO
+    depth = a.ceil_log2(count)
+    result = depth * antidifference(weight, variable, count + 1)
+    power = Symbol("2^j")
+    inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
+    for degree, coefficient in inner.coefficients(power).items():
+        if degree == 0:
+            geometric = depth
+        else:
+            geometric = (a.exponential(2, depth) ** degree - 1).scaled(fmpq(1, 2**degree - 1))
+        result = result - coefficient * geometric
+    return result
+
+
+def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi: Poly) -> Poly:
+    """Sum p(v)*base^(k*v + r): find q with q(v + 1)*ratio - q(v) = p(v); the sum is q*ratio^v between the ends."""
+    parts = atom.exponent.coefficients(Symbol(variable))
+    slope = parts.get(1, ZERO)
+    factors = value.coefficients(atom)
+    clean = not any(depends(each, variable) for part in factors.values() for each in part.atoms())
+    integral = slope.is_constant and slope.constant_term.q == 1
+    if set(parts) - {0, 1} or not integral or not clean or min(factors) < 1:
+        raise UnresolvedError(atom, variable)
+    result = ZERO
+    for power, weight in factors.items():
+        ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
+        closed = _weighted(weight, variable, ratio)
+        for at, sign in ((hi, 1), (lo, -1)):
+            scale = a.exponential(atom.base, atom.exponent.substitute({variable: at})) ** power
+            result = result + (closed.substitute({variable: at}) * scale).scaled(sign)
+    return result
+
+
+def _weighted(weight: Poly, variable: str, ratio: fmpq) -> Poly:
+    symbol = Symbol(variable)
+    parts = weight.coefficients(symbol)
+    degree = max(parts)
+    if min(parts) < 0 or degree > MAX_DEGREE:
+        raise TooComplexError("a power series of high degree")
+    solution: dict[int, Poly] = {}
+    for exponent in range(degree, -1, -1):
+        rest = parts.get(exponent, ZERO)
+        for higher, coefficient in solution.items():
+            rest = rest - coefficient.scaled(ratio * comb(higher, exponent))
+        solution[exponent] = rest.scaled(1 / (ratio - 1))
+    result = ZERO
+    for exponent, coefficient in solution.items():
+        result = result + coefficient * Poly.of_atom(symbol, exponent)
+    return result

@@ -1,0 +1,178 @@
+"""What the parts of the checker share: the findings, the facts collected, the algorithm at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from archline.language import name_rules as rules
+from archline.language import syntax as s
+from archline.language.checking.points import Opaque, Path, Requirement
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
+from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
+from archline.language.model import ExprType, Kind, Signature, ViewType
+from archline.language.source import Span
+
+MAX_FINDINGS = 20
+
+
+class Findings:
+    """The diagnostics found so far, MAX_FINDINGS at most."""
+
+    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
+        self.diagnostics = list(found)[:MAX_FINDINGS]
+
+    def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
+        """Report a finding."""
+        self.extend([Diagnostic(rule, message, span, hint=hint)])
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Report findings made elsewhere."""
+        for each in diagnostics:
+            if len(self.diagnostics) < MAX_FINDINGS and each not in self.diagnostics:
+                self.diagnostics.append(each)
+
+
+@dataclass(eq=False)
+class Facts:
+    """What the checker learns of expressions, as `Module` hands it on."""
+
+    types: dict[s.Expr, ExprType] = field(default_factory=dict)
+    targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
+    shapes: dict[s.Expr, tuple[s.Expr, ...]] = field(default_factory=dict)
+    bindings: dict[s.Call, Mapping[str, s.Expr | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """What a file's calls and claims can mean.
+
+    `lost` names algorithms that stand in the text but could not be read; nothing is reported about their calls.
+    `complete` is false if a used file could not be loaded, so that an unknown name may be one of its.
+    """
+
+    visible: Mapping[str, s.Algorithm]
+    externs: Mapping[str, s.Extern]
+    signatures: Mapping[s.Algorithm, Signature]
+    cost_symbols: Mapping[str, Span]
+    lost: frozenset[str]
+    complete: bool
+
+
+@dataclass(eq=False)
+class Body:
+    """The algorithm at hand: its names, the path of loops and conditions to the statement at hand."""
+
+    algorithm: s.Algorithm
+    library: Library
+    findings: Findings
+    facts: Facts
+    scope: Scope = field(default_factory=Scope)
+    path: Path = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    sharing: bool = False
+    _unknown: set[str] = field(default_factory=set)
+
+    @property
+    def distributed(self) -> bool:
+        """Whether every processor of a grid runs this algorithm."""
+        return bool(self.algorithm.grid)
+
+    def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
+        """Report a finding."""
+        self.findings.add(rule, message, span, hint)
+
+    def define(self, symbol: Symbol) -> None:
+        """Define a name, reporting it if it hides another."""
+        check_free(self, symbol.name, symbol.span)
+        self.scope.define(symbol)
+
+    @contextmanager
+    def block(self, condition: s.Expr | None = None, truth: bool = True) -> Iterator[None]:
+        """A nested block, entered under a condition."""
+        depth = len(self.path)
+        self.scope.enter()
+        if condition is not None:
+            self.assume(condition, truth)
+        try:
+            yield
+        finally:
+            self.scope.leave()
+            del self.path[depth:]
+
+    def assume(self, fact: s.Fact, truth: bool = True) -> None:
+        """Take a fact as given for the rest of the block."""
+        static = data = False
+        for expr in leaves(fact):
+            kind = self.facts.types.get(expr)
+            static |= isinstance(expr, s.Name) and kind is Kind.STATIC
+            data |= isinstance(expr, s.Name | s.Element) and kind is not Kind.STATIC
+        # A condition on data may still tie sizes to one another, in a way that no sample of sizes shows.
+        if static:
+            self.path.append(Opaque() if data else Requirement(fact, truth))
+
+    @contextmanager
+    def shared_arrays(self) -> Iterator[None]:
+        """Where an algorithm on a grid may touch its global arrays."""
+        before, self.sharing = self.sharing, True
+        try:
+            yield
+        finally:
+            self.sharing = before
+
+    def lookup(self, name: str, span: Span) -> Symbol | None:
+        """What a name stands for, reporting an unknown one once."""
+        symbol = self.scope.find(name)
+        if symbol is not None or name in self._unknown:
+            return symbol
+        self._unknown.add(name)
+        if name in MACHINE_SYMBOLS:
+            if name == "P":
+                message = "`P` can only be computed with in an algorithm `on grid`"
+            else:
+                message = f"an algorithm cannot compute with the machine symbol `{name}`"
+            hint = f"pass what depends on the machine as a parameter, and name `{name}` in the contract"
+            self.report(rules.MACHINE_SYMBOL, message, span, hint)
+        elif name in self.scope.ended:
+            hint = f"`{name}` was defined in a block that has ended; define it before that block"
+            self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
+        else:
+            hint = did_you_mean(name, self.scope.names())
+            self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
+        return None
+
+
+def check_free(body: Body, name: str, span: Span) -> None:
+    """Report a definition that hides a name in sight."""
+    before = body.scope.find(name)
+    if name in MACHINE_SYMBOLS:
+        hint = f"`{name}` always means the machine's; choose another name"
+        body.report(rules.MACHINE_SYMBOL, f"the machine symbol `{name}` cannot be defined", span, hint)
+    elif before is not None:
+        message = f"`{name}` is already the name of a {before.role.value} here (line {before.span.line})"
+        body.report(rules.SHADOWING, message.replace(" a array", " an array").replace(" a index", " an index"), span)
+    elif name in body.library.cost_symbols:
+        line = body.library.cost_symbols[name].line
+        message = f"`{name}` is already a cost symbol of an extern (line {line})"
+        body.report(rules.SHADOWING, message, span)
+
+
+def leaves(fact: s.Fact) -> Iterator[s.Expr]:
+    """The names, literals and array elements that a fact or expression is made of."""
+    match fact:
+        case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b) | s.Binary(left=a, right=b):
+            yield from leaves(a)
+            yield from leaves(b)
+        case s.IsSquare(value=a) | s.Unary(operand=a):
+            yield from leaves(a)
+        case s.Call(arguments=arguments):
+            for each in arguments:
+                yield from leaves(each)
+        case _:
+            yield fact
+
+
+def is_view(type_: ExprType | None) -> bool:
+    """Whether a type is that of an array or a view."""
+    return isinstance(type_, ViewType)

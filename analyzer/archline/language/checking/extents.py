@@ -1,0 +1,114 @@
+"""Extents of views as expressions: built, compared, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from archline.language import syntax as s
+from archline.language.checking.context import Facts
+from archline.language.model import Kind
+from archline.language.source import Span
+
+
+def length(facts: Facts, piece: s.Slice, extent: s.Expr) -> s.Expr:
+    """How many entries of a dimension of the given extent a slice keeps."""
+    if piece.lo is None or piece.hi is None:
+        count = extent
+    elif piece.by_length:
+        count = piece.hi
+    else:
+        count = combine(facts, "-", piece.hi, piece.lo, piece.span)
+    if piece.step is None:
+        return count
+    one = integer(facts, 1, piece.span)
+    above = combine(facts, "-", combine(facts, "+", count, piece.step, piece.span), one, piece.span)
+    # `lo ..+ length step k` has `length` entries, k apart.
+    return count if piece.by_length else combine(facts, "//", above, piece.step, piece.span)
+
+
+def integer(facts: Facts, value: int, span: Span) -> s.Expr:
+    """A literal."""
+    node = s.Integer(value, span=span)
+    facts.types[node] = Kind.STATIC
+    return node
+
+
+def combine(facts: Facts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
+    """`left op right`, one of + - * //, without neutral operands."""
+    match op, left, right:
+        case "+" | "-", _, s.Integer(value=0):
+            return left
+        case "*" | "//", _, s.Integer(value=1):
+            return left
+        case "*", s.Integer(value=1), _:
+            return right
+        case "-", s.Integer(value=a), s.Integer(value=b):
+            return integer(facts, a - b, span)
+        case "+", s.Integer(value=a), s.Integer(value=b):
+            return integer(facts, a + b, span)
+    node = s.Binary(op, left, right, span=span)
+    kinds = (facts.types.get(left), facts.types.get(right))
+    facts.types[node] = Kind.INT if Kind.INT in kinds else Kind.STATIC
+    return node
+
+
+def same(expected: s.Expr, actual: s.Expr, names: Mapping[str, s.Expr | None]) -> bool:
+    """Whether two expressions are equal as written, the names of the first replaced as told."""
+    if expected is actual and not names:
+        return True
+    match expected, actual:
+        case s.Name(id=name), _ if name in names:
+            value = names[name]
+            return value is not None and same(value, actual, {})
+        case s.Name(id=a), s.Name(id=b):
+            return a == b
+        case s.Integer(value=a), s.Integer(value=b):
+            return a == b
+        case s.Unary(op=a, operand=x), s.Unary(op=b, operand=y):
+            return a == b and same(x, y, names)
+        case s.Binary(op=a, left=x, right=u), s.Binary(op=b, left=y, right=v):
+            return a == b and same(x, y, names) and same(u, v, names)
+        case s.Call(function=a, arguments=xs), s.Call(function=b, arguments=ys):
+            return a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
+    return False
+
+
+_BINDING = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "^": 8}
+
+
+def shown(expr: s.Expr) -> str:
+    """An expression as messages show it."""
+    return _shown(expr, 0)
+
+
+def _shown(expr: s.Expr, outer: int) -> str:
+    match expr:
+        case s.Integer(value=value):
+            return str(value) if value.bit_length() < 200 else "..."
+        case s.Real(text=text) | s.Name(id=text):
+            return text
+        case s.Unary(op=op, operand=operand):
+            text = ("not " if op == "not" else op) + _shown(operand, 7)
+            return f"({text})" if outer > 5 else text
+        case s.Binary(op=op, left=left, right=right):
+            own = _BINDING.get(op, 4)
+            space = "" if own >= 6 else " "
+            right_outer = own if op == "^" else own + 1
+            text = f"{_shown(left, own + (op == '^'))}{space}{op}{space}{_shown(right, right_outer)}"
+            return f"({text})" if own < outer else text
+        case s.Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(shown(each) for each in arguments)})"
+        case s.Element(array=array, subscripts=subscripts):
+            return f"{array}[{', '.join(_shown_subscript(each) for each in subscripts)}]"
+        case s.Reshape(base=base, shape=shape):
+            return f"{shown(base)} as [{', '.join(map(shown, shape))}]"
+
+
+def _shown_subscript(subscript: s.Expr | s.Slice) -> str:
+    if not isinstance(subscript, s.Slice):
+        return shown(subscript)
+    step = f" step {shown(subscript.step)}" if subscript.step is not None else ""
+    if subscript.lo is None or subscript.hi is None:
+        return f":{step}"
+    between = " ..+ " if subscript.by_length else ".."
+    return f"{shown(subscript.lo)}{between}{shown(subscript.hi)}{step}"

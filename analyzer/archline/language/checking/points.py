@@ -1,0 +1,154 @@
+"""Sample points: values of the names in sight that satisfy the facts and conditions on the way to a statement."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from archline.language import syntax as s
+from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
+
+_TRIES = 300
+_WANTED = 5
+_LARGEST = 24
+
+
+@dataclass(frozen=True)
+class Free:
+    """A size or machine symbol (`least` says from where), or an index (`least` None: any sign)."""
+
+    name: str
+    least: int | None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi, both included."""
+
+    name: str
+    lo: s.Expr
+    hi: s.Expr
+    step: s.Expr | None = None
+    down: bool = False
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A `let` name of an integer."""
+
+    name: str
+    value: s.Expr
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A fact or condition, true or false on this path."""
+
+    fact: s.Fact
+    truth: bool = True
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that samples cannot follow; beyond it there are none."""
+
+
+Frame = Free | Interval | Definition | Requirement | Opaque
+Path = list[Frame]
+
+
+def sample(path: Path) -> list[dict[str, int]]:
+    """Up to a few points on a path; none where it has no points or they are not found."""
+    if any(isinstance(frame, Opaque) for frame in path):
+        return []
+    hints = _hints(path)
+    generator = random.Random(len(path))
+    points: list[dict[str, int]] = []
+    for _ in range(_TRIES):
+        point = _try(path, hints, generator)
+        if point is not None:
+            points.append(point)
+            if len(points) == _WANTED:
+                break
+    return points
+
+
+def _try(path: Path, hints: dict[str, list[s.Fact]], generator: random.Random) -> dict[str, int] | None:
+    point: dict[str, int] = {}
+    for frame in path:
+        match frame:
+            case Free(name=name, least=least):
+                drawn = _draw(name, hints.get(name, []), point, generator)
+                if least is not None and drawn < least:
+                    drawn = least
+                point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
+            case Interval():
+                if not _enter(frame, point, generator):
+                    return None
+            case Definition(name=name, value=value):
+                try:
+                    point[name] = evaluate_static(value, point)
+                except EvaluationError:
+                    return None
+            case Requirement(fact=fact, truth=truth):
+                # A fact that is not decided here does not narrow the sample.
+                if holds(fact, point) is not (not truth):
+                    continue
+                return None
+    return point
+
+
+def _enter(frame: Interval, point: dict[str, int], generator: random.Random) -> bool:
+    try:
+        lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
+        step = 1 if frame.step is None else evaluate_static(frame.step, point)
+    except EvaluationError:
+        # The bounds are data: the variable stays without a value, and what mentions it is not decided.
+        return True
+    values = range(lo, hi - 1, -step) if frame.down else range(lo, hi, step) if step > 0 else range(0)
+    if step < 1 or not values:
+        return False
+    point[frame.name] = values[generator.randrange(min(len(values), 1 << 30))]
+    return True
+
+
+def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: random.Random) -> int:
+    """A value for a size, of the form that a fact about it asks for where one does."""
+    for hint in hints:
+        try:
+            match hint:
+                case s.IsPower(base=base):
+                    return int(evaluate(base, point)) ** generator.randrange(4)  # type: ignore[arg-type]
+                case s.Divides(divisor=divisor, value=s.Name(id=value)) if value == name:
+                    return evaluate_static(divisor, point) * generator.randrange(1, 5)
+                case s.IsSquare():
+                    return int(generator.randrange(1, 6) ** 2)
+                case s.Binary(right=right):
+                    return evaluate_static(right, point)
+        except (EvaluationError, TypeError):
+            continue
+    if generator.random() < 0.3:
+        return 1 << generator.randrange(5)
+    return generator.randrange(1, _LARGEST)
+
+
+def _hints(path: Path) -> dict[str, list[s.Fact]]:
+    hints: dict[str, list[s.Fact]] = {}
+    for frame in path:
+        if isinstance(frame, Requirement) and frame.truth:
+            for fact in _conjuncts(frame.fact):
+                match fact:
+                    case s.IsPower(value=s.Name(id=name)) | s.IsSquare(value=s.Name(id=name)):
+                        hints.setdefault(name, []).append(fact)
+                    case s.Divides(value=s.Name(id=name)) | s.Binary(op="==", left=s.Name(id=name)):
+                        hints.setdefault(name, []).append(fact)
+    return hints
+
+
+def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
+    if isinstance(fact, s.Binary) and fact.op == "and":
+        yield from _conjuncts(fact.left)
+        yield from _conjuncts(fact.right)
+    else:
+        yield fact

@@ -1,0 +1,82 @@
+"""Names and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from archline.language import syntax as s
+from archline.language.model import ExprType
+from archline.language.source import Span
+
+MACHINE_SYMBOLS = ("P", "Z", "L", "K")
+
+
+class Role(Enum):
+    """What kind of definition a name comes from; the value is how messages call it."""
+
+    SIZE = "size"
+    INDEX = "index"
+    SCALAR = "scalar parameter"
+    ARRAY = "array"
+    LET = "`let` name"
+    LOOP = "loop variable"
+    COORDINATE = "grid coordinate"
+    MACHINE = "machine symbol"
+    REGISTER = "register"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """One definition. `shape` holds the extents of an array or view.
+
+    `writable` is false for `in` parameters and views of them, `shared` true for the global arrays of an algorithm on a
+    grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,
+    and `origin` the array that a view views.
+    """
+
+    name: str
+    role: Role
+    type: ExprType
+    span: Span
+    shape: tuple[s.Expr, ...] = ()
+    writable: bool = False
+    shared: bool = False
+    offsets: s.OffsetsType | None = None
+    value: s.Expr | None = None
+    origin: str | None = None
+
+
+class Scope:
+    """The names in sight. A block's definitions end with it; `ended` remembers them for hints."""
+
+    def __init__(self) -> None:
+        self._symbols: dict[str, Symbol] = {}
+        self._undo: list[list[tuple[str, Symbol | None]]] = [[]]
+        self.ended: dict[str, Symbol] = {}
+
+    def find(self, name: str) -> Symbol | None:
+        """What the name stands for here."""
+        return self._symbols.get(name)
+
+    def define(self, symbol: Symbol) -> None:
+        """Put a definition in the innermost block."""
+        self._undo[-1].append((symbol.name, self._symbols.get(symbol.name)))
+        self._symbols[symbol.name] = symbol
+
+    def enter(self) -> None:
+        """Open a block."""
+        self._undo.append([])
+
+    def leave(self) -> None:
+        """Close the innermost block."""
+        for name, before in reversed(self._undo.pop()):
+            self.ended[name] = self._symbols.pop(name)
+            if before is not None:
+                self._symbols[name] = before
+
+    def names(self, wanted: Callable[[Symbol], bool] = lambda _: True) -> Iterable[str]:
+        """The names in sight whose symbol is wanted."""
+        return [name for name, symbol in self._symbols.items() if wanted(symbol)]

@@ -1,0 +1,320 @@
+"""Exact values of expressions in sizes at integer points, and the truth of facts there.
+
+`+ - * / // % ^`, `min max abs floor ceil` are exact in integers and fractions. `log2`, `sqrt` and powers with
+other than integer exponents are exact where the result is rational and otherwise an `Enclosure`, so that
+comparisons and floors are decided or not, never guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archline.language import syntax as s
+
+MAX_BITS = 1 << 16
+"""The longest number that is computed; beyond it evaluation is refused."""
+_MAX_DECIMAL_EXPONENT = 4000
+# The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent below 1000
+# moves a power by 2^-43 at most; this leaves a margin.
+_RELATIVE_ERROR = Fraction(1, 1 << 40)
+
+
+class EvaluationError(Exception):
+    """An expression without a value at a point: what is wrong, and the sub-expression it is wrong with."""
+
+    def __init__(self, message: str, expr: s.Expr | None = None) -> None:
+        super().__init__(message)
+        self.expr = expr
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A real number known only to lie in [lo, hi], lo < hi."""
+
+    lo: Fraction
+    hi: Fraction
+
+
+Value = int | Fraction | Enclosure
+Point = Mapping[str, int]
+
+
+def evaluate(expr: s.Expr, point: Point) -> Value:
+    """The value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
+    return _Evaluator(point, strict=False).value(expr)
+
+
+def evaluate_static(expr: s.Expr, point: Point) -> int:
+    """The value of an integer expression of a body.
+
+    Raises EvaluationError where a `/` does not divide, a `log2` or `sqrt` is no integer, or a name has no value.
+    """
+    value = _Evaluator(point, strict=True).value(expr)
+    if not isinstance(value, int):
+        raise EvaluationError("the value is not an integer", expr)
+    return value
+
+
+def evaluate_floor(expr: s.Expr, point: Point) -> int:
+    """The value rounded down, as `at most` takes it: `log2(n + 1) + 1` for any n. Raises EvaluationError."""
+    return _floor(_Evaluator(point, strict=False).value(expr), expr)
+
+
+def holds(fact: s.Fact, point: Point) -> bool | None:
+    """Whether a fact is true at a point. None: not decided, since a name, a value or precision is missing."""
+    try:
+        match fact:
+            case s.IsPower(value=value, base=base):
+                return _is_power(_exact(value, point), _exact(base, point))
+            case s.IsSquare(value=value):
+                number = _exact(value, point)
+                return number >= 0 and _root(number) is not None
+            case s.Divides(divisor=divisor, value=value):
+                by = _exact(divisor, point)
+                return by != 0 and (Fraction(_exact(value, point)) / by).denominator == 1
+            case _:
+                return _truth(fact, point)
+    except EvaluationError:
+        return None
+
+
+def _truth(condition: s.Expr, point: Point) -> bool | None:
+    match condition:
+        case s.Unary(op="not", operand=operand):
+            inner = holds(operand, point)
+            return None if inner is None else not inner
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            settled = op == "or"
+            sides = (holds(left, point), holds(right, point))
+            if settled in sides:
+                return settled
+            return None if None in sides else not settled
+        case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
+            return _compare(op, evaluate(left, point), evaluate(right, point))
+    return None
+
+
+_COMPARISONS: dict[str, Callable[[Fraction | int, Fraction | int], bool]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _compare(op: str, left: Value, right: Value) -> bool | None:
+    if not isinstance(left, Enclosure) and not isinstance(right, Enclosure):
+        return _COMPARISONS[op](left, right)
+    (a, b), (c, d) = _ends(left), _ends(right)
+    # Disjoint enclosures compare as any two of their points do.
+    return _COMPARISONS[op](a, c) if b < c or d < a else None
+
+
+def _exact(expr: s.Expr, point: Point) -> int | Fraction:
+    value = evaluate(expr, point)
+    if isinstance(value, Enclosure):
+        raise EvaluationError("the value is not rational", expr)
+    return value
+
+
+def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
+    if base < 2 or value < 1:
+        return value == 1
+    while value > 1:
+        value = Fraction(value) / base
+    return value == 1
+
+
+def _ends(value: Value) -> tuple[Fraction, Fraction]:
+    if isinstance(value, Enclosure):
+        return value.lo, value.hi
+    return Fraction(value), Fraction(value)
+
+
+def _span(lo: Fraction, hi: Fraction) -> Value:
+    return _tidy(lo) if lo == hi else Enclosure(lo, hi)
+
+
+def _tidy(value: int | Fraction) -> int | Fraction:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def _around(value: float) -> Enclosure:
+    centre = Fraction(value)
+    margin = max(abs(centre), Fraction(1)) * _RELATIVE_ERROR
+    return Enclosure(centre - margin, centre + margin)
+
+
+def _floor(value: Value, expr: s.Expr) -> int:
+    lo, hi = _ends(value)
+    if math.floor(lo) != math.floor(hi):
+        raise EvaluationError("the value is too close to an integer to be rounded", expr)
+    return math.floor(lo)
+
+
+def _root(value: int | Fraction) -> int | Fraction | None:
+    """The square root of a number >= 0 where it is rational."""
+    number = Fraction(value)
+    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return _tidy(Fraction(top, bottom))
+    return None
+
+
+class _Evaluator:
+    """Evaluates at one point. `strict`: as in a body, where every intermediate value is an integer."""
+
+    def __init__(self, point: Point, strict: bool) -> None:
+        self._point = point
+        self._strict = strict
+
+    def value(self, expr: s.Expr) -> Value:
+        match expr:
+            case s.Integer(value=number):
+                return number
+            case s.Real(text=text):
+                return self._real(expr, text)
+            case s.Name(id=name):
+                if name not in self._point:
+                    raise EvaluationError(f"`{name}` has no value here", expr)
+                return self._point[name]
+            case s.Unary(op="-", operand=operand):
+                lo, hi = _ends(self.value(operand))
+                return _span(-hi, -lo)
+            case s.Binary(op=op, left=left, right=right) if op in _ARITHMETIC:
+                return self._checked(expr, self._binary(expr, op, self.value(left), self.value(right)))
+            case s.Call(function=function, arguments=arguments) if function in _FUNCTIONS and arguments:
+                values = [self.value(each) for each in arguments]
+                return self._checked(expr, self._call(expr, function, values))
+        raise EvaluationError("not an expression in sizes", expr)
+
+    def _checked(self, expr: s.Expr, value: Value) -> Value:
+        if self._strict and not isinstance(value, int):
+            raise EvaluationError(_STRICT_FAILURES.get(_operation(expr), "the value is not an integer"), expr)
+        for end in _ends(value) if not isinstance(value, int) else (value,):
+            if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
+                raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
+        return value
+
+    def _real(self, expr: s.Expr, text: str) -> Value:
+        exponent = text.lower().partition("e")[2]
+        huge = len(exponent) > 6 or abs(int(exponent or "0")) > _MAX_DECIMAL_EXPONENT
+        if huge or len(text) > MAX_BITS // 4:
+            raise EvaluationError("the number is too large or too small", expr)
+        return _tidy(Fraction(text))
+
+    def _binary(self, expr: s.Expr, op: str, left: Value, right: Value) -> Value:
+        if op == "^":
+            return self._power(expr, left, right)
+        if op in ("//", "%"):
+            if right == 0:
+                raise EvaluationError("division by zero", expr)
+            if isinstance(left, int) and isinstance(right, int):
+                return left // right if op == "//" else left % right
+            quotient = _floor(self._binary(expr, "/", left, right), expr)
+            if op == "//":
+                return quotient
+            return self._binary(expr, "-", left, self._binary(expr, "*", quotient, right))
+        if isinstance(left, int) and isinstance(right, int) and op != "/":
+            return left + right if op == "+" else left - right if op == "-" else left * right
+        (a, b), (c, d) = _ends(left), _ends(right)
+        if op == "/" and c <= 0 <= d:
+            raise EvaluationError("division by zero", expr)
+        match op:
+            case "+":
+                return _span(a + c, b + d)
+            case "-":
+                return _span(a - d, b - c)
+            case "*":
+                corners = (a * c, a * d, b * c, b * d)
+            case _:
+                corners = (a / c, a / d, b / c, b / d)
+        return _span(min(corners), max(corners))
+
+    def _power(self, expr: s.Expr, base: Value, exponent: Value) -> Value:
+        if isinstance(base, Enclosure) or not isinstance(exponent, int):
+            return self._real_power(expr, base, exponent)
+        if base == 0 and exponent < 0:
+            raise EvaluationError("division by zero", expr)
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+        if base not in (0, 1, -1) and bits * abs(exponent) > MAX_BITS:
+            raise EvaluationError(f"the power has more than {MAX_BITS} bits", expr)
+        if base in (0, 1, -1):
+            return int(base) if exponent % 2 or exponent == 0 else 1 if base else 0
+        return _tidy(Fraction(base) ** exponent)
+
+    def _real_power(self, expr: s.Expr, base: Value, exponent: Value) -> Value:
+        if exponent == Fraction(1, 2):
+            return self._call(expr, "sqrt", [base])
+        if _ends(base)[0] <= 0:
+            raise EvaluationError("a power of this kind needs a positive base", expr)
+        lo, hi = _ends(self._binary(expr, "*", self._call(expr, "log2", [base]), exponent))
+        if max(abs(lo), abs(hi)) > 1000:
+            raise EvaluationError("the power is too large or too small", expr)
+        return Enclosure(_around(2.0 ** float(lo)).lo, _around(2.0 ** float(hi)).hi)
+
+    def _call(self, expr: s.Expr, function: str, values: list[Value]) -> Value:
+        lows, highs = zip(*map(_ends, values), strict=True)
+        lo, hi = lows[0], highs[0]
+        match function:
+            case "min":
+                return _span(min(lows), min(highs))
+            case "max":
+                return _span(max(lows), max(highs))
+            case "abs":
+                return _span(max(lo, -hi, Fraction(0)), max(-lo, hi))
+            case "floor":
+                return _floor(values[0], expr)
+            case "ceil":
+                return -_floor(self._binary(expr, "-", 0, values[0]), expr)
+            case "sqrt":
+                if lo < 0:
+                    raise EvaluationError("square root of a negative number", expr)
+                return _hull(_sqrt(lo), _sqrt(hi))
+            case _:
+                if lo <= 0:
+                    raise EvaluationError("logarithm of a number that is not positive", expr)
+                return _hull(_log2(lo), _log2(hi))
+
+
+def _hull(low: Value, high: Value) -> Value:
+    return _span(_ends(low)[0], _ends(high)[1])
+
+
+def _sqrt(value: Fraction) -> Value:
+    exact = _root(value)
+    if exact is not None:
+        return exact
+    scale = value.denominator << 64
+    root = math.isqrt((value.numerator * value.denominator) << 128)
+    return Enclosure(Fraction(root, scale), Fraction(root + 1, scale))
+
+
+def _log2(value: Fraction) -> Value:
+    top, bottom = value.numerator, value.denominator
+    if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
+        return top.bit_length() - bottom.bit_length()
+    parts = _around(math.log2(top)), _around(math.log2(bottom))
+    return Enclosure(parts[0].lo - parts[1].hi, parts[0].hi - parts[1].lo)
+
+
+_ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
+_FUNCTIONS = frozenset(("min", "max", "abs", "floor", "ceil", "sqrt", "log2"))
+_STRICT_FAILURES = {
+    "/": "`/` between sizes must divide",
+    "log2": "`log2` of a size that is not a power of 2",
+    "sqrt": "`sqrt` of a size that is not a square",
+    "^": "a negative power of a size is not an integer",
+}
+
+
+def _operation(expr: s.Expr) -> str:
+    match expr:
+        case s.Binary(op=name) | s.Call(function=name):
+            return name
+    return ""

@@ -1,0 +1,136 @@
+"""Canonical text of expressions, facts and types: minimal brackets, `*` tight, `+` spaced, range bounds tight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from archline.language import syntax as s
+
+# How tightly a form binds, as the grammar nests its rules from `expr` (loosest) to `atom`.
+_DISJUNCTION, _CONJUNCTION, _NEGATION, _COMPARISON, SUM, _PRODUCT, _FACTOR, _POWER, _ATOM = range(1, 10)
+_LEVELS = {
+    "or": _DISJUNCTION, "and": _CONJUNCTION,
+    "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON,
+    "+": SUM, "-": SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER,
+}  # fmt: skip
+
+
+def format_expression(expr: s.Expr) -> str:
+    """The expression's canonical text; parsing it gives a tree of equal structure."""
+    return _expression(expr, 0, tight=False)
+
+
+def format_fact(fact: s.Fact) -> str:
+    """A fact's canonical text."""
+    match fact:
+        case s.IsPower(value=value, base=base):
+            return f"{summand(value)} is power of {summand(base)}"
+        case s.IsSquare(value=value):
+            return f"{summand(value)} is square"
+        case s.Divides(divisor=divisor, value=value):
+            return f"{summand(divisor)} divides {summand(value)}"
+        case _:
+            return format_expression(fact)
+
+
+def summand(expr: s.Expr) -> str:
+    """The expression where the grammar wants a `sum`: comparisons and what binds looser stand in brackets."""
+    return _expression(expr, SUM, tight=False)
+
+
+def bound(expr: s.Expr) -> str:
+    """An expression beside `..` or `downto`, where sums are tight: `h+1..n`."""
+    return _expression(expr, 0, tight=True)
+
+
+def format_list(exprs: Iterable[s.Expr]) -> str:
+    """Expressions with commas between them."""
+    return ", ".join(format_expression(expr) for expr in exprs)
+
+
+def format_facts(facts: Iterable[s.Fact]) -> str:
+    """Facts with commas between them."""
+    return ", ".join(format_fact(fact) for fact in facts)
+
+
+def format_type(type_: s.Type) -> str:
+    """A type's canonical text, without the layout where it is the default."""
+    match type_:
+        case s.SizeType():
+            return "size"
+        case s.IndexType():
+            return "index"
+        case s.ScalarType(element=element):
+            return element
+        case s.ArrayType(element=element, shape=shape, layout=layout):
+            return f"{element}[{format_list(shape)}]" + (f" {layout}" if layout != "rowmajor" else "")
+        case s.OffsetsType(count=count, into=into, longest=longest):
+            tail = f" longest {format_expression(longest)}" if longest is not None else ""
+            return f"offsets[{format_expression(count)}] into {format_expression(into)}{tail}"
+        case s.IndexArrayType(shape=shape, below=below):
+            return f"index[{format_list(shape)}] below {format_expression(below)}"
+
+
+def _expression(expr: s.Expr, least: int, *, tight: bool) -> str:
+    """The text, in brackets where the form binds looser than `least`. `tight`: sums without spaces."""
+    match expr:
+        case s.Unary(op=op, operand=operand):
+            level = _NEGATION if op == "not" else _FACTOR
+            make = _unary
+        case s.Binary(op=op):
+            level = _LEVELS[op]
+            make = _binary
+        case _:
+            return _atom(expr, tight=tight)
+    if level < least:
+        return f"({make(expr, tight=False)})"
+    return make(expr, tight=tight)
+
+
+def _unary(expr: s.Expr, *, tight: bool) -> str:
+    assert isinstance(expr, s.Unary)
+    if expr.op == "not":
+        return f"not {_expression(expr.operand, _NEGATION, tight=tight)}"
+    return f"-{_expression(expr.operand, _FACTOR, tight=tight)}"
+
+
+def _binary(expr: s.Expr, *, tight: bool) -> str:
+    assert isinstance(expr, s.Binary)
+    level = _LEVELS[expr.op]
+    left, right = level, level + 1
+    if level == _COMPARISON:
+        left = right = SUM
+    elif level == _POWER:
+        # `a ^ b ^ c` is a ^ (b ^ c), and a minus may stand in the exponent.
+        left, right = _ATOM, _FACTOR
+    spaced = level < SUM or (level == SUM and not tight)
+    op = f" {expr.op} " if spaced else expr.op
+    return _expression(expr.left, left, tight=tight) + op + _expression(expr.right, right, tight=tight)
+
+
+def _atom(expr: s.Expr, *, tight: bool) -> str:
+    match expr:
+        case s.Integer(value=value):
+            return str(value)
+        case s.Real(text=text):
+            return text
+        case s.Name(id=name):
+            return name
+        case s.Call(function=function, arguments=arguments):
+            return f"{function}({format_list(arguments)})"
+        case s.Element(array=array, subscripts=subscripts):
+            return f"{array}[{', '.join(_subscript(each, tight=tight) for each in subscripts)}]"
+        case s.Reshape(base=base, shape=shape):
+            return f"{_expression(base, _ATOM, tight=False)} as [{format_list(shape)}]"
+    raise AssertionError(f"{type(expr).__name__} is no atom")
+
+
+def _subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:
+    if not isinstance(subscript, s.Slice):
+        return _expression(subscript, 0, tight=tight)
+    step = f" step {bound(subscript.step)}" if subscript.step is not None else ""
+    if subscript.lo is None or subscript.hi is None:
+        return f":{step}"
+    if subscript.by_length:
+        return f"{format_expression(subscript.lo)} ..+ {format_expression(subscript.hi)}{step}"
+    return f"{bound(subscript.lo)}..{bound(subscript.hi)}{step}"

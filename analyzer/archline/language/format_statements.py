@@ -1,0 +1,242 @@
+"""Canonical text of items and statements, one `Unit` for each logical line of the source.
+
+A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple statements
+correspond one to one and in order; that is what lets the printer put every comment back where it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from archline.language import syntax as s
+from archline.language.format_expressions import (
+    bound,
+    format_expression,
+    format_facts,
+    format_list,
+    format_type,
+    summand,
+)
+
+
+_Clause = TypeVar("_Clause", s.Fact, s.Expr)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bracketed entries of a header, where its line may break: text up to the bracket, entries, their positions."""
+
+    opening: str
+    entries: tuple[str, ...]
+    positions: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One logical line: its depth, its text, and what it is to the lines around it.
+
+    Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens` tells a
+    block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
+    """
+
+    level: int
+    text: str
+    groups: tuple[Group, ...] = ()
+    opens: bool = False
+    continues: bool = False
+    key: str | None = None
+
+
+def units(item: s.Item) -> Iterator[Unit]:
+    """The logical lines of an item, in order."""
+    match item:
+        case s.Use(path=path):
+            yield Unit(0, f"use {'.'.join(path)}", key="use")
+        case s.Extern():
+            yield _extern(item)
+        case s.Claim():
+            yield Unit(0, _claim(item), key="claim")
+        case s.Algorithm():
+            yield _header(item)
+            if item.doc is not None:
+                yield Unit(1, f'"{item.doc}"')
+            yield from _contracts(item)
+            yield from _block(item.body)
+
+
+def _extern(item: s.Extern) -> Unit:
+    result = f" -> {item.result}" if item.result is not None else ""
+    group = _group(f"extern {item.name}(", item.parameters)
+    return Unit(0, f"){result} costs {_amounts(item.costs)}", (group,), key="extern")
+
+
+def _header(item: s.Algorithm) -> Unit:
+    result = f" -> {item.result}" if item.result is not None else ""
+    groups = [_group(f"algorithm {item.name}(", item.parameters)]
+    if item.grid:
+        groups.append(_group(f"){result} on grid(", item.grid))
+        result = ""
+    return Unit(0, f"){result}:", tuple(groups), opens=True, key="algorithm")
+
+
+def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Group:
+    texts = tuple(_parameter(each) if isinstance(each, s.Parameter) else _axis(each) for each in entries)
+    return Group(opening, texts, tuple((each.span.line, each.span.column) for each in entries))
+
+
+def _parameter(parameter: s.Parameter) -> str:
+    mode = f"{parameter.mode} " if parameter.mode != "in" else ""
+    local = "local " if parameter.local else ""
+    return f"{parameter.name}: {mode}{local}{format_type(parameter.type)}"
+
+
+def _axis(axis: s.Axis) -> str:
+    within = f" within {axis.within}" if axis.within is not None else ""
+    return f"{axis.name}: {format_expression(axis.extent)}{within}"
+
+
+def _contracts(item: s.Algorithm) -> Iterator[Unit]:
+    """The contract's lines in the order of the source, which the tree keeps only in the spans."""
+    found: list[tuple[tuple[int, int], str]] = []
+    found.extend(
+        (_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where")
+    )
+    found.extend((_start(each), _ensures(each)) for each in item.ensures)
+    found.extend(
+        (_start(exprs[0]), f"decreases {format_list(exprs)}")
+        for exprs in _clauses(item.decreases, "decreases")
+    )
+    for _, text in sorted(found):
+        yield Unit(1, text)
+
+
+def _start(node: s.Node) -> tuple[int, int]:
+    return node.span.line, node.span.column
+
+
+def _clauses(nodes: Sequence[_Clause], keyword: str) -> list[list[_Clause]]:
+    """The nodes by the clause they came from: a new one starts where its keyword stands between two nodes."""
+    clauses: list[list[_Clause]] = []
+    for node in nodes:
+        if clauses and not _keyword_between(clauses[-1][-1], node, keyword):
+            clauses[-1].append(node)
+        else:
+            clauses.append([node])
+    return clauses
+
+
+def _keyword_between(before: s.Fact, after: s.Fact, keyword: str) -> bool:
+    if before.span.end_line == after.span.line:
+        return False
+    lines = before.span.source.lines[before.span.end_line - 1 : after.span.line]
+    lines[0] = lines[0][before.span.end_column - 1 :]
+    lines[-1] = lines[-1][: after.span.column - 1]
+    return any(line.split("#")[0].split("(")[0].strip() == keyword for line in lines)
+
+
+def _ensures(clause: s.Ensures) -> str:
+    when = f" when {format_facts(clause.when)}" if clause.when else ""
+    if clause.relation[0].isalpha():
+        return f"ensures {clause.metric} is {clause.relation}({format_expression(clause.bound)}){when}"
+    return f"ensures {clause.metric} {clause.relation} {format_expression(clause.bound)}{when}"
+
+
+def _claim(claim: s.Claim) -> str:
+    title = f'"{claim.title}": ' if claim.title is not None else ""
+    if claim.relation[0].isalpha():
+        right = f"is {claim.relation}({format_expression(claim.right)})"
+    else:
+        right = f"{claim.relation} {summand(claim.right)}"
+    where = f" where {format_facts(claim.where)}" if claim.where else ""
+    machine = f' on "{claim.machine}"' if claim.machine is not None else ""
+    settings = ", ".join(f"{name} = {format_expression(value)}" for name, value in claim.at)
+    return f"claim {title}{summand(claim.left)} {right}{where}{machine}" + (
+        f" at {settings}" if settings else ""
+    )
+
+
+def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
+    return ", ".join(f"{format_expression(amount)} {metric}" for amount, metric in amounts)
+
+
+def _block(body: Sequence[s.Stmt]) -> Iterator[Unit]:
+    # A stack of its own: blocks may nest deeper than Python likes to recurse.
+    stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
+    while stack:
+        node, level, later = stack.pop()
+        if isinstance(node, s.If):
+            arms = [(branch, level, position > 0) for position, branch in enumerate(node.branches)]
+            stack.extend(reversed(arms))
+            continue
+        inner = _inner(node)
+        text = _branch(node, later) if isinstance(node, s.Branch) else _statement(node)
+        yield Unit(level, text, opens=bool(inner), continues=later)
+        stack.extend((statement, level + 1, False) for statement in reversed(inner))
+
+
+def _inner(node: s.Stmt | s.Branch) -> tuple[s.Stmt, ...]:
+    return node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
+
+
+def _branch(branch: s.Branch, later: bool) -> str:
+    if branch.condition is None:
+        return "else:"
+    return f"{'elif' if later else 'if'} {format_expression(branch.condition)}:"
+
+
+def _statement(statement: s.Stmt) -> str:
+    """A simple statement, or the header of a compound one."""
+    match statement:
+        case s.Let(name=name, value=value):
+            return f"let {name} = {format_expression(value)}"
+        case s.Local(name=name, type=type_, value=value, when=when):
+            start = f" = {format_expression(value)}" if value is not None else ""
+            return f"local {name}: {format_type(type_)}{start}{_when(when)}"
+        case s.Assign(target=target, op=op, value=value, atomic=atomic):
+            text = f"{format_expression(target)} {op} {format_expression(value)}"
+            return f"atomic {text}" if atomic else text
+        case s.Invoke(call=call, spawned=spawned):
+            return f"spawn {format_expression(call)}" if spawned else format_expression(call)
+        case s.Return(value=value):
+            return f"return {format_expression(value)}"
+        case s.Assume(facts=facts):
+            return f"assume {format_facts(facts)}"
+        case s.Costs(amounts=amounts):
+            return f"costs {_amounts(amounts)}"
+        case s.Transfer(direction=direction, target=target, value=value, when=when):
+            return f"{direction} {format_expression(target)} = {format_expression(value)}{_when(when)}"
+        case s.Communicate():
+            return _communicate(statement)
+        case s.Loop():
+            return _loop(statement)
+        case s.While(condition=condition, limit=limit):
+            return f"while {format_expression(condition)} at most {format_expression(limit)} times:"
+        case s.Split(axis=axis, parts=parts, group=group):
+            return f"split {axis} by {format_expression(parts)} as {group}:"
+        case _:
+            return "sync" if isinstance(statement, s.Sync) else "pass"
+
+
+def _when(condition: s.Expr | None) -> str:
+    return f" when {format_expression(condition)}" if condition is not None else ""
+
+
+def _loop(loop: s.Loop) -> str:
+    head = f"{'parallel ' if loop.parallel else ''}for {loop.variable} in"
+    between = " downto " if loop.down else ".."
+    step = f" step {bound(loop.step)}" if loop.step is not None else ""
+    return f"{head} {bound(loop.lo)}{between}{bound(loop.hi)}{step}:"
+
+
+def _communicate(statement: s.Communicate) -> str:
+    parts = [statement.operation]
+    if statement.buffer is not None:
+        parts.append(format_expression(statement.buffer))
+    for clause in statement.clauses:
+        values = format_list(clause.values)
+        # Coordinates of a processor stand in brackets.
+        bracketed = clause.keyword == "to" or len(clause.values) > 1
+        parts.append(f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}")
+    return " ".join(parts)

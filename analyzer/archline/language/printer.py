@@ -1,0 +1,171 @@
+"""Tree to text: the canonical form of a program, every comment kept where it stood (`archline fmt`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.format_statements import Group, Unit, units
+from archline.language.source import Source
+
+__all__ = ["format_expression", "format_fact", "format_program"]
+
+WIDTH = 100
+INDENT = 4
+_NOISE = re.compile(r'"[^"\n]*"|#.*')
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A logical line of the source: its physical lines `first` to `last` (from 1) and its indentation."""
+
+    first: int
+    last: int
+    indent: int
+
+
+def format_program(program: s.Program) -> str:
+    """The program's canonical text. It parses to an equal structure, and formatting it again changes nothing.
+
+    The program must come from text without syntax errors: the layout of comments is read off its source.
+    """
+    lines = list(_logical_lines(program.source))
+    printed = [unit for item in program.items for unit in units(item)]
+    return _Layout(program).run(list(zip(lines, printed, strict=True)))
+
+
+def _logical_lines(source: Source) -> Iterator[_Line]:
+    depth = 0
+    first = 0
+    for number, line in enumerate(source.lines, 1):
+        code = _NOISE.sub(lambda found: '""' if found[0].startswith('"') else "", line)
+        if depth == 0:
+            if not code.strip():
+                continue
+            first = number
+        depth += sum(code.count(c) for c in "([") - sum(code.count(c) for c in ")]")
+        if depth == 0:
+            start = source.lines[first - 1]
+            yield _Line(first, number, len(start) - len(start.lstrip()))
+
+
+class _Layout:
+    """Writes units in order and puts the comments between, behind and inside them."""
+
+    def __init__(self, program: s.Program) -> None:
+        self._comments = program.comments
+        self._next = 0
+        self._out: list[str] = []
+        # The last source line that was written, and whether a blank line must, or must not, come next.
+        self._at = 0
+        self._separate = False
+        self._opened = True
+
+    def run(self, entries: Sequence[tuple[_Line, Unit]]) -> str:
+        indents: list[int] = []
+        kind: str | None = None
+        for line, unit in entries:
+            if unit.key is not None:
+                # One-line items of a kind may stand together; everything else is set apart.
+                self._separate = kind is not None and (unit.key == "algorithm" or unit.key != kind)
+                kind = unit.key
+            self._own_lines(self._before(line.first), unit.level, indents)
+            del indents[unit.level :]
+            indents.append(line.indent)
+            self._unit(line, unit)
+        self._separate = False
+        self._own_lines(list(self._comments[self._next :]), 0, indents)
+        return "".join(f"{text}\n" for text in self._out)
+
+    def _before(self, line: int) -> list[s.Comment]:
+        """The comments not yet written that stand above a line."""
+        start = self._next
+        while self._next < len(self._comments) and self._comments[self._next].line < line:
+            self._next += 1
+        return list(self._comments[start : self._next])
+
+    def _own_lines(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
+        """Comments on lines of their own, before a unit of some level: in the deepest block they are indented to."""
+        for comment in comments:
+            depth = level
+            while depth + 1 < len(indents) and comment.column > indents[depth + 1]:
+                depth += 1
+            self._write(comment.text, depth, comment.line, comment.line)
+
+    def _write(self, text: str, level: int, first: int, last: int, *, joined: bool = False) -> None:
+        """One line of output for the source lines `first` to `last`; `joined`: no blank line before it."""
+        if self._separate and level == 0:
+            self._out.append("")
+            self._separate = False
+        elif first > self._at + 1 and not self._opened and not joined:
+            self._out.append("")
+        self._out.append(" " * (INDENT * level) + text)
+        self._at = last
+        self._opened = False
+
+    def _unit(self, line: _Line, unit: Unit) -> None:
+        inside = self._before(line.last)
+        text = unit.text
+        if unit.groups:
+            text = _header(unit, inside)
+        else:
+            for comment in inside:
+                self._write(comment.text, unit.level, line.first, line.first)
+        trailing = self._before(line.last + 1)
+        if trailing:
+            text = f"{text}  {trailing[0].text}"
+        self._write(text, unit.level, line.first, line.last, joined=unit.continues)
+        self._opened = unit.opens
+
+
+def _header(unit: Unit, comments: Sequence[s.Comment]) -> str:
+    """A header on one line if it fits; else its entries fill lines below the opening bracket."""
+    flat = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
+    if len(flat) <= WIDTH and not comments:
+        return flat
+    lines = [""]
+    waiting = list(comments)
+    for position, group in enumerate(unit.groups):
+        later = unit.groups[position + 1 :]
+        # What follows the last entry should fit behind it: better to break before that entry than inside a grid.
+        follower = sum(len(other.opening) + len(", ".join(other.entries)) for other in later) + len(unit.text)
+        starts = [other.positions[0] for other in later]
+        here = [each for each in waiting if not starts or (each.line, each.column) < starts[0]]
+        waiting = waiting[len(here) :]
+        _fill(lines, group, here, follower)
+    lines[-1] += unit.text
+    return "\n".join(lines)
+
+
+def _fill(lines: list[str], group: Group, comments: Sequence[s.Comment], follower: int) -> None:
+    lines[-1] += group.opening
+    margin = len(lines[-1])
+    waiting = list(comments)
+    broken = False
+    for number, entry in enumerate(group.entries):
+        while waiting and (waiting[0].line, waiting[0].column) < group.positions[number]:
+            broken = _comment(lines, waiting.pop(0), margin, broken)
+        last = number == len(group.entries) - 1
+        text = entry if last else f"{entry},"
+        room = WIDTH - (follower if last else 0)
+        if broken or (number > 0 and len(lines[-1]) + 1 + len(text) > room):
+            lines.append(" " * margin + text)
+        else:
+            lines[-1] += (" " if number > 0 else "") + text
+        broken = False
+    for comment in waiting:
+        broken = _comment(lines, comment, margin, broken)
+    if broken:
+        lines.append(" " * margin)
+
+
+def _comment(lines: list[str], comment: s.Comment, margin: int, broken: bool) -> bool:
+    """Write a comment behind the last line, or below it if it stood alone. The line after it is a new one."""
+    if comment.alone or broken:
+        lines.append(" " * margin + comment.text)
+    else:
+        lines[-1] += f"  {comment.text}"
+    return True

@@ -275,8 +275,8 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
 def _divide_terms(value: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
     """Split value = whole*divisor + rest where `divisor` is a single term; None if it is not."""
     if len(divisor.terms) != 1:
-        whole = _divide_exactly(value, divisor)
-        return None if whole is None else (whole, ZERO)
+        exact = _divide_exactly(value, divisor)
+        return None if exact is None else (exact, ZERO)
     ((factor, scale),) = divisor.terms.items()
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
     rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
@@ -291,7 +291,7 @@ def _divide_terms(value: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
 
 
 def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
-    """value / divisor where the division of polynomials leaves no remainder, else None."""
+    """Value / divisor where the division of polynomials leaves no remainder, else None."""
     lead = max(divisor.terms, key=_monomial_key)
     powers = dict(lead)
     whole = ZERO
@@ -315,12 +315,12 @@ def ceil_div(value: Poly, modulus: Poly) -> Poly:
 
 
 def modulo(value: Poly, modulus: Poly) -> Poly:
-    """value - modulus*floor(value / modulus)."""
+    """Value - modulus*floor(value / modulus)."""
     return value - modulus * floor_div(value, modulus)
 
 
 def quotient(value: Poly, divisor: Poly) -> Poly:
-    """value / divisor, which the program promises to be exact."""
+    """Value / divisor, which the program promises to be exact."""
     if divisor.is_constant and divisor:
         return value.scaled(1 / divisor.constant_term)
     parts = _divide_terms(value, divisor)

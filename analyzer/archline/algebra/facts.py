@@ -26,19 +26,21 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Symbols from the oldest to the youngest with their bounds; `integral` divisibility is in `rewrites`.
+    """Symbols from the oldest to the youngest with their bounds, and divisibility.
 
-    `rewrites` maps a size n that b divides to b*`n/b`, so that quotients become symbols (see `restore`).
+    `rewrites` maps a size n that b divides to b*`n/b`, a symbol for the quotient; `quotients` maps that symbol back.
     """
 
     bounds: dict[str, Bounds] = field(default_factory=dict)
     rewrites: dict[str, Poly] = field(default_factory=dict)
+    quotients: dict[str, Poly] = field(default_factory=dict)
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
 
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""
-        added = {**self.bounds, name: Bounds(tuple(lower), tuple(upper))}
+        added = {old: bounds for old, bounds in self.bounds.items() if old != name}
+        added[name] = Bounds(tuple(lower), tuple(upper))
         return replace(self, bounds=added, _proved={})
 
     def with_nonnegative(self, value: Poly) -> Facts:
@@ -119,18 +121,25 @@ class Facts:
     def _is_fraction(self, value: Poly, modulus: Poly) -> bool:
         return self.nonnegative(value) and self.nonnegative(modulus - 1 - value)
 
+    def rewritten(self, name: str) -> Poly:
+        """The symbol, or what it is rewritten to."""
+        return self.rewrites.get(name) or Poly.symbol(name)
+
+    def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
+        """Know that `divisor` divides the size `name`: name becomes divisor*`name/divisor`, an integer >= least."""
+        label = f"{name}/{a.symbol_of(divisor) or divisor.constant_term}"
+        ((monomial, coefficient),) = divisor.terms.items()
+        inverse = tuple((atom, -power) for atom, power in monomial)
+        pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)
+        replaced = divisor.substitute(self.rewrites) * Poly.symbol(label)
+        extended = self.with_symbol(label, (Poly.constant(least),))
+        rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
+        quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
+        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
+
     def restore(self, value: Poly) -> Poly:
-        """Write the quotients that `rewrites` made symbols of as quotients again."""
-        if not self.rewrites:
-            return value
-        back: dict[str, Poly] = {}
-        for name, product in self.rewrites.items():
-            ((monomial, coefficient),) = product.terms.items()
-            quotient = next(atom for atom, _ in monomial if isinstance(atom, Symbol) and "/" in atom.name)
-            others = tuple((atom, -power) for atom, power in monomial if atom != quotient)
-            pairs = sorted((*others, (Symbol(name), 1)), key=lambda pair: pair[0].key)
-            back[quotient.name] = Poly({tuple(pairs): 1 / coefficient})
-        return value.substitute(back)
+        """Write the quotients that `with_quotient` made symbols of as quotients again."""
+        return value.substitute(self.quotients) if self.quotients else value
 
 
 def _tighten(bound: Poly, lower: bool) -> Poly:
@@ -138,7 +147,7 @@ def _tighten(bound: Poly, lower: bool) -> Poly:
     if not bound.is_constant:
         return bound
     number = bound.constant_term
-    return Poly.constant(number.ceil() if lower else number.floor())
+    return Poly.constant(int(number.ceil() if lower else number.floor()))
 
 
 def _age(atom: Atom, ages: dict[str, int]) -> tuple[int, int, str]:

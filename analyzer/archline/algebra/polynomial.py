@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from flint import fmpq
 
-Number: TypeAlias = Union[int, Fraction, fmpq]
+Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
 

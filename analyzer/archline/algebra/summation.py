@@ -156,9 +156,7 @@ def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
 
 
 # Telescoping
-def _telescope(
-    value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
-) -> Poly | None:
+def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
     """Sum c*A(v), c free of v: of a gap at once; otherwise where A(v - 1) is known on the whole range."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:

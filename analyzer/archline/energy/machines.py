@@ -64,9 +64,7 @@ class Machine:
                 hint=did_you_mean(name, self.quantities) or f"add `[quantity.{name}]` in {unit} to its file",
             )
         if quantity.unit != unit:
-            message = (
-                f"`{name}` of machine `{self.name}` is {quantity.as_written}; wanted is a number of {unit}"
-            )
+            message = f"`{name}` of machine `{self.name}` is {quantity.as_written}, not a number of {unit}"
             raise error(rules.UNSUITED_MACHINE, message)
         return quantity.value
 

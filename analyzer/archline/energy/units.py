@@ -48,7 +48,7 @@ def _parse_single(text: str) -> Unit | None:
 def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
     """A number with an SI prefix, rounded half-even to `digits` significant digits: `4.213 mJ`.
 
-    Beyond the prefixes (below a thousandth of femto, from a thousand peta on) powers of ten are written
+    Beyond the prefixes (below a femto, from a thousand peta on) powers of ten are written
     instead. The rounding is done on the exact fraction. An empty unit gives the bare number.
     """
     if value < 0:

@@ -22,11 +22,86 @@ INTRINSICS = {
 """The intrinsic functions and how many arguments each takes; None: two or more."""
 
 RESERVED = frozenset(
-    """use extern costs claim where on at algorithm grid within ensures when is decreases power of square divides size
-    index offsets into longest below real int rowmajor colmajor zmorton in out inout local let atomic spawn sync pass
-    return assume input output shift alltoall broadcast reduce reduce_scatter allreduce gather scatter allgather barrier
-    send receive along by onto counts from to with using parallel for step downto while most times if elif else split as
-    or and not pi""".split()
+    [
+        "use",
+        "extern",
+        "costs",
+        "claim",
+        "where",
+        "on",
+        "at",
+        "algorithm",
+        "grid",
+        "within",
+        "ensures",
+        "when",
+        "is",
+        "decreases",
+        "power",
+        "of",
+        "square",
+        "divides",
+        "size",
+        "index",
+        "offsets",
+        "into",
+        "longest",
+        "below",
+        "real",
+        "int",
+        "rowmajor",
+        "colmajor",
+        "zmorton",
+        "in",
+        "out",
+        "inout",
+        "local",
+        "let",
+        "atomic",
+        "spawn",
+        "sync",
+        "pass",
+        "return",
+        "assume",
+        "input",
+        "output",
+        "shift",
+        "alltoall",
+        "broadcast",
+        "reduce",
+        "reduce_scatter",
+        "allreduce",
+        "gather",
+        "scatter",
+        "allgather",
+        "barrier",
+        "send",
+        "receive",
+        "along",
+        "by",
+        "onto",
+        "counts",
+        "from",
+        "to",
+        "with",
+        "using",
+        "parallel",
+        "for",
+        "step",
+        "downto",
+        "while",
+        "most",
+        "times",
+        "if",
+        "elif",
+        "else",
+        "split",
+        "as",
+        "or",
+        "and",
+        "not",
+        "pi",
+    ]
 ) | frozenset(INTRINSICS)
 
 
@@ -306,7 +381,9 @@ class TreeBuilder(Transformer_NonRecursive):  # type: ignore[misc]
     def growth_claim(self, meta: Meta, children: list[Any]) -> s.Claim:
         return self._claim(meta, *children)
 
-    def _claim(self, meta: Meta, title: Any, left: Any, relation: str, right: Any, where: Any, machine: Any, at: Any) -> s.Claim:
+    def _claim(
+        self, meta: Meta, title: Any, left: Any, relation: str, right: Any, where: Any, machine: Any, at: Any
+    ) -> s.Claim:
         settings = tuple((name, value) for name, value, _ in at or ())
         return s.Claim(
             _unquoted(title), left, relation, right, where or (), _unquoted(machine), settings, span=self._span(meta)

@@ -5,14 +5,18 @@ from archline.language.diagnostics import Rule
 ARGUMENT_COUNT = Rule(
     "AL251",
     "wrong number of arguments",
-    "A call gives one argument for each parameter, in order. Sizes bound by shapes (`n` in `A: real[n]`) are not passed.",
+    """
+    A call gives one argument for each parameter, in order. Sizes bound by shapes (`n` in `A: real[n]`) are
+    not passed.
+    """,
 )
 ARGUMENT_KIND = Rule(
     "AL252",
     "wrong kind of argument",
     """
-    A `size` or `index` takes an integer known to the analysis, `int` any integer, `real` a real, an array a view of the
-    same element type and as many dimensions; what is written through `out` or `inout` must be a view.
+    A `size` or `index` takes an integer known to the analysis, `int` any integer, `real` a real, an array a
+    view of the same element type and as many dimensions; what is written through `out` or `inout` must be a
+    view.
 
     ```
     lower_bound(a[0], key)   # write: lower_bound(a[0..n], key)
@@ -23,8 +27,8 @@ RESULT_PLACE = Rule(
     "AL253",
     "call with a result out of place",
     """
-    A call of an algorithm with a result is the whole right side of `=` or of a `local`, so that the order of effects
-    stays plain; it is not spawned, nor left unused. (Externs may stand inside expressions.)
+    A call of an algorithm with a result is the whole right side of `=` or of a `local`, so that the order
+    of effects stays plain; it is not spawned, nor left unused. (Externs may stand inside expressions.)
 
     ```
     y[0] = 1 + lower_bound(a, key)
@@ -37,16 +41,16 @@ NO_RESULT = Rule(
     "AL254",
     "call without a result used as a value",
     """
-    An algorithm whose header has no `-> real` or `-> int` is called as a statement; it hands data back through `out` and
-    `inout` arrays.
+    An algorithm whose header has no `-> real` or `-> int` is called as a statement; it hands data back
+    through `out` and `inout` arrays.
     """,
 )
 RETURN = Rule(
     "AL255",
     "`return` missing or out of place",
     """
-    An algorithm with a result ends with `return VALUE`, its last statement; there is no other. One without a result
-    has none.
+    An algorithm with a result ends with `return VALUE`, its last statement; there is no other. One without
+    a result has none.
 
     ```
     if n == 0:
@@ -57,13 +61,17 @@ RETURN = Rule(
 EXTERN = Rule(
     "AL256",
     "not a function of scalars",
-    "An `extern` takes `real` and `int` values and returns at most one; its declared cost is in symbols given at `--at`.",
+    """
+    An `extern` takes `real` and `int` values and returns at most one; its declared cost is in symbols given
+    at `--at`.
+    """,
 )
 BAD_FACT = Rule(
     "AL260",
     "not a fact",
     """
-    A fact is a comparison, `n is power of 2`, `n is square` or `c divides n`, or such joined by `and`, `or`, `not`.
+    A fact is a comparison, `n is power of 2`, `n is square` or `c divides n`, or such joined by `and`,
+    `or`, `not`.
 
     ```
     where n % 2              # write: where 2 divides n
@@ -74,16 +82,17 @@ BAD_QUANTITY = Rule(
     "AL261",
     "not an expression in sizes",
     """
-    Contracts and claims are formulas in sizes, machine symbols and the cost symbols of externs, with `+ - * / // % ^`,
-    `min max abs floor ceil log2 sqrt`; a claim also speaks of `io(algorithm)` and the like.
+    Contracts and claims are formulas in sizes, machine symbols and the cost symbols of externs, with
+    `+ - * / // % ^`, `min max abs floor ceil log2 sqrt`; a claim also speaks of `io(algorithm)` and the
+    like.
     """,
 )
 BAD_CLAIM = Rule(
     "AL262",
     "claim about no algorithm",
     """
-    A claim compares costs of algorithms of the file or of the files it uses; each side is a formula, one at least with a
-    form such as `io(matmul_co)`.
+    A claim compares costs of algorithms of the file or of the files it uses; each side is a formula, one at
+    least with a form such as `io(matmul_co)`.
 
     ```
     claim io(matmul_co) is O(io(matmul_basic) + p) where Z >= L^2
@@ -94,14 +103,17 @@ NOT_ON_GRID = Rule(
     "AL270",
     "distributed statement outside a grid",
     """
-    Communication, `input`, `output`, `split`, `local ... when` and `local` parameters belong to algorithms that run on
-    every processor of a grid: `algorithm f(...) on grid(r: P):`. Such an algorithm is called from another one on a grid.
+    Communication, `input`, `output`, `split`, `local ... when` and `local` parameters belong to algorithms
+    that run on every processor of a grid: `algorithm f(...) on grid(r: P):`. Such an algorithm is called
+    from another one on a grid.
     """,
 )
 UNKNOWN_AXIS = Rule(
     "AL271",
     "unknown axis",
-    "`along` and `split` name an axis of the algorithm's grid, or a group that an enclosing `split` defines.",
+    """
+    `along` and `split` name an axis of the algorithm's grid, or a group that an enclosing `split` defines.
+    """,
 )
 CLAUSE = Rule(
     "AL272",
@@ -127,13 +139,17 @@ CLAUSE = Rule(
 SHIFT_BY = Rule(
     "AL273",
     "shift that depends on its own axis",
-    "In `shift x along a by e` every processor of the group must shift by the same amount: e must not depend on a.",
+    """
+    In `shift x along a by e` every processor of the group must shift by the same amount: e must not depend
+    on a.
+    """,
 )
 SHARED_ARRAY = Rule(
     "AL274",
     "global array used by a processor",
     """
-    On a grid an array parameter without `local` is the whole problem's, spread over the processors. A processor
-    touches it only where data starts and ends: `local x: real[s] = X[r*s ..+ s]`, `input x = X[...]`, `output Y[...] = y`.
+    On a grid an array parameter without `local` is the whole problem's, spread over the processors. A
+    processor touches it only where data starts and ends: `local x: real[s] = X[r*s ..+ s]`,
+    `input x = X[...]`, `output Y[...] = y`.
     """,
 )

@@ -1,4 +1,4 @@
-"""Canonical text of expressions, facts and types: minimal brackets, `*` tight, `+` spaced, range bounds tight."""
+"""Canonical text of expressions, facts and types: no needless brackets, `*` tight, `+` spaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from archline.language import syntax as s
 _DISJUNCTION, _CONJUNCTION, _NEGATION, _COMPARISON, SUM, _PRODUCT, _FACTOR, _POWER, _ATOM = range(1, 10)
 _LEVELS = {
     "or": _DISJUNCTION, "and": _CONJUNCTION,
-    "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON,
+    "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
+    ">": _COMPARISON, ">=": _COMPARISON,
     "+": SUM, "-": SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER,
 }  # fmt: skip
 
@@ -74,7 +75,7 @@ def format_type(type_: s.Type) -> str:
 def _expression(expr: s.Expr, least: int, *, tight: bool) -> str:
     """The text, in brackets where the form binds looser than `least`. `tight`: sums without spaces."""
     match expr:
-        case s.Unary(op=op, operand=operand):
+        case s.Unary(op=op):
             level = _NEGATION if op == "not" else _FACTOR
             make = _unary
         case s.Binary(op=op):

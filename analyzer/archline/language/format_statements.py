@@ -1,7 +1,7 @@
 """Canonical text of items and statements, one `Unit` for each logical line of the source.
 
-A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple statements
-correspond one to one and in order; that is what lets the printer put every comment back where it stood.
+A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple
+statements correspond one to one and in order; that lets the printer put every comment back where it stood.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from archline.language.format_expressions import (
     summand,
 )
 
-
 _Clause = TypeVar("_Clause", s.Fact, s.Expr)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Bracketed entries of a header, where its line may break: text up to the bracket, entries, their positions."""
+    """Bracketed entries of a header, between which it may break: text up to the bracket, entries, places."""
 
     opening: str
     entries: tuple[str, ...]
@@ -37,8 +36,8 @@ class Group:
 class Unit:
     """One logical line: its depth, its text, and what it is to the lines around it.
 
-    Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens` tells a
-    block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
+    Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens`
+    tells a block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
     """
 
     level: int

@@ -10,8 +10,12 @@ MISSING_FILE = Rule(
     such as `dense.matmul` or `dense.matmul::matmul_basic`.
     """,
 )
-DIRECTORY = Rule("AL002", "a directory where a file is wanted", "Commands read one file; name a file inside the directory.")
-UNREADABLE = Rule("AL003", "file cannot be read", "The operating system refused to open the file; its reason is in the message.")
+DIRECTORY = Rule(
+    "AL002", "a directory where a file is wanted", "Commands read one file; name a file inside the directory."
+)
+UNREADABLE = Rule(
+    "AL003", "file cannot be read", "The operating system refused to open the file; its reason is in the message."
+)
 TOO_LARGE = Rule(
     "AL004",
     "file too large",

@@ -6,8 +6,8 @@ UNKNOWN_NAME = Rule(
     "AL201",
     "unknown name",
     """
-    A name must be a parameter, a size that stands in a shape, or be defined before its use by `let`, `local`, `for`,
-    `split` or `on grid`; a definition lasts to the end of the block it stands in.
+    A name must be a parameter, a size that stands in a shape, or be defined before its use by `let`,
+    `local`, `for`, `split` or `on grid`; a definition lasts to the end of the block it stands in.
 
     ```
     for i in 0..n:
@@ -22,8 +22,8 @@ UNKNOWN_FUNCTION = Rule(
     "AL202",
     "unknown function or algorithm",
     """
-    What is called must be an intrinsic (`sqrt`, `max`, `real_of`, ...), an `extern`, an algorithm of the file, or one of a
-    file named by `use`. A `use` does not pass on what the used file itself uses.
+    What is called must be an intrinsic (`sqrt`, `max`, `real_of`, ...), an `extern`, an algorithm of the
+    file, or one of a file named by `use`. A `use` does not pass on what the used file itself uses.
 
     ```
     matmul(A, B, C)          # without `use dense.matmul`
@@ -34,32 +34,34 @@ SHADOWING = Rule(
     "AL203",
     "name already in scope",
     """
-    A name means one thing from its definition to the end of its block; a second definition inside would hide the first.
+    A name means one thing from its definition to the end of its block; a second definition inside would
+    hide the first.
 
     ```
     for i in 0..n:
         for i in 0..m:       # a second i
     ```
 
-    Choose another name. Names of sizes that only stand in shapes (`n` in `A: real[n]`) count too, and so do the cost
-    symbols of the externs in sight (`f` in `extern g(a: real) -> real costs f flops`).
+    Choose another name. Names of sizes that only stand in shapes (`n` in `A: real[n]`) count too, and so do
+    the cost symbols of the externs in sight (`f` in `extern g(a: real) -> real costs f flops`).
     """,
 )
 DUPLICATE = Rule(
     "AL204",
     "defined twice",
     """
-    A file defines each algorithm and extern once, its own names and those of the files it uses must differ, and an
-    algorithm names each parameter once.
+    A file defines each algorithm and extern once, its own names and those of the files it uses must differ,
+    and an algorithm names each parameter once.
     """,
 )
 MACHINE_SYMBOL = Rule(
     "AL205",
     "machine symbol out of place",
     """
-    `P` (processors), `Z` (fast memory, words), `L` (line, words) and `K` (largest message, words) describe the machine.
-    They stand in contracts, claims and declared costs; `P` also in the sizes of algorithms `on grid`. They cannot name
-    anything else, and an algorithm that is not on a grid cannot compute with them.
+    `P` (processors), `Z` (fast memory, words), `L` (line, words) and `K` (largest message, words) describe
+    the machine. They stand in contracts, claims and declared costs; `P` also in the sizes of algorithms
+    `on grid`. They cannot name anything else, and an algorithm that is not on a grid cannot compute with
+    them.
 
     ```
     algorithm tiled(A: inout real[n, n]):
@@ -87,17 +89,17 @@ NOT_A_SIZE = Rule(
     "AL207",
     "not a size",
     """
-    Shapes, contracts and declared costs are in sizes: `size` and `index` parameters and names bound by shapes, with
-    `let` names, loop variables and grid coordinates inside a body. Data (`real`, `int`, array elements) is not known
-    to the analysis.
+    Shapes, contracts and declared costs are in sizes: `size` and `index` parameters and names bound by
+    shapes, with `let` names, loop variables and grid coordinates inside a body. Data (`real`, `int`, array
+    elements) is not known to the analysis.
     """,
 )
 UNKNOWN_METRIC = Rule(
     "AL208",
     "unknown metric",
     """
-    The metrics are flops, work, span, io, words, messages, memory, node_words, node_messages and node_memory; claims
-    also know time and energy.
+    The metrics are flops, work, span, io, words, messages, memory, node_words, node_messages and
+    node_memory; claims also know time and energy.
 
     ```
     ensures reads <= n       # write: ensures io <= n
@@ -108,8 +110,8 @@ UNKNOWN_MODULE = Rule(
     "AL209",
     "unknown module",
     """
-    `use dense.matmul` names the file `dense/matmul.algo`, first beside the file it stands in, then in the standard
-    library.
+    `use dense.matmul` names the file `dense/matmul.algo`, first beside the file it stands in, then in the
+    standard library.
     """,
 )
 CYCLIC_USE = Rule(

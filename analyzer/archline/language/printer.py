@@ -88,7 +88,7 @@ class _Layout:
         return list(self._comments[start : self._next])
 
     def _own_lines(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
-        """Comments on lines of their own, before a unit of some level: in the deepest block they are indented to."""
+        """Comments on lines of their own, before a unit of `level`: each in the deepest block it fits."""
         for comment in comments:
             depth = level
             while depth + 1 < len(indents) and comment.column > indents[depth + 1]:
@@ -130,7 +130,7 @@ def _header(unit: Unit, comments: Sequence[s.Comment]) -> str:
     waiting = list(comments)
     for position, group in enumerate(unit.groups):
         later = unit.groups[position + 1 :]
-        # What follows the last entry should fit behind it: better to break before that entry than inside a grid.
+        # What follows the last entry should fit behind it: better break before that entry than in a grid.
         follower = sum(len(other.opening) + len(", ".join(other.entries)) for other in later) + len(unit.text)
         starts = [other.positions[0] for other in later]
         here = [each for each in waiting if not starts or (each.line, each.column) < starts[0]]

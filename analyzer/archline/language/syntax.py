@@ -6,11 +6,17 @@ Nodes compare by identity, so that passes can keep facts about them in dictionar
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, dataclass_transform
 
 from archline.language.source import Source, Span
 
-tree = dataclass(frozen=True, eq=False, slots=True)
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def tree(cls: type[T]) -> type[T]:
+    """Make a class a node of the tree."""
+    return dataclass(frozen=True, eq=False, slots=True)(cls)
 
 
 @tree

@@ -58,5 +58,7 @@ TOP_LEVEL = Rule(
     "A file is a list of `use`, `extern`, `algorithm` and `claim`; each starts at the left margin, statements stand indented below a header.",
 )
 LAYOUT_OF_INPUT = Rule(
-    "AL109", "no algorithm in the file", "The file has no `algorithm`, so there is nothing to derive, run or check in it."
+    "AL109",
+    "no algorithm in the file",
+    "The file has no `algorithm`, so there is nothing to derive, run or check in it.",
 )

@@ -6,8 +6,8 @@ MIXED = Rule(
     "AL221",
     "integer meets real",
     """
-    Sizes, `int` data and reals do not convert by themselves, since each has its own cost. A whole number written as a
-    literal takes the kind of what it meets; anything else goes through `real_of`.
+    Sizes, `int` data and reals do not convert by themselves, since each has its own cost. A whole number
+    written as a literal takes the kind of what it meets; anything else goes through `real_of`.
 
     ```
     y[i] = x[i] / n          # write: x[i] / real_of(n)
@@ -19,8 +19,8 @@ INT_DIVISION = Rule(
     "AL222",
     "`/` on int data",
     """
-    `/` between sizes is exact (it must divide) and between reals is division; for `int` data write `//`, which rounds
-    down.
+    `/` between sizes is exact (it must divide) and between reals is division; for `int` data write `//`,
+    which rounds down.
 
     ```
     local mid: int = (lo + hi)/2        # write: (lo + hi)//2
@@ -28,22 +28,24 @@ INT_DIVISION = Rule(
     """,
 )
 INTEGER_OPERATOR = Rule(
-    "AL223", "`//` or `%` on reals", "`//` and `%` are for sizes and `int` data. For reals write `floor(a / b)`."
+    "AL223",
+    "`//` or `%` on reals",
+    "`//` and `%` are for sizes and `int` data. For reals write `floor(a / b)`.",
 )
 EXPONENT = Rule(
     "AL224",
     "exponent that is not a size",
     """
-    The exponent of `^` is a literal or an expression in sizes: `x^2`, `2^(log2(n)//2)`. For other powers of reals write
-    `exp(y*log(x))`.
+    The exponent of `^` is a literal or an expression in sizes: `x^2`, `2^(log2(n)//2)`. For other powers of
+    reals write `exp(y*log(x))`.
     """,
 )
 CONDITION = Rule(
     "AL225",
     "condition and value confused",
     """
-    `if`, `while`, `when`, `not`, `and`, `or` and facts take conditions: comparisons and what is made of them. A
-    condition is not a value: it cannot be stored, passed or computed with.
+    `if`, `while`, `when`, `not`, `and`, `or` and facts take conditions: comparisons and what is made of
+    them. A condition is not a value: it cannot be stored, passed or computed with.
 
     ```
     if n % 2:                # write: if n % 2 == 1:
@@ -54,9 +56,9 @@ WRONG_KIND = Rule(
     "AL226",
     "value of the wrong kind",
     """
-    Where an integer known to the analysis is wanted (`let`, a step, a shape), `int` data and reals will not do; where
-    an integer is wanted (a subscript, a bound), a real will not; a `real` register takes reals and an `int` one
-    integers.
+    Where an integer known to the analysis is wanted (`let`, a step, a shape), `int` data and reals will not
+    do; where an integer is wanted (a subscript, a bound), a real will not; a `real` register takes reals
+    and an `int` one integers.
 
     ```
     let t = x[0]             # write: local t: real = x[0]
@@ -67,16 +69,17 @@ INTRINSIC = Rule(
     "AL227",
     "wrong arguments of an intrinsic",
     """
-    `sqrt`, `rsqrt`, `exp`, `log`, `log2`, `sin`, `cos` take one real (`sqrt` and `log2` also a size); `abs`, `floor`,
-    `ceil` one number; `real_of` one integer; `min` and `max` two numbers or more, of one kind.
+    `sqrt`, `rsqrt`, `exp`, `log`, `log2`, `sin`, `cos` take one real (`sqrt` and `log2` also a size);
+    `abs`, `floor`, `ceil` one number; `real_of` one integer; `min` and `max` two numbers or more, of one
+    kind.
     """,
 )
 ARRAY_AS_NUMBER = Rule(
     "AL228",
     "array and number confused",
     """
-    Arithmetic, comparisons, bounds and subscripts work on numbers. A whole array or a slice can be passed, named by
-    `let`, viewed with `as`, filled and copied; anything else is a loop over its elements.
+    Arithmetic, comparisons, bounds and subscripts work on numbers. A whole array or a slice can be passed,
+    named by `let`, viewed with `as`, filled and copied; anything else is a loop over its elements.
 
     ```
     C = A + B                # write the loops over i and j
@@ -89,7 +92,8 @@ RANK = Rule(
     "AL230",
     "wrong number of subscripts",
     """
-    An array takes as many subscripts as its shape has entries; a slice keeps its dimension, an index drops it.
+    An array takes as many subscripts as its shape has entries; a slice keeps its dimension, an index drops
+    it.
 
     ```
     A[i]                     # A: real[n, m]; the row is A[i, :]
@@ -100,17 +104,17 @@ RESHAPE = Rule(
     "AL231",
     "`as` on an array of more dimensions",
     """
-    `x as [p, q]` views a one-dimensional array row by row. An array of more dimensions is not flattened, since its
-    rows are padded to whole lines.
+    `x as [p, q]` views a one-dimensional array row by row. An array of more dimensions is not flattened,
+    since its rows are padded to whole lines.
     """,
 )
 SHAPE = Rule(
     "AL232",
     "shapes do not agree",
     """
-    The extents of an argument must be those of the parameter's shape, with the same size wherever the same name stands;
-    a copy needs equal extents, and `x as [p, q]` as many elements as `x`. Reported here where the extents differ at
-    every size; where they differ only at some, the executor reports it.
+    The extents of an argument must be those of the parameter's shape, with the same size wherever the same
+    name stands; a copy needs equal extents, and `x as [p, q]` as many elements as `x`. Reported here where
+    the extents differ at every size; where they differ only at some, the executor reports it.
 
     ```
     algorithm square(A: real[n, n]): ...
@@ -122,15 +126,16 @@ LAYOUT = Rule(
     "AL233",
     "layouts do not agree",
     """
-    An array of two or more dimensions is passed in the layout the parameter names: `rowmajor` (the default), `colmajor`
-    or `zmorton`. `zmorton` is for two dimensions. One-dimensional views fit any.
+    An array of two or more dimensions is passed in the layout the parameter names: `rowmajor` (the
+    default), `colmajor` or `zmorton`. `zmorton` is for two dimensions. One-dimensional views fit any.
     """,
 )
 READ_ONLY = Rule(
     "AL240",
     "writing to an `in` array",
     """
-    A parameter without a mode is `in`: neither it nor a view of it can be assigned, or passed as `out` or `inout`.
+    A parameter without a mode is `in`: neither it nor a view of it can be assigned, or passed as `out` or
+    `inout`.
 
     ```
     algorithm scale(x: real[n], a: real):
@@ -143,8 +148,8 @@ NOT_ASSIGNABLE = Rule(
     "AL241",
     "cannot be assigned",
     """
-    Sizes, `let` names, loop variables, grid coordinates and scalar parameters keep their value. What changes is a
-    `local`.
+    Sizes, `let` names, loop variables, grid coordinates and scalar parameters keep their value. What
+    changes is a `local`.
 
     ```
     for i in 0..n:
@@ -156,21 +161,26 @@ WRONG_LOCAL = Rule(
     "AL242",
     "not a type of a local",
     """
-    A `local` is a scalar (`real`, `int`) or an array of them. A size is named by `let`; `offsets` and `index` arrays are
-    parameters, whose facts are checked on the data.
+    A `local` is a scalar (`real`, `int`) or an array of them. A size is named by `let`; `offsets` and
+    `index` arrays are parameters, whose facts are checked on the data.
     """,
 )
 WRONG_MODE = Rule(
     "AL243",
     "mode on a scalar",
     """
-    Scalars, sizes and indices are passed by value: they are `in`. To hand back a number write `-> real` or `-> int`
-    and `return`, or use an array of one element.
+    Scalars, sizes and indices are passed by value: they are `in`. To hand back a number write `-> real` or
+    `-> int` and `return`, or use an array of one element.
     """,
 )
 ATOMIC = Rule(
     "AL244",
     "nothing to be atomic",
-    "`atomic` goes with an update of one array element: `atomic y[i] += v`. A register belongs to its own iteration.",
+    """
+    `atomic` goes with an update of one array element: `atomic y[i] += v`. A register belongs to its own
+    iteration.
+    """,
 )
-STEP = Rule("AL245", "step that is not positive", "A step is at least 1. To count down write `for i in n-1 downto 0`.")
+STEP = Rule(
+    "AL245", "step that is not positive", "A step is at least 1. To count down write `for i in n-1 downto 0`."
+)

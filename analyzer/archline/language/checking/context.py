@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from archline.language import name_rules as rules
 from archline.language import syntax as s
-from archline.language.checking.points import Opaque, Path, Requirement
+from archline.language.checking.points import Opaque, Path, Requirement, sample
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
-from archline.language.model import ExprType, Kind, Signature, ViewType
+from archline.language.model import ExprType, Kind, Signature
 from archline.language.source import Span
 
 MAX_FINDINGS = 20
@@ -48,7 +48,7 @@ class Facts:
 class Library:
     """What a file's calls and claims can mean.
 
-    `lost` names algorithms that stand in the text but could not be read; nothing is reported about their calls.
+    `lost` names algorithms that stand in the text but could not be read: their calls are not reported.
     `complete` is false if a used file could not be loaded, so that an unknown name may be one of its.
     """
 
@@ -72,7 +72,8 @@ class Body:
     path: Path = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     sharing: bool = False
-    _unknown: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
+    _sampled: tuple[Path, list[dict[str, int]]] | None = None
 
     @property
     def distributed(self) -> bool:
@@ -82,6 +83,19 @@ class Body:
     def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         """Report a finding."""
         self.findings.add(rule, message, span, hint)
+
+    def first_time(self, unknown: str) -> bool:
+        """Whether this unknown name is met for the first time, to be reported once."""
+        if unknown in self._reported:
+            return False
+        self._reported.add(unknown)
+        return True
+
+    def points(self) -> list[dict[str, int]]:
+        """Sample points of the path to the statement at hand."""
+        if self._sampled is None or self._sampled[0] != self.path:
+            self._sampled = (list(self.path), sample(self.path))
+        return self._sampled[1]
 
     def define(self, symbol: Symbol) -> None:
         """Define a name, reporting it if it hides another."""
@@ -124,9 +138,9 @@ class Body:
     def lookup(self, name: str, span: Span) -> Symbol | None:
         """What a name stands for, reporting an unknown one once."""
         symbol = self.scope.find(name)
-        if symbol is not None or name in self._unknown:
+        if symbol is not None or not self.first_time(name):
             return symbol
-        self._unknown.add(name)
+        hint: str | None
         if name in MACHINE_SYMBOLS:
             if name == "P":
                 message = "`P` can only be computed with in an algorithm `on grid`"
@@ -150,8 +164,8 @@ def check_free(body: Body, name: str, span: Span) -> None:
         hint = f"`{name}` always means the machine's; choose another name"
         body.report(rules.MACHINE_SYMBOL, f"the machine symbol `{name}` cannot be defined", span, hint)
     elif before is not None:
-        message = f"`{name}` is already the name of a {before.role.value} here (line {before.span.line})"
-        body.report(rules.SHADOWING, message.replace(" a array", " an array").replace(" a index", " an index"), span)
+        message = f"`{name}` is already {before.role.described} here (line {before.span.line})"
+        body.report(rules.SHADOWING, message, span)
     elif name in body.library.cost_symbols:
         line = body.library.cost_symbols[name].line
         message = f"`{name}` is already a cost symbol of an extern (line {line})"
@@ -171,8 +185,3 @@ def leaves(fact: s.Fact) -> Iterator[s.Expr]:
                 yield from leaves(each)
         case _:
             yield fact
-
-
-def is_view(type_: ExprType | None) -> bool:
-    """Whether a type is that of an array or a view."""
-    return isinstance(type_, ViewType)

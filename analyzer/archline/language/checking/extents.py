@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from archline.language import syntax as s
 from archline.language.checking.context import Facts
+from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 from archline.language.source import Span
 
@@ -22,8 +23,8 @@ def length(facts: Facts, piece: s.Slice, extent: s.Expr) -> s.Expr:
         return count
     one = integer(facts, 1, piece.span)
     above = combine(facts, "-", combine(facts, "+", count, piece.step, piece.span), one, piece.span)
-    # `lo ..+ length step k` has `length` entries, k apart.
-    return count if piece.by_length else combine(facts, "//", above, piece.step, piece.span)
+    # `lo ..+ length step k` is `lo..lo + length step k`.
+    return combine(facts, "//", above, piece.step, piece.span)
 
 
 def integer(facts: Facts, value: int, span: Span) -> s.Expr:
@@ -69,46 +70,16 @@ def same(expected: s.Expr, actual: s.Expr, names: Mapping[str, s.Expr | None]) -
         case s.Binary(op=a, left=x, right=u), s.Binary(op=b, left=y, right=v):
             return a == b and same(x, y, names) and same(u, v, names)
         case s.Call(function=a, arguments=xs), s.Call(function=b, arguments=ys):
-            return a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
+            return (
+                a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
+            )
     return False
 
 
-_BINDING = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "^": 8}
+_LONGEST_SHOWN = 72
 
 
 def shown(expr: s.Expr) -> str:
-    """An expression as messages show it."""
-    return _shown(expr, 0)
-
-
-def _shown(expr: s.Expr, outer: int) -> str:
-    match expr:
-        case s.Integer(value=value):
-            return str(value) if value.bit_length() < 200 else "..."
-        case s.Real(text=text) | s.Name(id=text):
-            return text
-        case s.Unary(op=op, operand=operand):
-            text = ("not " if op == "not" else op) + _shown(operand, 7)
-            return f"({text})" if outer > 5 else text
-        case s.Binary(op=op, left=left, right=right):
-            own = _BINDING.get(op, 4)
-            space = "" if own >= 6 else " "
-            right_outer = own if op == "^" else own + 1
-            text = f"{_shown(left, own + (op == '^'))}{space}{op}{space}{_shown(right, right_outer)}"
-            return f"({text})" if own < outer else text
-        case s.Call(function=function, arguments=arguments):
-            return f"{function}({', '.join(shown(each) for each in arguments)})"
-        case s.Element(array=array, subscripts=subscripts):
-            return f"{array}[{', '.join(_shown_subscript(each) for each in subscripts)}]"
-        case s.Reshape(base=base, shape=shape):
-            return f"{shown(base)} as [{', '.join(map(shown, shape))}]"
-
-
-def _shown_subscript(subscript: s.Expr | s.Slice) -> str:
-    if not isinstance(subscript, s.Slice):
-        return shown(subscript)
-    step = f" step {shown(subscript.step)}" if subscript.step is not None else ""
-    if subscript.lo is None or subscript.hi is None:
-        return f":{step}"
-    between = " ..+ " if subscript.by_length else ".."
-    return f"{shown(subscript.lo)}{between}{shown(subscript.hi)}{step}"
+    """An expression as messages show it, cut where it is very long."""
+    text = format_expression(expr)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

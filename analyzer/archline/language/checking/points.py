@@ -1,4 +1,4 @@
-"""Sample points: values of the names in sight that satisfy the facts and conditions on the way to a statement."""
+"""Sample points: values of the names in sight that satisfy the facts and conditions on a statement's path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from archline.language import syntax as s
-from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
 
 _TRIES = 300
 _WANTED = 5
@@ -24,7 +24,7 @@ class Free:
 
 @dataclass(frozen=True)
 class Interval:
-    """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi, both included."""
+    """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi included."""
 
     name: str
     lo: s.Expr
@@ -119,14 +119,14 @@ def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: rand
         try:
             match hint:
                 case s.IsPower(base=base):
-                    return int(evaluate(base, point)) ** generator.randrange(4)  # type: ignore[arg-type]
+                    return int(evaluate_static(base, point) ** generator.randrange(4))
                 case s.Divides(divisor=divisor, value=s.Name(id=value)) if value == name:
                     return evaluate_static(divisor, point) * generator.randrange(1, 5)
                 case s.IsSquare():
                     return int(generator.randrange(1, 6) ** 2)
                 case s.Binary(right=right):
                     return evaluate_static(right, point)
-        except (EvaluationError, TypeError):
+        except EvaluationError:
             continue
     if generator.random() < 0.3:
         return 1 << generator.randrange(5)

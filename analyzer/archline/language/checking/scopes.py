@@ -25,16 +25,20 @@ class Role(Enum):
     COORDINATE = "grid coordinate"
     MACHINE = "machine symbol"
     REGISTER = "register"
-    CONSTANT = "constant"
+
+    @property
+    def described(self) -> str:
+        """The value with its article."""
+        return f"{'an' if self.value[0] in 'ai' else 'a'} {self.value}"
 
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
     """One definition. `shape` holds the extents of an array or view.
 
-    `writable` is false for `in` parameters and views of them, `shared` true for the global arrays of an algorithm on a
-    grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,
-    and `origin` the array that a view views.
+    `writable` is false for `in` parameters and views of them, `shared` true for the global arrays of an
+    algorithm on a grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a
+    `let` name of an integer, and `origin` the array that a view views.
     """
 
     name: str

@@ -1,0 +1,149 @@
+"""Bounds where there is no closed form: replace the atom that stands in the way by what it is known to lie between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.maximum import max_over
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol, TooComplexError
+from archline.algebra.summation import UnresolvedError, depends, replace_atom, sum_over
+
+MAX_ROUNDS = 12
+
+
+def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """A bound on the sum over lo <= variable < hi (exact where it can be); None where none is found."""
+    return _bounded(sum_over, value, variable, lo, hi, facts, upper)
+
+
+def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """A bound on the maximum over the nonempty range (exact where it can be); None where none is found."""
+    found = _bounded(max_over, value, variable, lo, hi, facts, upper)
+    if found is None and not upper:
+        # Any value that is taken is a lower bound of the largest.
+        return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
+    return found
+
+
+def _is_settled(value: Poly, variable: str) -> bool:
+    return not any(isinstance(atom, a.Gap | a.Data) for atom in value.atoms() if variable in atom.names)
+
+
+_Operation = Callable[[Poly, str, Poly, Poly, Facts], Poly]
+
+
+def _bounded(
+    operation: _Operation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool
+) -> Poly | None:
+    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+    for _ in range(MAX_ROUNDS):
+        try:
+            return operation(value, variable, lo, hi, facts)
+        except UnresolvedError as problem:
+            if variable != problem.variable:
+                return None
+            relaxed = _relax(inside.simplify(value), problem.atom, variable, lo, hi, inside, upper)
+        except TooComplexError:
+            return None
+        if relaxed is None or relaxed == value:
+            return None
+        value = relaxed
+    return None
+
+
+def _relax(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """Bound the terms that contain the atom, each by the sign of its coefficient."""
+    if isinstance(atom, a.Gap):
+        eased = _ease_gap(value, atom, variable, lo, hi, facts, upper)
+        if eased is not None and eased != value:
+            return eased
+    return bound_atom(value, atom, facts, upper)
+
+
+def _ease_gap(value: Poly, gap: a.Gap, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """Leave one factor gap with a coefficient free of the variable, so that the sum telescopes.
+
+    Upper: gap^d <= longest^(d - 1)*gap, and v <= hi - 1. Lower: gap^d >= gap for integers, and v >= lo.
+    """
+    result = ZERO
+    symbol = Symbol(variable)
+    for monomial, coefficient in value.terms.items():
+        powers = dict(monomial)
+        power = powers.pop(gap, 0)
+        term = Poly({tuple(powers.items()): coefficient})
+        if power == 0:
+            result = result + term
+            continue
+        if not all(facts.nonnegative(Poly.of_atom(each)) for each in powers) or any(
+            depends(each, variable) for each in powers
+        ):
+            return None
+        growing = upper == (coefficient > 0)
+        if power > 1 and growing:
+            term = term * gap.ceiling ** (power - 1)
+        exponent = powers.get(symbol, 0)
+        if exponent:
+            term = term.substitute({variable: hi - 1 if growing else lo})
+        result = result + term * Poly.of_atom(gap)
+    return result
+
+
+def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
+    """The expression with an atom replaced by its least or greatest value, term by term."""
+    low, high = atom_range(atom, facts)
+    result = ZERO
+    for monomial, coefficient in value.terms.items():
+        term = Poly({monomial: coefficient})
+        if atom not in dict(monomial):
+            if any(_inside(each, atom) for each, _ in monomial):
+                return None
+            result = result + term
+            continue
+        others = [each for each, _ in monomial if each != atom]
+        if not all(facts.nonnegative(Poly.of_atom(each)) for each in others):
+            return None
+        end = high if upper == (coefficient > 0) else low
+        if end is None or (dict(monomial)[atom] > 1 and (low is None or not facts.nonnegative(low))):
+            return None
+        result = result + replace_atom(term, atom, end)
+    return result
+
+
+def _inside(outer: Atom, atom: Atom) -> bool:
+    return any(each == atom or _inside(each, atom) for part in outer.parts for each in part.atoms())
+
+
+def atom_range(atom: Atom, facts: Facts) -> tuple[Poly | None, Poly | None]:
+    """The least and the greatest value an atom is known to have."""
+    match atom:
+        case Symbol():
+            bounds = facts.bounds[atom.name]
+            return (bounds.lower or (None,))[0], (bounds.upper or (None,))[0]
+        case a.PositivePart():
+            return ZERO, _upper_of_positive(atom, facts)
+        case a.Floor():
+            argument, modulus = atom.parts
+            if modulus.is_constant:
+                scale = 1 / modulus.constant_term
+                return (argument - modulus + 1).scaled(scale), argument.scaled(scale)
+            return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
+        case a.CeilLog2():
+            return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
+        case a.Gap():
+            return ZERO, atom.ceiling
+        case a.Offset():
+            return ZERO, atom.total
+        case a.Data():
+            return atom.low, atom.high
+        case a.Quotient() if facts.nonnegative(atom.argument):
+            return ZERO, atom.argument
+    return None, None
+
+
+def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
+    """max(0, e) is at most the positive terms of e, where those are nonnegative."""
+    positive = Poly({m: c for m, c in atom.argument.terms.items() if c > 0})
+    rest = atom.argument - positive
+    return positive if facts.nonnegative(positive) and facts.nonnegative(-rest) else None

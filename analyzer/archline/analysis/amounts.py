@@ -1,0 +1,109 @@
+"""Amounts: what is known of one count at one place in a program. Exact, between two bounds, or unknown with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.language.source import Span
+
+
+@dataclass(frozen=True)
+class Known:
+    """lower <= count <= upper; exact where the two are the same."""
+
+    lower: Poly
+    upper: Poly
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds agree."""
+        return self.lower is self.upper or self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A count that cannot be derived: why, and where."""
+
+    reason: str
+    span: Span | None = None
+
+
+Amount = Known | Unknown
+
+
+def exactly(value: Poly) -> Known:
+    """A count known exactly."""
+    return Known(value, value)
+
+
+NOTHING = exactly(ZERO)
+UNIT = exactly(ONE)
+
+
+def map_known(amount: Amount, function: Callable[[Poly], Poly]) -> Amount:
+    """Apply a nondecreasing function to both bounds."""
+    if isinstance(amount, Unknown):
+        return amount
+    lower = function(amount.lower)
+    return exactly(lower) if amount.exact else Known(lower, function(amount.upper))
+
+
+def combine(left: Amount, right: Amount, function: Callable[[Poly, Poly], Poly]) -> Amount:
+    """Apply a function that is nondecreasing in both arguments to both bounds."""
+    if isinstance(left, Unknown):
+        return left
+    if isinstance(right, Unknown):
+        return right
+    lower = function(left.lower, right.lower)
+    if left.exact and right.exact:
+        return exactly(lower)
+    return Known(lower, function(left.upper, right.upper))
+
+
+def add(left: Amount, right: Amount) -> Amount:
+    """The sum."""
+    if left is NOTHING:
+        return right
+    if right is NOTHING:
+        return left
+    return combine(left, right, lambda x, y: x + y)
+
+
+def times(amount: Amount, factor: Amount) -> Amount:
+    """The product with a nonnegative factor."""
+    if amount is NOTHING or factor is NOTHING:
+        return NOTHING
+    return combine(amount, factor, lambda x, y: x * y)
+
+
+def later(left: Amount, right: Amount, facts: Facts) -> Amount:
+    """The maximum."""
+    if left is right or left == right:
+        return left
+    return combine(left, right, facts.maximum)
+
+
+def either(left: Amount, right: Amount, facts: Facts) -> Amount:
+    """One of the two, the data decides which: from the lesser to the greater."""
+    if left == right:
+        return left
+    if isinstance(left, Unknown):
+        return left
+    if isinstance(right, Unknown):
+        return right
+    return Known(facts.minimum(left.lower, right.lower), facts.maximum(left.upper, right.upper))
+
+
+def up_to(amount: Amount) -> Amount:
+    """From nothing to the amount."""
+    return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
+
+
+def weigh(taken: Poly, first: Amount, second: Amount) -> Amount:
+    """`first` where the indicator `taken` is 1, `second` where it is 0."""
+    if first == second:
+        return first
+    return combine(first, second, lambda x, y: x * taken + y * (1 - taken))

@@ -1,0 +1,99 @@
+"""The entry of the analysis: an algorithm of a checked module to its costs."""
+
+from __future__ import annotations
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import TooComplexError, budget
+from archline.analysis.amounts import Amount, Unknown
+from archline.analysis.costs import Cost, Costs
+from archline.analysis.scope import declared
+from archline.analysis.statements import Statements
+from archline.analysis.tally import STEP, Tally, flops_total, unknown
+from archline.language import syntax as s
+from archline.language.model import Module
+from archline.language.printer import format_fact
+
+MAX_TERM_PRODUCTS = 2_000_000
+
+
+class InvariantError(AssertionError):
+    """A derived cost contradicts what holds of every cost: a defect of the analysis, never of the input."""
+
+
+def derive(module: Module, algorithm: s.Algorithm) -> Costs:
+    """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
+    statements = Statements(module)
+    try:
+        with budget(MAX_TERM_PRODUCTS):
+            tally, steps = statements.algorithm(algorithm)
+    except TooComplexError as problem:
+        tally, steps = unknown(str(problem), algorithm.span), ()
+    signature = module.signatures[algorithm]
+    facts = declared(module, algorithm).facts
+    tally = STEP.then(tally, facts)
+    amounts = {"flops": flops_total(tally), "work": tally.work, "span": tally.span}
+    costs = Costs(
+        algorithm.name,
+        (*signature.size_names, *signature.indices),
+        _assumptions(algorithm),
+        {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()},
+        {
+            kind: _cost(f"flops.{kind}", amount, tally, algorithm)
+            for kind, amount in sorted(tally.flops.items())
+            if kind != "unknown"
+        },
+        steps,
+    )
+    _assert_invariants(costs, facts)
+    return costs
+
+
+def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:
+    trusted = tuple(sorted(tally.declared))
+    if isinstance(amount, Unknown):
+        return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
+    status = "declared" if trusted else "exact" if amount.exact else "bounded"
+    return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]
+
+
+def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:
+    facts = [format_fact(fact) for fact in algorithm.where]
+    for statement in _statements(algorithm.body):
+        if isinstance(statement, s.Assume):
+            facts.extend(f"{format_fact(fact)} (assumed at line {statement.span.line})" for fact in statement.facts)
+    return tuple(facts)
+
+
+def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
+    found: list[s.Stmt] = []
+    for statement in body:
+        found.append(statement)
+        match statement:
+            case s.Loop(body=inner) | s.While(body=inner) | s.Split(body=inner):
+                found.extend(_statements(inner))
+            case s.If(branches=branches):
+                for branch in branches:
+                    found.extend(_statements(branch.body))
+    return found
+
+
+def _assert_invariants(costs: Costs, facts: Facts) -> None:
+    """Free symbols are parameters; lower <= upper, 1 <= span <= work at sample sizes (DESIGN.md, result contract)."""
+    known = {*costs.parameters, *costs_symbols(costs)}
+    for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
+        for value in (cost.lower, cost.upper):
+            if value is not None and not value.names <= known:
+                raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - known)}")
+            if value is not None and facts.nonnegative(-value - 1):
+                raise InvariantError(f"{cost.metric} of {costs.algorithm} is negative")
+
+
+def costs_symbols(costs: Costs) -> frozenset[str]:
+    """The symbols of declared costs, such as the f of an extern that costs f flops; given at `--at` like sizes."""
+    if not any(cost.declared for cost in costs):
+        return frozenset()
+    names: frozenset[str] = frozenset()
+    for cost in costs:
+        for value in (cost.lower, cost.upper):
+            names |= value.names if value is not None else frozenset()
+    return names - set(costs.parameters)

@@ -1,0 +1,111 @@
+"""Span of a stretch of code with spawned calls still running: max-plus affine maps.
+
+Within one frame (an algorithm's body, or one iteration of a parallel loop) let s be the time the serial part has
+reached and p the time at which all that is pending would be joined, p >= s. A stretch of code maps
+
+    s' = max(s + advance, p + joined),    p' = max(s + finish, p + kept),
+
+with `joined` None where no sync stands in it (then `kept` is 0). The maps compose exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, later, up_to, weigh
+
+
+@dataclass(frozen=True)
+class Path:
+    """See the module. `certain`: whether the sync that `joined` stands for is always reached."""
+
+    advance: Amount
+    finish: Amount
+    joined: Amount | None = None
+    kept: Amount = NOTHING
+    certain: bool = True
+
+    @property
+    def serial(self) -> bool:
+        """Whether it neither spawns nor syncs."""
+        return self.finish is self.advance and self.joined is None
+
+
+def serial(amount: Amount) -> Path:
+    """A stretch without spawn and sync."""
+    return Path(amount, amount)
+
+
+IDLE = serial(NOTHING)
+SYNC = Path(NOTHING, NOTHING, NOTHING, NOTHING)
+
+
+def spawned(call: Amount) -> Path:
+    """`spawn`: 1 for the call before the fork, then the call runs beside what follows."""
+    return Path(UNIT, add(UNIT, call))
+
+
+def then(first: Path, second: Path, facts: Facts) -> Path:
+    """One stretch after the other."""
+    if second.serial and first.serial:
+        return serial(add(first.advance, second.advance))
+    advance = add(first.advance, second.advance)
+    finish = later(add(first.advance, second.finish), add(first.finish, second.kept), facts)
+    kept = add(first.kept, second.kept)
+    if second.joined is not None:
+        advance = later(advance, _through(first.finish, second, facts), facts)
+    joined = None
+    if first.joined is not None:
+        joined = add(first.joined, second.advance)
+        kept = later(kept, add(first.joined, second.finish), facts)
+    if second.joined is not None:
+        through = add(first.kept, second.joined)
+        joined = through if joined is None else later(joined, through, facts)
+    if finish == advance:
+        finish = advance
+    return Path(advance, finish, joined, kept, first.certain and second.certain)
+
+
+def _through(pending: Amount, second: Path, facts: Facts) -> Amount:
+    """What is pending, waited for by a later sync; a sync that may not be reached waits for nothing at least."""
+    assert second.joined is not None
+    waited = add(pending, second.joined)
+    return waited if second.certain else up_to(waited)
+
+
+def choose(taken: Poly, first: Path, second: Path, facts: Facts) -> Path:
+    """`first` where the indicator `taken` is 1, `second` where it is 0."""
+    advance = weigh(taken, first.advance, second.advance)
+    if first.serial and second.serial:
+        return serial(advance)
+    finish = weigh(taken, first.finish, second.finish)
+    return Path(advance, finish, *_uncertain(first, second, facts))
+
+
+def either_path(first: Path, second: Path, facts: Facts) -> Path:
+    """One of the two, the data decides which."""
+    advance = either(first.advance, second.advance, facts)
+    if first.serial and second.serial:
+        return serial(advance)
+    return Path(advance, either(first.finish, second.finish, facts), *_uncertain(first, second, facts))
+
+
+def _uncertain(first: Path, second: Path, facts: Facts) -> tuple[Amount | None, Amount, bool]:
+    """joined, kept and certain of an alternative: a sync in one arm only may not be reached."""
+    if first.joined is None and second.joined is None:
+        return None, NOTHING, True
+    both = first.joined is not None and second.joined is not None
+    joined = _widen(first.joined or second.joined or NOTHING, second.joined or first.joined or NOTHING, facts)
+    return joined, _widen(first.kept, second.kept, facts), both and first.certain and second.certain
+
+
+def _widen(left: Amount, right: Amount, facts: Facts) -> Amount:
+    if left == right:
+        return left
+    if isinstance(left, Unknown):
+        return left
+    if isinstance(right, Unknown):
+        return right
+    return Known(ZERO, facts.maximum(left.upper, right.upper))

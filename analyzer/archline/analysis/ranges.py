@@ -1,0 +1,87 @@
+"""Sums and maxima of amounts over a loop's range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.maximum import max_over
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.relaxation import bounded_max, bounded_sum
+from archline.algebra.summation import UnresolvedError, sum_over
+from archline.analysis.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.language.source import Span
+
+
+@dataclass(frozen=True)
+class Range:
+    """lo <= variable < hi with lo <= hi; `value` is what the loop variable is, `facts` what holds around the loop."""
+
+    variable: str
+    lo: Poly
+    hi: Poly
+    value: Poly
+    facts: Facts
+    span: Span
+
+    @property
+    def trips(self) -> Poly:
+        """How many iterations there are."""
+        return self.hi - self.lo
+
+    @property
+    def inside(self) -> Facts:
+        """What holds in the body: the range is not empty there."""
+        facts = self.facts.with_nonnegative(self.hi - 1 - self.lo)
+        return facts.with_symbol(self.variable, (self.lo,), (self.hi - 1,))
+
+    def sum(self, amount: Amount) -> Amount:
+        """The amount summed over the iterations."""
+        return self._over(amount, sum_over, bounded_sum, self.facts, "sum")
+
+    def largest(self, amount: Amount) -> Amount:
+        """The largest amount of any iteration, 0 where there is none."""
+        nonempty = self.facts.with_nonnegative(self.hi - 1 - self.lo)
+        found = self._over(amount, max_over, bounded_max, nonempty, "maximum")
+        if isinstance(found, Unknown) or self.facts.positive(self.trips):
+            return found
+        some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
+        if found.exact:
+            return exactly(found.lower * some)
+        return Known(found.lower * some, found.upper * some)
+
+    def _over(
+        self,
+        amount: Amount,
+        exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
+        bounded: Callable[[Poly, str, Poly, Poly, Facts, bool], Poly | None],
+        facts: Facts,
+        what: str,
+    ) -> Amount:
+        if amount is NOTHING or isinstance(amount, Unknown):
+            return amount
+        try:
+            if amount.exact:
+                return exactly(exact(amount.lower, self.variable, self.lo, self.hi, facts))
+        except UnresolvedError:
+            pass
+        except TooComplexError as problem:
+            return Unknown(str(problem), self.span)
+        lower = bounded(amount.lower, self.variable, self.lo, self.hi, facts, False)
+        upper = bounded(amount.upper, self.variable, self.lo, self.hi, facts, True)
+        if upper is None:
+            return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
+        return Known(ZERO if lower is None else lower, upper)
+
+
+def parallel_span(iterations: Range, body: Amount) -> Amount:
+    """ceil(log2 t) + the longest iteration; 0 if there is none."""
+    longest = iterations.largest(body)
+    if isinstance(longest, Unknown):
+        return longest
+    depth = iterations.facts.simplify(a.ceil_log2(iterations.trips))
+    if longest.exact:
+        return exactly(longest.lower + depth)
+    return Known(longest.lower + depth, longest.upper + depth)

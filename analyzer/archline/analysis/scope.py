@@ -1,0 +1,316 @@
+"""What names mean at a place in an algorithm: sizes and indices as expressions, and the facts that hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.language import syntax as s
+from archline.language.model import Module
+
+
+@dataclass(frozen=True)
+class Segments:
+    """What is known of an offsets array."""
+
+    count: Poly
+    total: Poly
+    longest: Poly | None
+    attained: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Names with static values, arrays with what their declarations promise, and facts.
+
+    `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
+    arrays; `segments` describes offsets arrays.
+    """
+
+    module: Module
+    facts: Facts
+    values: Mapping[str, Poly] = field(default_factory=dict)
+    below: Mapping[str, Poly] = field(default_factory=dict)
+    segments: Mapping[str, Segments] = field(default_factory=dict)
+
+    def with_value(self, name: str, value: Poly) -> Scope:
+        """Name a static value."""
+        return replace(self, values={**self.values, name: value})
+
+    def with_facts(self, facts: Facts) -> Scope:
+        """The same names under more facts."""
+        return replace(self, facts=facts)
+
+
+class NotStaticError(Exception):
+    """The expression depends on the data, or is of a form that has no exact expression here."""
+
+    def __init__(self, reason: str, expr: s.Expr) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.expr = expr
+
+
+def static_value(expr: s.Expr, scope: Scope) -> Poly:
+    """A size or index expression as a polynomial; raises NotStaticError."""
+    match expr:
+        case s.Integer(value=value):
+            return Poly.constant(value)
+        case s.Name(id=name):
+            if name not in scope.values:
+                raise NotStaticError(f"`{name}` is known only from the data", expr)
+            return scope.values[name]
+        case s.Unary(op="-", operand=operand):
+            return -static_value(operand, scope)
+        case s.Binary(op=op, left=left, right=right):
+            return _binary(op, left, right, expr, scope)
+        case s.Call(function=function, arguments=arguments):
+            return _call(function, arguments, expr, scope)
+    raise NotStaticError("it depends on the data", expr)
+
+
+def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
+    x, y = static_value(left, scope), static_value(right, scope)
+    match op:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "/":
+            return a.quotient(x, y)
+        case "//" | "%":
+            if not scope.facts.positive(y):
+                raise NotStaticError("a division by an expression not known to be positive", expr)
+            return a.floor_div(x, y) if op == "//" else a.modulo(x, y)
+        case "^":
+            return _power(x, y, expr)
+    raise NotStaticError(f"`{op}` is not arithmetic on sizes", expr)
+
+
+def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
+    if exponent.is_constant:
+        power = exponent.constant_term
+        if power.q == 1 and power >= 0:
+            return base ** int(power.p)
+    elif base.is_constant and base.constant_term.q == 1 and base.constant_term >= 1:
+        return a.exponential(int(base.constant_term.p), exponent)
+    raise NotStaticError("a power with a symbolic base and exponent", expr)
+
+
+def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
+    if function in ("floor", "ceil") and isinstance(arguments[0], s.Call):
+        rounded = _rounded(function, arguments[0], scope)
+        if rounded is not None:
+            return rounded
+    values = [static_value(argument, scope) for argument in arguments]
+    facts = scope.facts
+    match function:
+        case "min" | "max":
+            result = values[0]
+            for value in values[1:]:
+                result = facts.minimum(result, value) if function == "min" else facts.maximum(result, value)
+            return result
+        case "abs":
+            return facts.positive_part(values[0]).scaled(2) - values[0]
+        case "log2":
+            return a.log2(values[0])
+        case "sqrt":
+            return a.sqrt(values[0])
+        case "floor" | "ceil":
+            return values[0]
+    raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
+
+
+def _rounded(function: str, inner: s.Call, scope: Scope) -> Poly | None:
+    """Floor or ceil of log2 or sqrt of an integer."""
+    if inner.function not in ("log2", "sqrt"):
+        return None
+    value = static_value(inner.arguments[0], scope)
+    exact = a.log2(value) if inner.function == "log2" else a.sqrt(value)
+    if exact.is_constant:
+        return exact
+    if inner.function == "log2":
+        return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
+    if function == "floor":
+        return Poly.of_atom(a.Function("isqrt", value))
+    return Poly.of_atom(a.Function("isqrt", value - 1)) + 1
+
+
+def floor_of_bound(value: Poly, facts: Facts) -> Poly:
+    """floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, the usual bounds of a `while`."""
+    for monomial, coefficient in value.terms.items():
+        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:
+            atom = monomial[0][0]
+            rest = value - Poly.of_atom(atom)
+            if isinstance(atom, a.Function) and not _has_function(rest):
+                if atom.function == "log2" and facts.positive(atom.argument):
+                    return facts.simplify(a.ceil_log2(atom.argument + 1) - 1 + rest)
+                if atom.function == "sqrt" and facts.nonnegative(atom.argument):
+                    return rest + Poly.of_atom(a.Function("isqrt", atom.argument))
+    return value
+
+
+def _has_function(value: Poly) -> bool:
+    return any(isinstance(atom, a.Function) and atom.function != "isqrt" for atom in value.atoms())
+
+
+# Facts of a program
+def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
+    """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
+    match fact:
+        case s.Binary(op="and", left=left, right=right):
+            return with_fact(with_fact(facts, left, scope), right, scope)
+        case s.Binary(op=op, left=left, right=right) if op in _MARGINS:
+            try:
+                difference = static_value(left, scope) - static_value(right, scope)
+            except NotStaticError:
+                return facts
+            for sign, margin in _MARGINS[op]:
+                facts = facts.with_nonnegative(difference.scaled(sign) - margin)
+    return facts
+
+
+_MARGINS: dict[str, tuple[tuple[int, int], ...]] = {
+    ">=": ((1, 0),),
+    ">": ((1, 1),),
+    "<=": ((-1, 0),),
+    "<": ((-1, 1),),
+    "==": ((1, 0), (-1, 0)),
+}
+_OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "=="}
+
+
+def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
+    """Learn that a condition is false."""
+    match condition:
+        case s.Unary(op="not", operand=operand):
+            return with_fact(facts, operand, scope)
+        case s.Binary(op="or", left=left, right=right):
+            return without_condition(without_condition(facts, left, scope), right, scope)
+        case s.Binary(op=op, left=left, right=right) if op in _OPPOSITE:
+            return with_fact(facts, s.Binary(_OPPOSITE[op], left, right, span=condition.span), scope)
+    return facts
+
+
+def indicator(condition: s.Expr, scope: Scope) -> Poly | None:
+    """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
+    facts = scope.facts
+    match condition:
+        case s.Unary(op="not", operand=operand):
+            inner = indicator(operand, scope)
+            return None if inner is None else 1 - inner
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            first, second = indicator(left, scope), indicator(right, scope)
+            if first is None or second is None:
+                return None
+            return first * second if op == "and" else first + second - first * second
+        case s.Binary(op=op, left=left, right=right) if op in _MARGINS or op == "!=":
+            try:
+                difference = static_value(left, scope) - static_value(right, scope)
+            except NotStaticError:
+                return None
+            # Indicators are built for integers; a logarithm or root may lie between them.
+            return None if _has_function(difference) else _comparison(op, difference, facts)
+    return None
+
+
+def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
+    def reached(value: Poly) -> Poly:
+        return facts.positive_part(value + 1) - facts.positive_part(value)
+
+    match op:
+        case ">=":
+            return reached(difference)
+        case ">":
+            return reached(difference - 1)
+        case "<=":
+            return reached(-difference)
+        case "<":
+            return reached(-difference - 1)
+    equal = reached(difference) - reached(difference - 1)
+    return equal if op == "==" else 1 - equal
+
+
+# Declarations
+def declared(module: Module, algorithm: s.Algorithm) -> Scope:
+    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises."""
+    signature = module.signatures[algorithm]
+    facts = Facts()
+    values: dict[str, Poly] = {}
+    for name in signature.size_names:
+        facts = facts.with_symbol(name, (Poly.constant(signature.at_least.get(name, 1)),))
+        values[name] = Poly.symbol(name)
+    for name in signature.indices:
+        facts = facts.with_symbol(name)
+        values[name] = Poly.symbol(name)
+    for name in ("P", "Z", "L", "K"):
+        if name not in values:
+            facts = facts.with_symbol(name, (ONE,))
+            values[name] = Poly.symbol(name)
+    facts = _with_division(facts, algorithm.where, signature.at_least)
+    values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
+    scope = Scope(module, facts, values)
+    for fact in algorithm.where:
+        scope = scope.with_facts(with_fact(scope.facts, fact, scope))
+    return _with_arrays(scope, algorithm)
+
+
+def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    for fact in where:
+        match fact:
+            case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if divisor != name:
+                by = Poly.symbol(divisor)
+            case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
+                by = Poly.constant(number)
+            case _:
+                continue
+        if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
+            continue
+        facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+    return facts
+
+
+def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:
+    """Whether the divisor is itself written in terms of the size: b divides n and n divides b."""
+    return name in divisor.substitute(facts.rewrites).names
+
+
+def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
+    below: dict[str, Poly] = {}
+    segments: dict[str, Segments] = {}
+    for parameter in algorithm.parameters:
+        try:
+            match parameter.type:
+                case s.IndexArrayType(below=bound):
+                    below[parameter.name] = static_value(bound, scope)
+                case s.OffsetsType(count=count, into=into, longest=longest):
+                    bare = isinstance(longest, s.Name) and _binds_longest(scope.module, algorithm, longest.id)
+                    segments[parameter.name] = Segments(
+                        static_value(count, scope),
+                        static_value(into, scope),
+                        None if longest is None else static_value(longest, scope),
+                        bare,
+                    )
+        except NotStaticError:
+            continue
+    return replace(scope, below=below, segments=segments)
+
+
+def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
+    signature = module.signatures[algorithm]
+    return any(binding.name == name and binding.by.name == "LONGEST" for binding in signature.sizes)
+
+
+def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly | None, Poly | None]:
+    """What the declarations say of an integer read from an array: between which values it lies."""
+    if isinstance(expr, s.Element):
+        if expr.array in scope.below:
+            return ZERO, scope.below[expr.array] - 1
+        if expr.array in scope.segments:
+            return ZERO, scope.segments[expr.array].total
+    return None, None

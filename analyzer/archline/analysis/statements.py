@@ -1,0 +1,496 @@
+"""What statements cost: one method a statement, each reading like its row of the cost table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.relaxation import atom_range, bound_atom
+from archline.analysis import paths
+from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, times
+from archline.analysis.derivation import Step
+from archline.analysis.operations import declared_amounts, evaluation, fill, repeated, update
+from archline.analysis.paths import SYNC, Path
+from archline.analysis.ranges import Range, parallel_span
+from archline.analysis.scope import (
+    NotStaticError,
+    Scope,
+    declared,
+    floor_of_bound,
+    indicator,
+    int_range,
+    static_value,
+    with_fact,
+    without_condition,
+)
+from archline.analysis.tally import FREE, STEP, Tally, chosen, one_of, unknown
+from archline.language import syntax as s
+from archline.language.model import Module, ViewType
+
+_LATER = "the costs of {} are not derived in this version"
+Result = tuple[Tally, tuple[Step, ...]]
+
+
+class Statements:
+    """Derives the costs of algorithms of a module; each algorithm once."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._done: dict[s.Algorithm, Result] = {}
+        self._open: set[s.Algorithm] = set()
+
+    # Algorithms and calls
+    def algorithm(self, algorithm: s.Algorithm) -> Result:
+        """The cost of one execution of the body, in the algorithm's own sizes, without the 1 of the call."""
+        if algorithm in self._done:
+            return self._done[algorithm]
+        if algorithm in self._open:
+            return unknown(f"`{algorithm.name}` is recursive: " + _LATER.format("recursion"), algorithm.span), ()
+        self._open.add(algorithm)
+        try:
+            result = self._derive(algorithm)
+        finally:
+            self._open.discard(algorithm)
+        self._done[algorithm] = result
+        return result
+
+    def _derive(self, algorithm: s.Algorithm) -> Result:
+        if algorithm.grid:
+            return unknown(_LATER.format("algorithms on a grid"), algorithm.span), ()
+        try:
+            scope = declared(self.module, algorithm)
+            tally, steps = self.block(algorithm.body, scope)
+        except TooComplexError as problem:
+            return unknown(str(problem), algorithm.span), ()
+        closed = tally.then(Tally(path=SYNC), scope.facts)
+        finish = _closed(closed.path.finish, scope.facts, algorithm)
+        return closed.map(lambda amount: _closed(amount, scope.facts, algorithm), paths.serial(finish)), steps
+
+    def call(self, call: s.Call, scope: Scope) -> Tally:
+        """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""
+        target = self.module.targets[call]
+        if isinstance(target, s.Extern):
+            return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}")
+        body, _ = self.algorithm(target)
+        sizes = self._sizes(call, scope)
+        facts = scope.facts
+
+        def at_call(amount: Amount) -> Amount:
+            return _at_sizes(amount, sizes, facts, call)
+
+        return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
+
+    def _sizes(self, call: s.Call, scope: Scope) -> Mapping[str, Poly]:
+        sizes: dict[str, Poly] = {}
+        for name, expr in self.module.bindings[call].items():
+            place = f"{name} at {call.span}"
+            try:
+                if expr is None:
+                    raise NotStaticError("only the data tells", call)
+                sizes[name] = static_value(expr, scope)
+            except NotStaticError:
+                sizes[name] = Poly.of_atom(a.Data(place, ZERO, None))
+        return sizes
+
+    # Blocks
+    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
+        """Statements in sequence; a block with a local array waits for its spawned calls before it ends."""
+        total = FREE
+        steps: list[Step] = []
+        holds_array = False
+        for statement in body:
+            tally, rule, children = self._statement(statement, scope)
+            total = total.then(tally, scope.facts)
+            if tally is not FREE or children:
+                steps.append(Step(statement.span, rule, tally, children))
+            scope = self._after(statement, scope)
+            holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
+        if holds_array:
+            total = total.then(Tally(path=SYNC), scope.facts)
+        return total, tuple(steps)
+
+    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
+        """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+        match statement:
+            case s.Let(name=name, value=value) if not isinstance(self.module.types.get(value), ViewType):
+                try:
+                    return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
+                except NotStaticError:
+                    return scope
+            case s.Assume(facts=assumed):
+                facts = scope.facts
+                for fact in assumed:
+                    facts = with_fact(facts, fact, scope)
+                return scope.with_facts(facts)
+        return scope
+
+    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        match statement:
+            case s.Let(value=value):
+                return evaluation(value, scope, self.call), "let", ()
+            case s.Local():
+                return self._local(statement, scope), "operators of the right side", ()
+            case s.Assign():
+                return self._assign(statement, scope), "operators", ()
+            case s.Return(value=value):
+                return evaluation(value, scope, self.call), "operators", ()
+            case s.Invoke(call=call, spawned=spawned):
+                return self._invoke(call, spawned, scope)
+            case s.Sync():
+                return Tally(path=SYNC), "sync", ()
+            case s.Pass() | s.Assume():
+                return FREE, "", ()
+            case s.Costs(amounts=amounts):
+                return (
+                    declared_amounts(amounts, scope, f"costs at line {statement.span.line}"),
+                    "declared",
+                    (),
+                )
+            case s.Loop():
+                return self._loop(statement, scope)
+            case s.While():
+                return self._while(statement, scope)
+            case s.If(branches=branches):
+                return self._if(branches, scope)
+            case s.Transfer() | s.Communicate() | s.Split():
+                return unknown(_LATER.format("communication"), statement.span), "", ()
+
+    def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        cost = evaluation(call, scope, self.call)
+        rule = f"{'spawn' if spawned else 'call'}: 1 + {call.function}"
+        if not spawned:
+            return cost, rule, ()
+        # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
+        arguments = evaluation(s.Call("", call.arguments, span=call.span), scope, self.call)
+        body = self.call(call, scope)
+        run = body.map(lambda amount: amount, paths.spawned(_less_one(body.path.finish)))
+        return arguments.then(run, scope.facts), rule, ()
+
+    def _local(self, local: s.Local, scope: Scope) -> Tally:
+        value = FREE if local.value is None else evaluation(local.value, scope, self.call)
+        if not isinstance(local.type, s.ArrayType):
+            return value
+        shape = FREE
+        for extent in local.type.shape:
+            shape = shape.then(evaluation(extent, scope, self.call), scope.facts)
+        if local.value is None:
+            return shape
+        return shape.then(self._fill(local.type.shape, local.value, FREE, scope), scope.facts)
+
+    def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
+        target, value = assign.target, assign.value
+        operator = update(assign.op, target, value, scope)
+        place = evaluation(target, scope, self.call)
+        if isinstance(self.module.types.get(target), ViewType):
+            cost = self._fill(self.module.shapes[target], value, operator, scope)
+            return place.then(cost, scope.facts)
+        return evaluation(value, scope, self.call).then(place, scope.facts).then(operator, scope.facts)
+
+    def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, operator: Tally, scope: Scope) -> Tally:
+        facts = scope.facts
+        try:
+            extents = tuple(facts.positive_part(facts.simplify(static_value(extent, scope))) for extent in shape)
+        except NotStaticError as problem:
+            return unknown(f"the extent of a whole-array assignment: {problem.reason}", problem.expr.span)
+        each = evaluation(value, scope, self.call)
+        if isinstance(self.module.types.get(value), ViewType):
+            return each.then(fill(extents, operator, scope), facts)
+        return fill(extents, each.then(operator, facts), scope)
+
+    # Loops
+    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        bounds = FREE
+        for part in (loop.lo, loop.hi, loop.step):
+            if part is not None:
+                bounds = bounds.then(evaluation(part, scope, self.call), scope.facts)
+        try:
+            total, children = self._counted(loop, scope)
+            rule = (
+                f"{'sum over' if not loop.parallel else 'work: sum, span: maximum over'} {loop.variable} of (1 + body)"
+            )
+        except NotStaticError as problem:
+            total, children = self._by_data(loop, problem, scope)
+            rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
+        return bounds.then(total, scope.facts), rule, children
+
+    def _counted(self, loop: s.Loop, scope: Scope) -> Result:
+        iterations = _static_range(loop, scope)
+        inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
+        body, children = self.block(loop.body, inner)
+        each = STEP.then(body, inner.facts)
+        if loop.parallel:
+            return each.map(iterations.sum, paths.serial(parallel_span(iterations, each.path.finish))), children
+        return each.map(iterations.sum, _serial_path(each.path, iterations, loop)), children
+
+    def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
+        """A loop over a segment of an offsets array, or up to a declared bound of the data."""
+        trips, last = _segment(loop, scope) or _bounded_trips(loop, scope) or (None, None)
+        if trips is None:
+            return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
+        facts = scope.facts.with_symbol(loop.variable, (ZERO,), () if last is None else (last,))
+        inner = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
+        body, children = self.block(loop.body, inner)
+        each = STEP.then(body, facts)
+        free = each.map(lambda amount: _anywhere(amount, loop, inner.facts), each.path)
+        finish = _anywhere(each.path.finish, loop, inner.facts)
+        if loop.parallel:
+            return free.map(lambda amount: times(amount, trips), paths.serial(_parallel(trips, finish))), children
+        return repeated(Tally(free.flops, free.work, paths.serial(finish), free.declared), trips), children
+
+    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        test = STEP.then(evaluation(loop.condition, scope, self.call), scope.facts)
+        body, children = self.block(loop.body, scope)
+        try:
+            limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
+        except NotStaticError as problem:
+            return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
+        trips = Known(ZERO, scope.facts.positive_part(limit))
+        each = STEP.then(body, scope.facts).then(test, scope.facts)
+        return (
+            test.then(repeated(each, trips), scope.facts),
+            "test + at most that many (1 + body + test)",
+            children,
+        )
+
+    # Branches
+    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        first, *rest = branches
+        if first.condition is None:
+            tally, children = self.block(first.body, scope)
+            return tally, "else", children
+        facts = scope.facts
+        test = STEP.then(evaluation(first.condition, scope, self.call), facts)
+        taken = indicator(first.condition, scope)
+        if taken is None:
+            body, children = self.block(first.body, scope)
+            other, _, more = self._rest(rest, scope)
+            return (
+                test.then(one_of(body, other, facts), facts),
+                "test + one of the branches",
+                (*children, *more),
+            )
+        taken = facts.simplify(taken)
+        inside = scope.with_facts(with_fact(facts, first.condition, scope))
+        outside = scope.with_facts(without_condition(facts, first.condition, scope))
+        body, children = self.block(first.body, inside) if taken else (FREE, ())
+        other, _, more = self._rest(rest, outside) if taken != Poly.constant(1) else (FREE, "", ())
+        rule = "test + the branch that the sizes choose"
+        return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
+
+    def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        return self._if(tuple(rest), scope) if rest else (FREE, "", ())
+
+
+def _less_one(amount: Amount) -> Amount:
+    return map_known(amount, lambda value: value - 1)
+
+
+def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
+    """Names in an extern's declared cost are symbols of their own, given at `--at`."""
+    for expr, _ in extern.costs:
+        for name in _names(expr):
+            if name not in scope.values:
+                scope = scope.with_value(name, Poly.symbol(name))
+    return scope
+
+
+def _names(expr: s.Expr) -> set[str]:
+    match expr:
+        case s.Name(id=name):
+            return {name}
+        case s.Unary(operand=operand):
+            return _names(operand)
+        case s.Binary(left=left, right=right):
+            return _names(left) | _names(right)
+        case s.Call(arguments=arguments):
+            return set().union(*(_names(argument) for argument in arguments))
+    return set()
+
+
+def _static_range(loop: s.Loop, scope: Scope) -> Range:
+    facts = scope.facts
+    lo = facts.simplify(static_value(loop.lo, scope))
+    hi = facts.simplify(static_value(loop.hi, scope))
+    step = Poly.constant(1) if loop.step is None else static_value(loop.step, scope)
+    variable = Poly.symbol(loop.variable)
+    if not loop.down and step == Poly.constant(1):
+        return Range(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
+    if not facts.positive(step):
+        raise NotStaticError("its step is not known to be positive", loop.hi)
+    if loop.down:
+        count, value = a.floor_div(lo - hi, step) + 1, lo - step * variable
+    else:
+        count, value = a.ceil_div(hi - lo, step), lo + step * variable
+    return Range(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
+
+
+def _serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
+    """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
+    advance = iterations.sum(each.advance)
+    if each.serial:
+        return paths.serial(advance)
+    if each.joined is None:
+        return Path(advance, _staggered(each, iterations, advance))
+    if each.finish == each.advance and iterations.facts.positive(iterations.trips):
+        return Path(advance, advance, _up_to(advance), _up_to(advance))
+    if each.finish == each.advance:
+        return Path(advance, advance, _up_to(advance), _up_to(advance), certain=False)
+    if isinstance(advance, Unknown):
+        return paths.serial(advance)
+    late = iterations.sum(each.finish)
+    upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
+    return Path(upper, upper, _up_to(upper), _up_to(upper), certain=False)
+
+
+def _up_to(amount: Amount) -> Amount:
+    return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
+
+
+def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:
+    """The latest end of what iteration v spawned: what the iterations before v took, and its own."""
+    before = Range(
+        iterations.variable + "'",
+        iterations.lo,
+        Poly.symbol(iterations.variable),
+        iterations.value,
+        iterations.inside,
+        iterations.span,
+    )
+
+    def renamed(amount: Amount) -> Amount:
+        shift = {iterations.variable: Poly.symbol(before.variable)}
+        return map_known(amount, lambda value: value.substitute(shift))
+
+    ends = add(before.sum(renamed(each.advance)), each.finish)
+    return later(advance, iterations.largest(ends), iterations.facts)
+
+
+def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
+    """`for k in a[e]..a[e + 1]` over an offsets array a: the gap, and the last value k may take."""
+    match loop:
+        case s.Loop(
+            lo=s.Element(array=array, subscripts=(s.Name() | s.Binary() | s.Element() | s.Integer() as start,)),
+            hi=s.Element(array=other, subscripts=(s.Name() | s.Binary() | s.Element() | s.Integer() as end,)),
+            step=None,
+            down=False,
+        ) if array == other and array in scope.segments:
+            known = scope.segments[array]
+        case _:
+            return None
+    last = known.total - 1
+    try:
+        first, behind = static_value(start, scope), static_value(end, scope)
+    except NotStaticError:
+        if not _follows(start, end):
+            return Known(ZERO, known.total), last
+        return Known(ZERO, known.total if known.longest is None else known.longest), last
+    if behind == first + 1:
+        gap = a.Gap(array, first, known.count, known.total, known.longest, known.attained)
+        return exactly(Poly.of_atom(gap)), last
+    if scope.facts.nonnegative(behind - first):
+        ends = (a.offset(array, each, known.count, known.total) for each in (behind, first))
+        return exactly(next(ends) - next(ends)), last
+    return Known(ZERO, known.total), last
+
+
+def _follows(start: s.Expr, end: s.Expr) -> bool:
+    """Whether `end` is written `start + 1`."""
+    match end:
+        case s.Binary(op="+", left=left, right=s.Integer(value=1)):
+            return s.structure(left) == s.structure(start)
+    return False
+
+
+def _bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
+    """A loop between values of which declarations give the range."""
+    ends = []
+    for expr in (loop.lo, loop.hi):
+        try:
+            value = static_value(expr, scope)
+            ends.append((value, value))
+        except NotStaticError:
+            low, high = int_range(expr, scope)
+            if low is None or high is None:
+                return None
+            ends.append((low, high))
+    if loop.step is not None:
+        return None
+    (lo_low, lo_high), (hi_low, hi_high) = ends
+    if loop.down:
+        most, least, last = lo_high - hi_low + 1, lo_low - hi_high + 1, lo_high
+    else:
+        most, least, last = hi_high - lo_low, hi_low - lo_high, hi_high - 1
+    facts = scope.facts
+    return Known(facts.positive_part(least), facts.positive_part(most)), last
+
+
+def _anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
+    """An amount whatever value the loop variable has."""
+    if isinstance(amount, Unknown):
+        return amount
+    if loop.variable not in amount.lower.names | amount.upper.names:
+        return amount
+    symbol = next(iter(Poly.symbol(loop.variable).atoms()))
+    lower = bound_atom(amount.lower, symbol, facts, upper=False)
+    upper = bound_atom(amount.upper, symbol, facts, upper=True)
+    if upper is None:
+        return Unknown(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
+    return Known(ZERO if lower is None else lower, upper)
+
+
+def _parallel(trips: Amount, body: Amount) -> Amount:
+    """Span of a parallel loop whose number of iterations the data gives."""
+    if isinstance(trips, Unknown):
+        return trips
+    if isinstance(body, Unknown):
+        return body
+    return Known(ZERO, a.ceil_log2(trips.upper) + body.upper)
+
+
+def _at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
+    moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
+    if isinstance(moved, Unknown):
+        return Unknown(moved.reason, moved.span or call.span)
+    return _without_data(moved, facts, f"a size of `{call.function}` that only the data gives", call)
+
+
+def _closed(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+    """At the end of an algorithm: in its sizes only, nothing that names its arrays."""
+    if isinstance(amount, Unknown):
+        return amount
+    settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
+    return _without_data(settled, facts, "values that only the data gives", algorithm)
+
+
+def _without_data(amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
+    """Replace what depends on the data by its least or greatest value."""
+    if isinstance(amount, Unknown):
+        return amount
+    lower, upper = _eased(amount.lower, facts, False), _eased(amount.upper, facts, True)
+    if upper is None:
+        return Unknown(f"it depends on {what}", node.span)
+    return amount if lower is amount.lower and upper is amount.upper else Known(ZERO if lower is None else lower, upper)
+
+
+def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
+    while True:
+        found = next((atom for atom in sorted(value.atoms(), key=str) if _from_data(atom)), None)
+        if found is None:
+            return value
+        inner = next((each for part in found.parts for each in part.atoms() if isinstance(each, a.Data)), None)
+        target = inner if inner is not None and not isinstance(found, a.Data | a.Gap | a.Offset) else found
+        if target is not found and atom_range(target, facts)[1] is None:
+            return None
+        bounded = bound_atom(value, found, facts, upper)
+        if bounded is None:
+            return None
+        value = bounded
+
+
+def _from_data(atom: object) -> bool:
+    if isinstance(atom, a.Data | a.Gap | a.Offset):
+        return True
+    parts = getattr(atom, "parts", ())
+    return any(_from_data(each) for part in parts for each in part.atoms())

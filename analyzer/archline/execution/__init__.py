@@ -1,0 +1,1 @@
+"""Programs on data: instrumented runs, cache simulators, sparse matrices."""

@@ -1,0 +1,195 @@
+"""LRU stack distances: one pass over a trace gives the misses of LRU caches of every size.
+
+Mattson, Gecsei, Slutz and Traiger (IBM Systems Journal 9(2), 1970): an access hits in an LRU cache of C lines
+iff at most C distinct lines, its own among them, were accessed since (and including) its previous access. The
+count is of marks in a sequence of times, where each line marks its latest access (Bennett and Kruskal, IBM
+Journal of Research and Development 19(4), 1975), here over 64-bit words with a Fenwick tree (Software:
+Practice and Experience 24(3), 1994) of the words' population counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.cache.trace import CompactTrace, Lines, compact
+from archline.execution.jit import Buffer, array_of, buffer_of, filled, helper, kernel, popcount
+
+_WORD = 64
+_SPARE = 4
+_NEAR = 8
+
+
+@dataclass(frozen=True, eq=False)
+class StackDistances:
+    """The LRU stack distances of a trace.
+
+    `histogram[d]` counts the accesses at distance d, 1 for an immediate repetition; its length is the number
+    of distinct lines plus 1 and `histogram[0]` is 0. `cold` counts first accesses, which are at no distance.
+    """
+
+    histogram: NDArray[np.int64]
+    cold: int
+
+    @property
+    def accesses(self) -> int:
+        """The length of the trace."""
+        return self.cold + int(self._hits[-1])
+
+    @cached_property
+    def _hits(self) -> NDArray[np.int64]:
+        return np.cumsum(self.histogram)
+
+    @overload
+    def misses(self, capacity: int) -> int: ...
+    @overload
+    def misses(self, capacity: NDArray[np.integer]) -> NDArray[np.int64]: ...
+    def misses(self, capacity: int | NDArray[np.integer]) -> int | NDArray[np.int64]:
+        """The misses of an LRU cache of `capacity` >= 1 lines, or of one for each element of an array.
+
+        These are its lines fetched. ValueError if a capacity is below 1.
+        """
+        largest = len(self._hits) - 1
+        capacities = np.asarray(min(capacity, largest + 1) if isinstance(capacity, int) else capacity)
+        if (capacities < 1).any():
+            raise ValueError("a cache holds at least one line")
+        misses = self.accesses - self._hits[np.minimum(capacities, largest)]
+        return int(misses) if capacities.ndim == 0 else misses
+
+
+def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
+    """The LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
+    trace = compact(lines)
+    words = -(-min(len(trace.lines) + 1, _SPARE * (trace.distinct + _WORD)) // _WORD)
+    histogram = filled(trace.distinct + 1, 0, np.int64)
+    latest = filled(trace.distinct, -1, np.int32)
+    _measure(
+        buffer_of(trace.lines),
+        latest,
+        filled(words * _WORD, 0, np.int32),
+        filled(words, 0, np.int64),
+        filled(words + 1, 0, np.int32),
+        histogram,
+    )
+    counts = np.array(array_of(histogram, np.int64))
+    if trace.distinct:
+        counts[1] += trace.accesses - len(trace.lines)
+    return StackDistances(counts, trace.distinct)
+
+
+@helper
+def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) -> int:
+    """The marks at times after `time`: over the words up to now if these are few, else by the tree."""
+    word = time >> 6
+    last = now >> 6
+    through = words[word] & ((2 << (time & 63)) - 1)
+    if last - word <= _NEAR:
+        marks = popcount(words[word]) - popcount(through)
+        for between in range(word + 1, last + 1):
+            marks += popcount(words[between])
+        return marks
+    marks = live - popcount(through)
+    while word > 0:
+        marks -= tree[word]
+        word &= word - 1
+    return marks
+
+
+@helper
+def _move(words: Buffer, tree: Buffer, old: int, new: int) -> None:
+    """Move a mark from time `old` to the later time `new`; in the tree, as far up as the two paths differ."""
+    words[old >> 6] ^= 1 << (old & 63)
+    words[new >> 6] |= 1 << (new & 63)
+    behind = (old >> 6) + 1
+    ahead = (new >> 6) + 1
+    size = len(tree)
+    while behind != ahead:
+        if behind < ahead:
+            tree[behind] -= 1
+            behind += behind & -behind
+            if behind >= size:
+                behind = size
+        else:
+            tree[ahead] += 1
+            ahead += ahead & -ahead
+            if ahead >= size:
+                ahead = size
+
+
+@helper
+def _renumber(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times: int) -> int:
+    """Give the marks the times 0, 1, ... in their order; returns how many there are."""
+    live = 0
+    for time in range(times):
+        line = owners[time]
+        if latest[line] == time:
+            latest[line] = live
+            owners[live] = line
+            live += 1
+    for word in range(len(words)):
+        marks = min(max(live - (word << 6), 0), 64)
+        words[word] = (2 << (marks - 1)) - 1 if marks else 0
+        tree[word + 1] = marks
+    for node in range(1, len(tree)):
+        above = node + (node & -node)
+        if above < len(tree):
+            tree[above] += tree[node]
+    return live
+
+
+@helper
+def _append(words: Buffer, tree: Buffer, time: int) -> None:
+    """Add a mark at `time`."""
+    words[time >> 6] |= 1 << (time & 63)
+    node = (time >> 6) + 1
+    while node < len(tree):
+        tree[node] += 1
+        node += node & -node
+
+
+@kernel
+def _measure(
+    lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer
+) -> None:
+    """The top four of the LRU stack are variables; the rest are marks, in the order in which they sank below.
+
+    Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line
+    above keeps the time -2, one not seen yet -1.
+    """
+    times = len(owners)
+    now = 0
+    live = 0
+    first = second = third = fourth = -1
+    for line in lines:
+        if line == second:
+            histogram[2] += 1
+        elif line == third:
+            histogram[3] += 1
+            third = second
+        else:
+            sinking = fourth
+            fourth = third
+            third = second
+            if line == sinking:
+                histogram[4] += 1
+            else:
+                if now == times:
+                    now = _renumber(latest, owners, words, tree, times)
+                before = latest[line]
+                if before >= 0:
+                    histogram[_marks_after(words, tree, live, before, now) + 5] += 1
+                    _move(words, tree, before, now)
+                elif sinking >= 0:
+                    _append(words, tree, now)
+                    live += 1
+                latest[line] = -2
+                if sinking >= 0:
+                    latest[sinking] = now
+                    owners[now] = sinking
+                    now += 1
+        second = first
+        first = line

@@ -1,0 +1,153 @@
+"""A cache of its own for each of P processors, under a schedule of one recorded execution.
+
+The trace is that of the serial execution; a schedule says which processor executes which part of it, and in
+what order. Each processor's accesses go through its own cache; caches start empty, and neither invalidation
+nor false sharing between them is modelled. Local arrays lie on the stack of lines of the processor that
+allocates them.
+
+`Q_P <= P * Q_1` (Tran and Ha, ICPADS 2016, Lemma 2.1) holds for the lines fetched under optimal replacement
+if every processor runs a subsequence of the serial order (`Static`, `Chunked`), because dropping accesses
+from a trace never makes the optimum dearer. Here Q_1 must give every local array fresh lines: the serial
+stack reuses lines between arrays which then lie on the stacks of different processors. It does not hold under
+LRU, nor under `WorkStealing`, where a processor may run strands out of the serial order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.cache.replacement import CacheResult, lru, optimal
+from archline.execution.cache.schedules import Chunked, Static, deal
+from archline.execution.cache.stealing import WorkStealing, steal
+from archline.execution.cache.strands import Assignment, Event, StrandLog, structure
+from archline.execution.cache.trace import Lines, Writes, check_trace
+from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+
+Schedule: TypeAlias = Static | Chunked | WorkStealing
+Policy: TypeAlias = Literal["optimal", "lru"]
+Element = TypeVar("Element", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateCaches:
+    """What each processor executed and what its cache did, in the processors' order."""
+
+    accesses: tuple[int, ...]
+    caches: tuple[CacheResult, ...]
+
+    @property
+    def io(self) -> int:
+        """Q_P: the lines fetched by all caches together."""
+        return sum(cache.io for cache in self.caches)
+
+    @property
+    def writebacks(self) -> int:
+        """The dirty lines written back by all caches together."""
+        return sum(cache.writebacks for cache in self.caches)
+
+
+def private_caches(
+    lines: Lines,
+    log: StrandLog,
+    schedule: Schedule,
+    processors: int,
+    capacity: int,
+    policy: Policy = "optimal",
+    writes: Writes | None = None,
+) -> PrivateCaches:
+    """Run the serial trace `lines` on `processors` processors with a cache of `capacity` lines each.
+
+    With one processor every schedule is the serial execution. ValueError if a count is below 1, or the trace
+    (see `compact`) or the log (see `structure`) is malformed.
+    """
+    if processors < 1:
+        raise ValueError(f"an execution takes at least one processor, not {processors}")
+    check_trace(lines, writes)
+    shape = structure(log, len(lines))
+    match schedule:
+        case WorkStealing():
+            assignment = steal(schedule, shape, processors)
+        case Static() | Chunked():
+            assignment = deal(schedule, shape, processors)
+    placed = _place(lines, log, assignment, processors) if shape.allocations else lines
+    flags = None if writes is None else writes.view(np.uint8)
+    simulate = {"optimal": optimal, "lru": lru}[policy]
+    counts, caches = [], []
+    for ranges in assignment.ranges:
+        own = _gather(placed, ranges)
+        counts.append(len(own))
+        caches.append(simulate(own, capacity, None if flags is None else _gather(flags, ranges)))
+    return PrivateCaches(tuple(counts), tuple(caches))
+
+
+def _gather(trace: NDArray[Element], ranges: list[tuple[int, int]]) -> NDArray[Element]:
+    return np.concatenate([trace[:0], *(trace[begin:end] for begin, end in ranges)])
+
+
+def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
+    """The trace with each local array's lines moved to its processor's stack.
+
+    The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet
+    another.
+    """
+    allocates = log.kinds == Event.ALLOCATE
+    moves = (allocates | (log.kinds == Event.RELEASE)) & (log.values > 0)
+    sizes = np.where(allocates, log.values, -log.values)[moves]
+    bounds = np.append(log.positions[moves], len(lines))
+    place = np.array(assignment.starts, np.int64) * processors + np.array(assignment.owners, np.int64)
+    place = place[log.values[allocates] > 0]
+    table = filled(int(np.cumsum(sizes).max(initial=0)), 0, np.int64)
+    placed = filled(len(lines), 0, np.int64)
+    astray = _relocate(
+        buffer_of(lines),
+        buffer_of(bounds),
+        buffer_of(sizes),
+        buffer_of(place),
+        (log.stack_base, processors),
+        table,
+        placed,
+    )
+    if astray >= 0:
+        raise ValueError(f"access {astray} is to line {lines[astray]}, above the stack of local arrays there")
+    return array_of(placed, np.int64)
+
+
+@kernel
+def _relocate(
+    lines: Buffer,
+    bounds: Buffer,
+    sizes: Buffer,
+    place: Buffer,
+    stacks: tuple[int, int],
+    table: Buffer,
+    placed: Buffer,
+) -> int:
+    """Follow the serial stack; `table` says where each depth lies now. Returns the first bad access or -1.
+
+    `sizes` are the lines put on the stack (> 0) or taken off (< 0) before the accesses that follow bound by
+    bound; `place[a]` is where the bottom line of the a-th array put lies, from the base.
+    """
+    base, processors = stacks
+    depth = 0
+    allocation = 0
+    access = 0
+    for move in range(len(bounds)):
+        while access < bounds[move]:
+            line = lines[access]
+            if line >= base:
+                if line - base >= depth:
+                    return access
+                line = table[line - base]
+            placed[access] = line
+            access += 1
+        if move < len(sizes):
+            for level in range(sizes[move]):
+                table[depth + level] = base + place[allocation] + level * processors
+            depth += sizes[move]
+            if sizes[move] > 0:
+                allocation += 1
+    return -1

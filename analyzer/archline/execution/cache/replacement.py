@@ -1,0 +1,217 @@
+"""One fully associative cache of C lines, empty at the start: optimal replacement and LRU.
+
+Every access brings its line in, a write as well as a read (no bypassing, write-allocate). A line written
+since it was fetched is dirty; it is written back when it is evicted, or in the final flush.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archline.execution.cache.trace import CompactTrace, Lines, Writes, compact
+from archline.execution.jit import Buffer, buffer_of, filled, helper, highest_bit, kernel
+
+
+@dataclass(frozen=True, slots=True)
+class CacheResult:
+    """What one cache did: `io` lines fetched, `writebacks` dirty lines written back, final flush included."""
+
+    io: int
+    writebacks: int
+
+
+def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
+    """Optimal replacement (Belady 1966; Mattson et al. 1970): evict the line used furthest in the future.
+
+    `io` is the least any replacement of `capacity` lines can do on this trace. `writebacks` are those of this
+    policy, not the least possible: other choices with the same `io` may write back fewer. Lines that are
+    never used again go first, and among these the choice changes neither count. ValueError if `capacity` < 1
+    or the trace is malformed (see `compact`).
+    """
+    trace = _prepare(lines, capacity, writes)
+    entries = len(trace.lines)
+    if not entries:
+        return CacheResult(0, 0)
+    # The kernels' integers are of 64 bits, a capacity is any.
+    capacity = min(capacity, trace.distinct)
+    source = buffer_of(trace.lines)
+    following = filled(entries, 0, trace.lines.dtype)
+    _next_uses(source, filled(trace.distinct, entries, trace.lines.dtype), following)
+    starts = _level_starts(entries)
+    words = filled(starts[-1], 0, np.int64)
+    levels = buffer_of(np.array(starts, np.int64))
+    io, written = _run_optimal(source, _marks(trace), following, words, levels, _clean(trace), capacity)
+    return CacheResult(int(io), int(written))
+
+
+def lru(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
+    """Least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
+    trace = _prepare(lines, capacity, writes)
+    latest = filled(trace.distinct, -1, trace.lines.dtype)
+    capacity = min(capacity, trace.distinct)
+    io, written = _run_lru(buffer_of(trace.lines), _marks(trace), latest, _clean(trace), capacity)
+    return CacheResult(int(io), int(written))
+
+
+def _prepare(lines: Lines | CompactTrace, capacity: int, writes: Writes | None) -> CompactTrace:
+    if capacity < 1:
+        raise ValueError(f"a cache holds at least one line, not {capacity}")
+    return compact(lines, writes)
+
+
+def _marks(trace: CompactTrace) -> Buffer:
+    """The flags of writing entries; empty, which the kernels read as "none", where nothing writes."""
+    return buffer_of(np.empty(0, np.uint8) if trace.writes is None else trace.writes)
+
+
+def _clean(trace: CompactTrace) -> Buffer:
+    return filled(trace.distinct, 0, np.uint8)
+
+
+def _level_starts(bits: int) -> list[int]:
+    """Where each level of a hierarchical bitset over `bits` bits starts in one array of words, and the end.
+
+    A set bit of level k + 1 says that a word of level k is not zero; the last level is one word.
+    """
+    starts = [0]
+    while True:
+        bits = (bits + 63) // 64
+        starts.append(starts[-1] + bits)
+        if bits <= 1:
+            return starts
+
+
+@helper
+def _insert(words: Buffer, starts: Buffer, bit: int) -> None:
+    for level in range(len(starts) - 1):
+        word = starts[level] + (bit >> 6)
+        before = words[word]
+        words[word] = before | (1 << (bit & 63))
+        if before != 0:
+            break
+        bit >>= 6
+
+
+@helper
+def _maximum(words: Buffer, starts: Buffer) -> int:
+    """The largest set bit, -1 if there is none."""
+    if words[len(words) - 1] == 0:
+        return -1
+    bit = 0
+    for level in range(len(starts) - 2, -1, -1):
+        bit = (bit << 6) + highest_bit(words[starts[level] + bit])
+    return bit
+
+
+@helper
+def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
+    for level in range(len(starts) - 1):
+        word = starts[level] + (bit >> 6)
+        words[word] ^= 1 << (bit & 63)
+        if words[word] != 0:
+            break
+        bit >>= 6
+
+
+@kernel
+def _next_uses(lines: Buffer, upcoming: Buffer, following: Buffer) -> None:
+    for entry in range(len(lines) - 1, -1, -1):
+        line = lines[entry]
+        following[entry] = upcoming[line]
+        upcoming[line] = entry
+
+
+@kernel
+def _run_optimal(
+    lines: Buffer,
+    marks: Buffer,
+    following: Buffer,
+    words: Buffer,
+    starts: Buffer,
+    dirty: Buffer,
+    capacity: int,
+) -> tuple[int, int]:
+    """The resident lines are the bits of a bitset over entries: each line is kept as its next use.
+
+    An access hits if its own bit is set. Bits at or before the present need no clearing, since an eviction
+    takes the maximum, which lies in the future. Lines without a next use are only counted. One use, later
+    than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`, which no bit does,
+    it is the maximum. A streamed line is mostly evicted from there, without a walk through the levels.
+    """
+    entries = len(lines)
+    marked = len(marks)
+    io = 0
+    written = 0
+    held = 0
+    dead = 0
+    pending = -1
+    bound = -1
+    for entry in range(entries):
+        if entry == pending:
+            pending = -1
+        elif (words[entry >> 6] >> (entry & 63)) & 1 == 0:
+            io += 1
+            if held < capacity:
+                held += 1
+            elif dead > 0:
+                dead -= 1
+            else:
+                use = pending
+                if pending <= bound:
+                    bound = _maximum(words, starts)
+                    use = max(pending, bound)
+                if use == pending:
+                    pending = -1
+                else:
+                    _remove(words, starts, use)
+                victim = lines[use]
+                written += dirty[victim]
+                dirty[victim] = 0
+        if marked and marks[entry]:
+            dirty[lines[entry]] = 1
+        use = following[entry]
+        if use < entries:
+            if use > pending:
+                use, pending = pending, use
+            if use >= 0:
+                _insert(words, starts, use)
+                bound = max(bound, use)
+        else:
+            dead += 1
+    # A dead line keeps its dirty flag whether it was evicted or is still held: it is written back once.
+    if marked:
+        for flag in dirty:
+            written += flag
+    return io, written
+
+
+@kernel
+def _run_lru(lines: Buffer, marks: Buffer, latest: Buffer, dirty: Buffer, capacity: int) -> tuple[int, int]:
+    """The resident lines are those accessed since entry `oldest`; the trace itself is the recency list."""
+    marked = len(marks)
+    io = 0
+    written = 0
+    held = 0
+    oldest = 0
+    for entry in range(len(lines)):
+        line = lines[entry]
+        if latest[line] < oldest:
+            io += 1
+            if held < capacity:
+                held += 1
+            else:
+                while latest[lines[oldest]] != oldest:
+                    oldest += 1
+                victim = lines[oldest]
+                oldest += 1
+                written += dirty[victim]
+                dirty[victim] = 0
+        latest[line] = entry
+        if marked and marks[entry]:
+            dirty[line] = 1
+    if marked:
+        for flag in dirty:
+            written += flag
+    return io, written

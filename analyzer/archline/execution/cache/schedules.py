@@ -1,0 +1,72 @@
+"""Schedules that keep the serial order on every processor: static blocks and chunks dealt in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """Each outermost parallel loop in one contiguous block of iterations a processor.
+
+    Iteration k of t goes to processor k*P // t. Nested parallel loops and spawned calls run, serially, on the
+    processor that reaches them; what stands outside of parallel loops runs on processor 0.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """As `Static`, with iterations dealt in chunks of `size`: iteration k to processor (k // size) mod P.
+
+    ValueError if `size` < 1.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"a chunk holds at least one iteration, not {self.size}")
+
+
+def deal(schedule: Static | Chunked, structure: Structure, processors: int) -> Assignment:
+    """Assign the accesses and local arrays of an execution to `processors` processors."""
+    ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
+    stacks = Stacks(processors, structure.allocations)
+    processor = 0
+    nesting = 0
+    trips = 0
+    iteration = 0
+    position = 0
+    for event, kind in enumerate(structure.kinds):
+        add_range(ranges[processor], position, structure.positions[event])
+        position = structure.positions[event]
+        match kind:
+            case Event.PARALLEL:
+                nesting += 1
+                if nesting == 1:
+                    trips = structure.values[event]
+                    iteration = 0
+            case Event.ITERATION if nesting == 1:
+                processor = _processor(schedule, iteration, trips, processors)
+                iteration += 1
+            case Event.PARALLEL_END:
+                nesting -= 1
+                if nesting == 0:
+                    processor = 0
+            case Event.ALLOCATE:
+                stacks.allocate(processor, structure.allocation[event], structure.values[event])
+            case Event.RELEASE:
+                stacks.release(structure.allocation[event])
+            case _:
+                pass
+    return Assignment(ranges, stacks.owners, stacks.starts)
+
+
+def _processor(schedule: Static | Chunked, iteration: int, trips: int, processors: int) -> int:
+    match schedule:
+        case Static():
+            return iteration * processors // trips
+        case Chunked(size):
+            return iteration // size % processors

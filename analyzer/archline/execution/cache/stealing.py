@@ -1,0 +1,209 @@
+"""A simulation of randomised work stealing: one deque a worker, the child first, the continuation stealable.
+
+The scheduler is that of Cilk (Blumofe and Leiserson, Journal of the ACM 46(5), 1999; Frigo, Leiserson and
+Randall, PLDI 1998). At a spawn the worker puts the continuation at the bottom of its deque and runs the
+child. At the child's end it takes the continuation back from the bottom; if that was stolen, it goes on
+behind the parent's sync where it was the last child that this waits for, and else becomes a thief. At a sync
+that waits for a child it leaves the frame to the last child and becomes a thief. A thief takes the oldest
+continuation of a random other worker. A parallel loop is a tree of spawns: the first half of a range of
+iterations is spawned, the second is the continuation.
+
+A strand takes as many units of time as it has accesses, at least 1; an attempt to steal takes 1. While no
+deque holds anything, thieves wait, which spares attempts that cannot succeed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+
+from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStealing:
+    """Randomised work stealing; `seed` makes a run repeatable."""
+
+    seed: int
+
+
+class _Kind(Enum):
+    CALLED = "a serial call, or the whole execution"
+    SPAWNED = "a spawned call"
+    LOOP = "the range of all iterations of a parallel loop"
+    HALF = "a spawned range of iterations"
+    ITERATION = "one iteration"
+
+
+@dataclass(eq=False, slots=True)
+class _Frame:
+    """What a sync belongs to; `children` counts spawned children that have not ended.
+
+    `loop` is the PARALLEL event of the loop that a range or an iteration is of.
+    """
+
+    kind: _Kind
+    parent: _Frame | None
+    loop: int = -1
+    children: int = 0
+    waiting: _Task | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    """Where a frame goes on: the accesses from `position` up to the event `event`, then that event.
+
+    For ranges the event is the loop's PARALLEL, met in the loop's own frame, and `low`..`high` are the
+    iterations.
+    """
+
+    frame: _Frame
+    event: int
+    position: int
+    low: int = 0
+    high: int = 0
+
+
+_WITHIN_STRAND = frozenset({Event.CALL, Event.RETURN, Event.ALLOCATE, Event.RELEASE})
+
+
+def steal(schedule: WorkStealing, structure: Structure, processors: int) -> Assignment:
+    """Assign the accesses and local arrays of an execution to `processors` workers; worker 0 begins it."""
+    return _Simulation(schedule, structure, processors).run()
+
+
+class _Simulation:
+    def __init__(self, schedule: WorkStealing, structure: Structure, processors: int) -> None:
+        self._structure = structure
+        self._random = random.Random(schedule.seed)
+        self._stacks = Stacks(processors, structure.allocations)
+        self._ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
+        self._deques: list[deque[_Task]] = [deque() for _ in range(processors)]
+        self._current: list[_Task | None] = [None] * processors
+        self._agenda: list[tuple[int, int]] = []
+        self._thieves_waiting = list(range(1, processors))
+        self._finished = False
+
+    def run(self) -> Assignment:
+        self._begin(0, 0, _Task(_Frame(_Kind.CALLED, None), 0, 0))
+        while not self._finished:
+            now, worker = heapq.heappop(self._agenda)
+            task = self._current[worker]
+            task = self._rob(worker) if task is None else self._pass_event(worker, task)
+            if task is not None:
+                self._begin(worker, now, task)
+            elif any(self._deques):
+                self._idle(worker, now + 1)
+            else:
+                self._current[worker] = None
+                self._thieves_waiting.append(worker)
+            if self._thieves_waiting and any(self._deques):
+                for thief in self._thieves_waiting:
+                    self._idle(thief, now + 1)
+                self._thieves_waiting.clear()
+        return Assignment(self._ranges, self._stacks.owners, self._stacks.starts)
+
+    def _begin(self, worker: int, now: int, task: _Task) -> None:
+        end = self._structure.positions[task.event]
+        add_range(self._ranges[worker], task.position, end)
+        least = 0 if self._structure.kinds[task.event] in _WITHIN_STRAND else 1
+        self._current[worker] = task
+        heapq.heappush(self._agenda, (now + max(end - task.position, least), worker))
+
+    def _idle(self, worker: int, until: int) -> None:
+        self._current[worker] = None
+        heapq.heappush(self._agenda, (until, worker))
+
+    def _rob(self, thief: int) -> _Task | None:
+        victim = self._random.randrange(len(self._deques) - 1)
+        victim += victim >= thief
+        return self._deques[victim].popleft() if self._deques[victim] else None
+
+    def _pass_event(self, worker: int, task: _Task) -> _Task | None:
+        """What the worker does after the event its task has come to; None: it becomes a thief."""
+        frame, event = task.frame, task.event
+        structure = self._structure
+        match structure.kinds[event]:
+            case Event.SPAWN:
+                continuation = self._at(frame, structure.partner[event] + 1)
+                return self._fork(worker, continuation, self._at(_Frame(_Kind.SPAWNED, frame), event + 1))
+            case Event.PARALLEL:
+                return self._pass_range(worker, task)
+            case Event.CALL:
+                return self._at(_Frame(_Kind.CALLED, frame), event + 1)
+            case Event.SYNC if not self._waits(task):
+                return self._at(frame, event + 1)
+            case Event.SPAWN_END | Event.RETURN | Event.ITERATION | Event.PARALLEL_END if not self._waits(
+                task
+            ):
+                return self._leave(worker, task)
+            case Event.ALLOCATE:
+                self._stacks.allocate(worker, structure.allocation[event], structure.values[event])
+                return self._at(frame, event + 1)
+            case Event.RELEASE if not self._waits(task):
+                self._stacks.release(structure.allocation[event])
+                return self._at(frame, event + 1)
+            case _:
+                return None
+
+    def _at(self, frame: _Frame, event: int) -> _Task:
+        """The frame right behind the event before `event`."""
+        return _Task(frame, event, self._structure.positions[event - 1])
+
+    def _fork(self, worker: int, continuation: _Task, child: _Task) -> _Task:
+        continuation.frame.children += 1
+        self._deques[worker].append(continuation)
+        return child
+
+    def _waits(self, task: _Task) -> bool:
+        """Whether the frame must wait for children here; then it is left to the last of them."""
+        if not task.frame.children:
+            return False
+        task.position = self._structure.positions[task.event]
+        task.frame.waiting = task
+        return True
+
+    def _pass_range(self, worker: int, task: _Task) -> _Task:
+        frame, loop, position = task.frame, task.event, self._structure.positions[task.event]
+        match task.high - task.low:
+            case 0 if not self._structure.values[loop]:
+                return self._at(frame, self._structure.partner[loop] + 1)
+            case 0:
+                whole = _Frame(_Kind.LOOP, frame, loop)
+                return _Task(whole, loop, position, 0, self._structure.values[loop])
+            case 1:
+                iteration = self._structure.iterations[loop][task.low]
+                return self._at(_Frame(_Kind.ITERATION, frame, loop), iteration + 1)
+            case _:
+                middle = (task.low + task.high) // 2
+                half = _Frame(_Kind.HALF, frame, loop)
+                first = _Task(half, loop, position, task.low, middle)
+                return self._fork(worker, _Task(frame, loop, position, middle, task.high), first)
+
+    def _leave(self, worker: int, task: _Task) -> _Task | None:
+        """The frame has come to its end with no child outstanding."""
+        parent = task.frame.parent
+        if parent is None:
+            self._finished = True
+            return None
+        match task.frame.kind:
+            case _Kind.CALLED | _Kind.LOOP:
+                return self._at(parent, task.event + 1)
+            case _Kind.ITERATION:
+                end = self._structure.partner[task.frame.loop]
+                return _Task(parent, end, self._structure.positions[end])
+            case _Kind.SPAWNED | _Kind.HALF:
+                return self._join(worker, parent)
+
+    def _join(self, worker: int, parent: _Frame) -> _Task | None:
+        """A spawned child of `parent` has ended on this worker."""
+        parent.children -= 1
+        if self._deques[worker]:
+            return self._deques[worker].pop()
+        if parent.waiting is not None and not parent.children:
+            task, parent.waiting = parent.waiting, None
+            return task
+        return None

@@ -1,0 +1,183 @@
+"""The series-parallel structure of a serial execution, as a log of events beside its access trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Event(IntEnum):
+    """What happens between two accesses of the serial execution.
+
+    The value of PARALLEL is the trip count, that of ALLOCATE and RELEASE a number of lines; the others have
+    none (0).
+    """
+
+    SPAWN = 0
+    """A spawned call begins; the call is what stands between this and its SPAWN_END."""
+    SPAWN_END = 1
+    """The spawned call ends, after it has joined its own spawned calls."""
+    SYNC = 2
+    """The calls spawned so far in this frame are joined."""
+    PARALLEL = 3
+    """A parallel loop begins; exactly trip count ITERATION events of its own follow."""
+    ITERATION = 4
+    """The next iteration begins, and the one before it ends, after it has joined its spawned calls."""
+    PARALLEL_END = 5
+    """The loop ends: all its iterations are joined, and nothing else."""
+    CALL = 6
+    """A serial call begins. Needed only where the callee spawns or syncs: it gives these their own frame."""
+    RETURN = 7
+    """The serial call ends, after it has joined its own spawned calls."""
+    ALLOCATE = 8
+    """A local array of some lines is put on top of the stack of lines."""
+    RELEASE = 9
+    """The frame's spawned calls are joined and the local array on top, of as many lines, is released."""
+
+
+_CLOSED_BY = {
+    Event.SPAWN: Event.SPAWN_END,
+    Event.PARALLEL: Event.PARALLEL_END,
+    Event.CALL: Event.RETURN,
+    Event.ALLOCATE: Event.RELEASE,
+}
+_OPENED_BY = {end: begin for begin, end in _CLOSED_BY.items()}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StrandLog:
+    """The events of one serial execution, in its order.
+
+    Event e is of kind `kinds[e]` (an `Event`), stands before access `positions[e]` of the trace (the index of
+    the next access, so nondecreasing, and the trace's length for events after the last one), and has the
+    value `values[e]`. Local arrays live on one stack of lines: lines `stack_base` and above are the stack, in
+    the order of its depth, lines below are everything else.
+    """
+
+    kinds: NDArray[np.uint8]
+    positions: NDArray[np.int64]
+    values: NDArray[np.int64]
+    stack_base: int
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A log made navigable, in plain lists. Its last event closes the whole execution, as RETURN.
+
+    `partner[e]` is the closing event of an opening one and the opening one of a closing one (0 for the last);
+    `allocation[e]` is, for ALLOCATE and RELEASE, which allocation of the log it is (from 0), else -1;
+    `iterations[e]` are the ITERATION events of the parallel loop that begins at e.
+    """
+
+    kinds: list[Event]
+    positions: list[int]
+    values: list[int]
+    partner: list[int]
+    allocation: list[int]
+    iterations: dict[int, list[int]]
+    allocations: int
+
+
+def structure(log: StrandLog, accesses: int) -> Structure:
+    """Check the log of a trace of `accesses` accesses, and match its events.
+
+    ValueError if events do not nest, positions decrease or leave the trace, a loop's iterations are not as
+    many as its trip count, or an array is released with another size.
+    """
+    positions = [*log.positions.tolist(), accesses]
+    _require(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
+    _require(
+        all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace"
+    )
+    kinds = [Event(kind) for kind in log.kinds.tolist()]
+    values = log.values.tolist()
+    partner = [0] * len(positions)
+    allocation = [-1] * len(positions)
+    iterations: dict[int, list[int]] = {}
+    allocations = 0
+    opened: list[int] = []
+    for event, kind in enumerate(kinds):
+        if kind in _CLOSED_BY:
+            opened.append(event)
+        elif kind in _OPENED_BY:
+            _require(
+                bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open"
+            )
+            begin = opened.pop()
+            partner[event], partner[begin] = begin, event
+        if kind is Event.PARALLEL:
+            iterations[event] = []
+        elif kind is Event.ITERATION:
+            _require(bool(opened) and kinds[opened[-1]] is Event.PARALLEL, "ITERATION directly in its loop")
+            iterations[opened[-1]].append(event)
+        elif kind is Event.PARALLEL_END:
+            _require(len(iterations[begin]) == values[begin], "as many iterations as the trip count")
+        elif kind is Event.ALLOCATE:
+            allocation[event] = allocations
+            allocations += 1
+        elif kind is Event.RELEASE:
+            _require(values[event] == values[begin], "an array is released with the size it was allocated")
+            allocation[event] = allocation[begin]
+    _require(not opened, "everything opened is closed")
+    return Structure(
+        [*kinds, Event.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations
+    )
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"malformed strand log: {rule}")
+
+
+class Stacks:
+    """A stack of lines for each processor, and where on them the local arrays of one execution were put.
+
+    An array need not be released by the processor that allocated it, nor from the top: a thief may finish a
+    block whose owner has gone on. Space above the last array still held is free.
+    """
+
+    def __init__(self, processors: int, allocations: int) -> None:
+        self.owners = [0] * allocations
+        self.starts = [0] * allocations
+        self._held: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
+        self._released = [False] * allocations
+
+    def allocate(self, processor: int, allocation: int, lines: int) -> None:
+        """Put an array of `lines` lines on top of the processor's stack."""
+        held = self._held[processor]
+        start = held[-1][1] if held else 0
+        held.append((allocation, start + lines))
+        self.owners[allocation] = processor
+        self.starts[allocation] = start
+
+    def release(self, allocation: int) -> None:
+        """Give the array's lines back as soon as nothing above them is held."""
+        self._released[allocation] = True
+        held = self._held[self.owners[allocation]]
+        while held and self._released[held[-1][0]]:
+            held.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Who executes what: for each processor, in its order of execution, the half-open ranges of accesses.
+
+    `owners[a]` and `starts[a]` say on whose stack of lines, and how deep in it, allocation a lies.
+    """
+
+    ranges: list[list[tuple[int, int]]]
+    owners: list[int]
+    starts: list[int]
+
+
+def add_range(ranges: list[tuple[int, int]], begin: int, end: int) -> None:
+    """Append accesses `begin..end` to a processor's ranges, joined to the last where they continue it."""
+    if begin == end:
+        return
+    if ranges and ranges[-1][1] == begin:
+        ranges[-1] = (ranges[-1][0], end)
+    else:
+        ranges.append((begin, end))

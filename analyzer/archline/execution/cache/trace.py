@@ -1,0 +1,147 @@
+"""Traces as the simulators want them: dense line numbers, immediate repetitions merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+
+_SMALL_TABLE = 1 << 16
+_HALF = (1 << 32) - 1
+
+Lines: TypeAlias = NDArray[np.integer[Any]]
+Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CompactTrace:
+    """A trace prepared once for any number of simulations.
+
+    `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30
+    accesses or more) and holds a run of accesses to one line as one entry: what follows the first access of a
+    run is a hit in every cache of at least one line, whatever is replaced. `writes` tells, entry by entry,
+    whether any access of the run writes; None where nothing does. `distinct` counts lines, `accesses` those
+    of the original trace.
+    """
+
+    lines: Lines
+    writes: NDArray[np.uint8] | None
+    distinct: int
+    accesses: int
+
+
+def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> CompactTrace:
+    """Prepare a trace of line numbers, each >= 0 and as sparse as may be, and its flags of writing accesses.
+
+    A trace that is compact already is returned as it is. ValueError if `lines` is not a 1-D array of integers
+    >= 0 below 2^63, or `writes` (bool or uint8) is of another length.
+    """
+    if isinstance(lines, CompactTrace):
+        return lines
+    check_trace(lines, writes)
+    if not len(lines):
+        return CompactTrace(np.empty(0, np.int32), None, 0, 0)
+    merged, distinct = _number(lines)
+    marks = None
+    if writes is not None:
+        marks = filled(len(merged), 0, np.uint8)
+        _merge_writes(buffer_of(lines), buffer_of(writes.view(np.uint8)), marks)
+    return CompactTrace(merged, None if marks is None else array_of(marks, np.uint8), distinct, len(lines))
+
+
+def check_trace(lines: Lines, writes: Writes | None) -> None:
+    """ValueError unless `lines` and `writes` are what `compact` takes."""
+    if lines.ndim != 1 or lines.dtype.kind not in "iu":
+        raise ValueError(f"a trace is a 1-D array of integers, not {lines.ndim}-D of {lines.dtype}")
+    if writes is not None and (writes.shape != lines.shape or writes.dtype not in (np.bool_, np.uint8)):
+        raise ValueError(
+            f"writes is an array of {len(lines)} bool or uint8, not {writes.shape} of {writes.dtype}"
+        )
+    if len(lines) and (int(lines.min()) < 0 or int(lines.max()) >= 1 << 63):
+        raise ValueError("line numbers are at least 0 and below 2^63")
+
+
+def _number(lines: Lines) -> tuple[Lines, int]:
+    """The merged trace in dense numbers, and how many there are."""
+    source = buffer_of(lines.astype(np.int64) if lines.dtype.kind == "u" else lines)
+    dtype = np.int32 if len(lines) < 1 << 30 else np.int64
+    target = filled(len(lines), 0, dtype)
+    top = int(lines.max())
+    if top < max(_SMALL_TABLE, 2 * len(lines)):
+        entries, distinct = _number_by_table(source, filled(top + 1, -1, dtype), target)
+    else:
+        entries, distinct = _number_by_hash(source, target, dtype)
+    return array_of(target[:entries], dtype), distinct
+
+
+def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
+    slots = _SMALL_TABLE
+    while True:
+        entries, distinct = _number_hashed(
+            source, filled(slots, -1, np.int64), filled(slots, 0, dtype), target
+        )
+        if entries >= 0:
+            return entries, distinct
+        slots *= 4
+
+
+@kernel
+def _number_by_table(lines: Buffer, table: Buffer, target: Buffer) -> tuple[int, int]:
+    entries = 0
+    distinct = 0
+    previous = -1
+    for line in lines:
+        if line == previous:
+            continue
+        previous = line
+        number = table[line]
+        if number < 0:
+            number = distinct
+            table[line] = number
+            distinct += 1
+        target[entries] = number
+        entries += 1
+    return entries, distinct
+
+
+@kernel
+def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer) -> tuple[int, int]:
+    """As `_number_by_table` with an open-addressing table; (-1, 0) as soon as that is half full."""
+    mask = len(keys) - 1
+    entries = 0
+    distinct = 0
+    previous = -1
+    for line in lines:
+        if line == previous:
+            continue
+        previous = line
+        # Odd multipliers below 2^30 on the two halves: well mixed, and no product leaves 63 bits.
+        mixed = (line & _HALF) * 0x1E3779B1 + (line >> 32) * 0x27D4EB2F
+        slot = (mixed ^ (mixed >> 29)) & mask
+        while keys[slot] != line and keys[slot] >= 0:
+            slot = (slot + 1) & mask
+        if keys[slot] < 0:
+            if 2 * distinct > mask:
+                return -1, 0
+            keys[slot] = line
+            numbers[slot] = distinct
+            distinct += 1
+        target[entries] = numbers[slot]
+        entries += 1
+    return entries, distinct
+
+
+@kernel
+def _merge_writes(lines: Buffer, writes: Buffer, marks: Buffer) -> None:
+    entry = -1
+    previous = -1
+    for access in range(len(lines)):
+        if lines[access] != previous:
+            previous = lines[access]
+            entry += 1
+        if writes[access]:
+            marks[entry] = 1

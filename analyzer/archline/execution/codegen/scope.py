@@ -1,0 +1,69 @@
+"""The function being generated: a writer, and what the names in sight stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from archline.execution.codegen.values import Meaning, Register, Static, View
+from archline.execution.codegen.writer import Writer
+from archline.language import syntax as s
+from archline.language.model import Kind, Module, ViewType
+
+
+class Function(Writer):
+    """A writer that knows the names of the algorithm it writes, and the forms of the callees it needs."""
+
+    names: dict[str, Meaning]
+
+    def attach(self, names: dict[str, Meaning]) -> None:
+        """Start with the names that the parameters define."""
+        self.names = names
+
+    def static(self, name: str) -> Static:
+        """The integer a name stands for."""
+        meaning = self.names[name]
+        assert isinstance(meaning, Static)
+        return meaning
+
+    def register(self, name: str) -> Register:
+        """The register a name stands for."""
+        meaning = self.names[name]
+        assert isinstance(meaning, Register)
+        return meaning
+
+    def view(self, name: str) -> View:
+        """The view a name stands for."""
+        meaning = self.names[name]
+        assert isinstance(meaning, View)
+        return meaning
+
+    def define(self, name: str, meaning: Meaning) -> None:
+        """Put a name in sight; the checker has made sure that it hides no other."""
+        self.names[name] = meaning
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A block of definitions."""
+        before = dict(self.names)
+        yield
+        self.names = before
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Where expressions are checked but cost nothing and are not logged: `assume`, `at most`, contracts."""
+        before, self.free = self.free, True
+        yield
+        self.free = before
+
+    def kind(self, expr: s.Expr) -> Kind:
+        """The kind of a scalar expression."""
+        found = kind_of(self.module, expr)
+        assert found is not None
+        return found
+
+
+def kind_of(module: Module, expr: s.Expr) -> Kind | None:
+    """The kind of a scalar expression; None for a view. What the checker did not type is in sizes."""
+    found = module.types.get(expr, Kind.STATIC)
+    return None if isinstance(found, ViewType) else found

@@ -1,0 +1,109 @@
+"""What names stand for in generated code: numbers, registers, views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.execution.slots import NAME_LIMIT
+from archline.language.model import Kind
+
+Atom = str
+"""A name that is assigned once before its use, or an integer literal: it may be written any number of times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An expression of generated code. `bound`: its absolute value is at most this (None where unknown).
+
+    `depth` counts nested brackets; `atom` says that it may be written repeatedly.
+    """
+
+    text: str
+    bound: int | None = None
+    depth: int = 0
+    atom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A size, index, loop variable or `let` name of an integer."""
+
+    code: str
+    bound: int = NAME_LIMIT
+    least: int | None = None
+    """A lower limit that is known, for a bounds check that need not be made."""
+    below: str | None = None
+    """An atom that the value is known to stay below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A scalar parameter or local; `flag` is the variable that says whether it has a value, where that is asked."""
+
+    code: str
+    kind: Kind
+    flag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Addresses base + sum of stride * index."""
+
+    strides: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Morton:
+    """Addresses base + the bits of a row and a column in turn, the row's first.
+
+    The row is `row` + the sum of rows[d] * index d, the column likewise.
+    """
+
+    row: Atom
+    column: Atom
+    rows: tuple[Atom, ...]
+    columns: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all."""
+
+    element: Kind
+    base: Atom
+    extents: tuple[Atom, ...]
+    place: Linear | Morton
+    facts: tuple[Atom, ...] = ()
+
+    @property
+    def form(self) -> str:
+        """What a function that takes this view must know of it: which strides are 1, or that it is Z-Morton."""
+        if isinstance(self.place, Morton):
+            return "z" * len(self.extents)
+        return "".join("1" if stride == "1" else "s" for stride in self.place.strides)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """What is passed for this view, in the order `view_parameters` names it."""
+        match self.place:
+            case Linear(strides):
+                place = tuple(stride for stride in strides if stride != "1")
+            case Morton(row, column, rows, columns):
+                place = (row, column, *rows, *columns)
+        return (self.base, *self.extents, *place, *self.facts)
+
+
+Meaning = Static | Register | View
+
+
+def view_parameter(stem: str, element: Kind, form: str, facts: int) -> View:
+    """The view that a function's parameter number `stem` names, given the form of its argument."""
+    extents = tuple(f"{stem}e{d}" for d in range(len(form)))
+    place: Linear | Morton
+    if "z" in form:
+        rows = tuple(f"{stem}r{d}" for d in range(len(form)))
+        columns = tuple(f"{stem}c{d}" for d in range(len(form)))
+        place = Morton(f"{stem}r", f"{stem}c", rows, columns)
+    else:
+        place = Linear(tuple("1" if kind == "1" else f"{stem}s{d}" for d, kind in enumerate(form)))
+    return View(element, f"{stem}b", extents, place, tuple(f"{stem}f{k}" for k in range(facts)))

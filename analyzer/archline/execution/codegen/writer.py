@@ -1,0 +1,287 @@
+"""Writing one generated function: lines, names, straight-line costs, pending accesses.
+
+Costs are gathered while a block of source statements is written and counted once for each execution of the block:
+a counter of the block, and the span variable. A loop whose body is straight-line code counts all its iterations at
+once, after it. Accesses are gathered too, and logged together where control flow or a call interrupts them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from archline.execution import run_rules as rules
+from archline.execution.codegen.sites import READS, WORK, WRITES, Site, Tables
+from archline.execution.slots import FUEL, SITE_FUEL, SITE_WIDE, STEPS
+from archline.execution.slots import TRACE as TRACE_SLOT
+from archline.language.diagnostics import Rule, error
+from archline.language.model import Module
+from archline.language.source import Span
+
+MAX_LOOPS = 18
+MAX_INDENT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the generated code does beside computing and counting, and for which kind of execution it is."""
+
+    compiled: bool = False
+    trace: bool = False
+    races: bool = False
+    events: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An access of an array element, at an address that is an expression without effects."""
+
+    address: str
+    kind: str
+    site: int
+
+
+@dataclass(slots=True)
+class Block:
+    """Costs of straight-line code that is executed as often as the block is entered."""
+
+    looped: bool
+    cost: Counter[str] = field(default_factory=Counter)
+    span: int = 0
+    straight: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The variables that hold what belongs to the running strand.
+
+    `span` its span so far, `pending` the longest path through what it spawned (empty where it spawns nothing),
+    `task` and `bag` its SP-bags, `top` and `alive` the stack of local arrays.
+    """
+
+    span: str = "s"
+    pending: str = ""
+    task: str = "task"
+    bag: str = ""
+    top: str = "top"
+    alive: str = "alive"
+
+
+class Writer:
+    """The function being written."""
+
+    def __init__(self, module: Module, options: Options, tables: Tables, first_counter: int) -> None:
+        self.module = module
+        self.options = options
+        self.tables = tables
+        self.lines: list[str] = []
+        self.frame = Frame()
+        self.free = False
+        self.counters: list[str] = []
+        self._first_counter = first_counter
+        self._indent = 1
+        self._loops = 0
+        self._names: Counter[str] = Counter()
+        self._blocks: list[Block] = [Block(False)]
+        self._pending: list[Access] = []
+
+    # Lines and names
+    def emit(self, line: str) -> None:
+        """Write a line."""
+        self.lines.append(" " * self._indent + line)
+
+    def name(self, stem: str) -> str:
+        """A name not used before in this function."""
+        self._names[stem] += 1
+        return f"{stem}{self._names[stem]}"
+
+    def temp(self, text: str, stem: str = "t") -> str:
+        """Compute something now; the name that holds it."""
+        name = self.name(stem)
+        self.emit(f"{name} = {text}")
+        return name
+
+    @contextmanager
+    def indented(self, header: str, span: Span, loop: bool = False) -> Iterator[None]:
+        """Lines below a header, outside of the cost accounts."""
+        self.emit(header)
+        self._indent += 1
+        self._loops += loop
+        # CPython allows 20 loops within one another, and a hundred levels of indentation.
+        if self._loops > MAX_LOOPS or self._indent > MAX_INDENT:
+            message = f"blocks nest deeper than the executor runs: {MAX_LOOPS} loops in one algorithm"
+            raise error(rules.TOO_DEEP, message, span=span, hint="move the inner loops into an algorithm of their own")
+        mark = len(self.lines)
+        yield
+        if len(self.lines) == mark:
+            self.emit("pass")
+        self._indent -= 1
+        self._loops -= loop
+
+    # Failures
+    def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
+        """Number a place where the run may stop."""
+        return self.tables.site(Site(rule, span, message, tuple(variants), hint))
+
+    def check(self, failed: str, site: int, *values: str) -> None:
+        """Stop at the site if a condition is true."""
+        self.emit(f"if {failed}:")
+        self.emit(f" fail({', '.join(('K', str(site), *values))})")
+
+    # Costs
+    @property
+    def block(self) -> Block:
+        """The block being written."""
+        return self._blocks[-1]
+
+    def operation(self, kind: str, real: bool) -> None:
+        """Count one operation, on reals or with an int."""
+        if self.free:
+            return
+        self.block.cost[kind if real else WORK] += 1
+        if real:
+            self.block.cost[WORK] += 1
+        self.block.span += 1
+
+    def step(self) -> None:
+        """Count one unit of work and span that is no operation: an iteration, a test, a call."""
+        self.block.cost[WORK] += 1
+        self.block.span += 1
+
+    def settle(self) -> None:
+        """Bring the span variable up to date, before a fork or a join reads it."""
+        if self.block.span:
+            self.emit(f"{self.frame.span} += {self.block.span}")
+            self.block.span = 0
+        self.block.straight = False
+
+    @contextmanager
+    def counted(self, header: str, span: Span) -> Iterator[None]:
+        """A block under a header that is executed once or not at all each time the header is reached."""
+        self.flush()
+        self.block.straight = False
+        with self.indented(header, span):
+            self._blocks.append(Block(self.block.looped))
+            yield
+            self.flush()
+            self.close(self._blocks.pop())
+
+    @contextmanager
+    def looped(self, header: str, span: Span) -> Iterator[Block]:
+        """A loop's body. A body of straight-line code is left to the caller to count, after the loop."""
+        self.flush()
+        self.block.straight = False
+        with self.indented(header, span, loop=True):
+            block = Block(True)
+            self._blocks.append(block)
+            yield block
+            self.flush()
+            self._blocks.pop()
+            if not block.straight:
+                self.close(block)
+
+    def close(self, block: Block, times: str = "1") -> None:
+        """Count `times` executions of a block, an expression without effects."""
+        if block.span:
+            amount = str(block.span) if times == "1" else f"{block.span} * {times}"
+            self.emit(f"{self.frame.span} += {amount}")
+        self.count(block.cost, times, block.looped if times == "1" else self.block.looped)
+
+    def count(self, cost: Counter[str], times: str, looped: bool) -> None:
+        """Count costs other than span, `times` over."""
+        if not cost:
+            return
+        counter = self._first_counter + self.tables.block(Counter(cost))
+        if looped:
+            self.counters.append(str(counter))
+            self.emit(f"x{counter} += {times}")
+        else:
+            self.emit(f"K[{counter}] += {times}")
+
+    def finish(self) -> None:
+        """Count what is left at the end of the function."""
+        self.flush()
+        self.close(self._blocks[0])
+
+    def fuel(self, steps: str) -> None:
+        """Count steps towards the limit of the run."""
+        self.emit(f"K[{STEPS}] += {steps}")
+        self.check(f"K[{STEPS}] > K[{FUEL}]", SITE_FUEL)
+
+    def wide(self, failed: str) -> None:
+        """Give up compiled execution, whose integers have 64 bits, if a condition is true."""
+        self.check(failed, SITE_WIDE)
+
+    # Accesses
+    def access(self, address: str, kind: str, span: Span, what: str) -> None:
+        """Count an access, kind "read", "write", "atomic read" or "atomic write", and log it."""
+        if self.free:
+            return
+        self.block.cost[WRITES if kind.endswith("write") else READS] += 1
+        self.log(address, kind, span, what)
+
+    def log(self, address: str, kind: str, span: Span, what: str) -> None:
+        """Log an access that is counted elsewhere."""
+        if self.options.trace or self.options.races:
+            self._pending.append(Access(address, kind, self._race_site(span, what)))
+
+    def _race_site(self, span: Span, what: str) -> int:
+        return self.site(rules.RACE, span, what) if self.options.races else 0
+
+    def flush(self) -> None:
+        """Log the accesses gathered so far."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        if self.options.races:
+            for each in pending:
+                self._check_race(each)
+        if not self.options.trace:
+            return
+        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
+        if not self.options.compiled:
+            self.emit(f"T += ({', '.join(entries)},)")
+            return
+        self.emit(f"if now + {len(entries)} <= len(T):")
+        for place, entry in enumerate(entries):
+            self.emit(f" T[now + {place}] = {entry}")
+        self.emit(f"now += {len(entries)}")
+
+    def _check_race(self, access: Access) -> None:
+        if access.kind == "atomic read":
+            return
+        function = {"read": "race_read", "write": "race_write", "atomic write": "race_atomic"}[access.kind]
+        self.emit(f"{function}(mem, {access.address}, {self.frame.task}, {access.site})")
+
+    # What callees share
+    def publish(self) -> None:
+        """Before a call: make the trace's position known."""
+        self.flush()
+        if self.options.trace and self.options.compiled:
+            self.emit(f"K[{TRACE_SLOT}] = now")
+
+    def resume(self) -> None:
+        """After a call: take the trace's position from it."""
+        if self.options.trace and self.options.compiled:
+            self.emit(f"now = K[{TRACE_SLOT}]")
+
+    @property
+    def position(self) -> str:
+        """The number of accesses so far, for an event."""
+        return "now" if self.options.compiled else "len(T)"
+
+    def event(self, kind: int, value: str = "0") -> None:
+        """Log an event."""
+        if self.options.events:
+            self.flush()
+            self.emit(f"event(mem, {kind}, {self.position}, {value})")
+
+    @contextmanager
+    def strand(self, **changes: str) -> Iterator[None]:
+        """Code of another strand, with variables of its own."""
+        before = self.frame
+        self.frame = replace(before, **changes)
+        yield
+        self.frame = before

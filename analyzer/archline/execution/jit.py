@@ -1,0 +1,161 @@
+"""One source, two speeds: plain Python functions over flat arrays, compiled by numba where it is installed.
+
+Everything here keeps numba lazy: importing this module costs nothing, and the first call of a kernel pays for
+the import and the compilation. The same function runs uncompiled where numba is missing (the `fast` extra) or
+inside `interpreted()`. So that both runs mean the same, kernels keep to a small common language: integers,
+`while` and `for` over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays
+for compiled code and lists for plain Python, which indexes lists several times faster and whose integers do
+not overflow.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, MutableSequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+    Integer = TypeVar("Integer", bound=np.integer[Any])
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Buffer: TypeAlias = MutableSequence[int]
+
+_interpreted: ContextVar[bool] = ContextVar("archline_interpreted", default=False)
+_helpers: list[Callable[..., Any]] = []
+
+
+@functools.cache
+def _numba_installed() -> bool:
+    return find_spec("numba") is not None
+
+
+def compiled_available() -> bool:
+    """Whether kernels called now run compiled: numba is installed and `interpreted()` is not active."""
+    return _numba_installed() and not _interpreted.get()
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Run every kernel inside the `with` block as plain Python, whether or not numba is installed."""
+    token = _interpreted.set(True)
+    try:
+        yield
+    finally:
+        _interpreted.reset(token)
+
+
+def jit(function: Function) -> Function:
+    """`function` compiled by numba (it releases the GIL, divides as numpy does), or itself where that is off.
+
+    Nothing is compiled until the first call with given argument types. The result is not cached on disk:
+    generated code has no file to be cached beside.
+    """
+    return _compile(function, on_disk=False) if compiled_available() else function
+
+
+def kernel(function: Function) -> Function:
+    """Decorator for a module's own kernel: compiled on first call, `interpreted()` respected on every one.
+
+    The machine code is cached on disk where numba finds a place for it, and is stale once the kernel's file
+    changes; so helpers and constants that a kernel uses stand in the file of the kernel.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return (_compile(function, on_disk=True) if compiled_available() else function)(*arguments)
+
+    return cast(Function, call)
+
+
+def helper(function: Function) -> Function:
+    """Decorator for a plain function that kernels call; compiled code inlines it."""
+    _helpers.append(function)
+    return function
+
+
+@functools.cache
+def _compile(function: Function, *, on_disk: bool) -> Function:
+    numba = import_module("numba")
+    _register_bits()
+    while _helpers:
+        numba.extending.register_jitable(_helpers.pop())
+    if on_disk:
+        # RuntimeError: neither the package's folder nor the user's cache folder can be written.
+        with suppress(RuntimeError):
+            return cast(Function, numba.njit(nogil=True, error_model="numpy", cache=True)(function))
+    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def popcount(word: int) -> int:
+    """The number of set bits of a 64-bit word (in plain Python: of an integer >= 0)."""
+    return word.bit_count()
+
+
+def highest_bit(word: int) -> int:
+    """The index of the highest set bit of a nonzero 64-bit word (in plain Python: of an integer > 0)."""
+    return word.bit_length() - 1
+
+
+@functools.cache
+def _register_bits() -> None:
+    """Teach numba, which has no builtin for them, to turn the two bit functions into single instructions."""
+    extending = import_module("numba.extending")
+    types = import_module("numba.core.types")
+
+    def population(_typing: Any, word: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.int64), generate
+
+    def leading_zeros(_typing: Any, word: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
+
+        return types.int64(types.int64), generate
+
+    count_ones = extending.intrinsic(population)
+    count_zeros = extending.intrinsic(leading_zeros)
+
+    def popcount_of(word: Any) -> Any:
+        def compiled(word: Any) -> Any:
+            return count_ones(word)
+
+        return compiled
+
+    def highest_bit_of(word: Any) -> Any:
+        def compiled(word: Any) -> Any:
+            return 63 - count_zeros(word)
+
+        return compiled
+
+    extending.overload(popcount)(popcount_of)
+    extending.overload(highest_bit)(highest_bit_of)
+
+
+def filled(length: int, value: int, dtype: DTypeLike) -> Buffer:
+    """A buffer of `length` elements, all `value`; `dtype` matters to compiled code only."""
+    if not compiled_available():
+        return [value] * length
+    import numpy as np
+
+    return cast(Buffer, np.full(length, value, dtype) if value else np.zeros(length, dtype))
+
+
+def buffer_of(array: NDArray[Any]) -> Buffer:
+    """A 1-D array as the kernels of this mode want it: itself when compiled, else its elements as a list."""
+    return cast(Buffer, array if compiled_available() else array.tolist())
+
+
+def array_of(buffer: Buffer, dtype: type[Integer]) -> NDArray[Integer]:
+    """A buffer as a numpy array: shared when compiled, converted from plain Python's list."""
+    import numpy as np
+
+    return np.asarray(buffer, dtype)

@@ -1,0 +1,134 @@
+"""Determinacy races found on the serial execution: SP-bags (Feng and Leiserson, SPAA 1997).
+
+A task is a spawned call or one iteration of a parallel loop; the program itself is task 0. At any moment each task
+that began is in one bag: an S-bag, of tasks whose accesses so far precede what runs now, or a P-bag, of tasks that
+are parallel to it. Bags are disjoint sets, and the root of a set says of which kind it is. Every element has in its
+shadow the last task that wrote it, a task that read it and one that accessed it atomically: as in the paper, a
+parallel reader is kept rather than replaced, since a later writer is parallel to it if to any reader. The same holds
+of atomic accesses, which conflict with reads and writes but not with one another.
+
+Entries of the shadow are task + 1 and a site, 0 where there was no such access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from typing import Any
+
+from archline.execution.jit import helper
+from archline.execution.slots import (
+    MEM_BAGS,
+    MEM_PARENTS,
+    MEM_SHADOW,
+    MEM_STATE,
+    OTHER_SITE,
+    SHADOW,
+    SITE_FULL,
+    TASKS,
+)
+from archline.execution.stops import fail
+
+Words = MutableSequence[Any]
+
+WRITER = 0
+READER = 2
+ATOMIC = 4
+SERIAL = 0
+PARALLEL = 1
+
+
+@helper
+def find(parents: Words, task: int) -> int:
+    """The root of the task's bag."""
+    while parents[task] != task:
+        parents[task] = parents[parents[task]]
+        task = parents[task]
+    return task
+
+
+def plain_new_task(mem: Any) -> int:
+    """A task in an S-bag of its own."""
+    task = len(mem[MEM_PARENTS])
+    mem[MEM_PARENTS].append(task)
+    mem[MEM_BAGS].append(SERIAL)
+    return task
+
+
+@helper
+def compiled_new_task(mem: Any) -> int:
+    """As `plain_new_task`, in a table of fixed length."""
+    state = mem[MEM_STATE]
+    state[TASKS] += 1
+    task = state[TASKS]
+    if task >= len(mem[MEM_PARENTS]):
+        fail(state, SITE_FULL, 1, task)
+    mem[MEM_PARENTS][task] = task
+    mem[MEM_BAGS][task] = SERIAL
+    return task  # type: ignore[no-any-return]
+
+
+@helper
+def into_parallel(mem: Any, bag: int, task: int) -> int:
+    """Put a task that ended into the P-bag `bag` (-1: an empty one) of its parent; returns the bag."""
+    parents = mem[MEM_PARENTS]
+    root = find(parents, task)
+    if bag < 0:
+        mem[MEM_BAGS][root] = PARALLEL
+        return root
+    parents[root] = bag
+    return bag
+
+
+@helper
+def into_serial(mem: Any, bag: int, task: int) -> int:
+    """Empty the P-bag into the S-bag of the running task, which has waited for it; returns the empty bag, -1."""
+    if bag >= 0:
+        mem[MEM_PARENTS][bag] = find(mem[MEM_PARENTS], task)
+    return -1
+
+
+@helper
+def clash(mem: Any, entry: int, task: int, site: int, kind: int) -> None:
+    """Report a race if the access in this entry of the shadow is parallel to the running task."""
+    other = mem[MEM_SHADOW][entry]
+    if other > 0 and other != task + 1 and mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == PARALLEL:
+        mem[MEM_STATE][OTHER_SITE] = mem[MEM_SHADOW][entry + 1]
+        fail(mem[MEM_STATE], site, entry // SHADOW, kind, entry % SHADOW)
+
+
+@helper
+def keep(mem: Any, entry: int, task: int, site: int) -> None:
+    """Make the running task the one remembered, unless the one remembered is parallel to it."""
+    other = mem[MEM_SHADOW][entry]
+    if other != task + 1 and (other == 0 or mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == SERIAL):
+        mem[MEM_SHADOW][entry] = task + 1
+        mem[MEM_SHADOW][entry + 1] = site
+
+
+@helper
+def race_read(mem: Any, address: int, task: int, site: int) -> None:
+    """Check and remember that the running task reads an element."""
+    entry = SHADOW * address
+    clash(mem, entry + WRITER, task, site, READER)
+    clash(mem, entry + ATOMIC, task, site, READER)
+    keep(mem, entry + READER, task, site)
+
+
+@helper
+def race_write(mem: Any, address: int, task: int, site: int) -> None:
+    """Check and remember that the running task writes an element."""
+    entry = SHADOW * address
+    clash(mem, entry + WRITER, task, site, WRITER)
+    clash(mem, entry + READER, task, site, WRITER)
+    clash(mem, entry + ATOMIC, task, site, WRITER)
+    mem[MEM_SHADOW][entry + WRITER] = task + 1
+    mem[MEM_SHADOW][entry + WRITER + 1] = site
+
+
+@helper
+def race_atomic(mem: Any, address: int, task: int, site: int) -> None:
+    """Check and remember that the running task updates an element atomically."""
+    entry = SHADOW * address
+    clash(mem, entry + WRITER, task, site, ATOMIC)
+    clash(mem, entry + READER, task, site, ATOMIC)
+    keep(mem, entry + ATOMIC, task, site)

@@ -1,0 +1,207 @@
+"""Rules about running a program on data (AL501 to AL549)."""
+
+from archline.language.diagnostics import Rule
+
+OUT_OF_BOUNDS = Rule(
+    "AL501",
+    "subscript out of bounds",
+    """
+    A subscript lies in 0..extent. The message names the subscript's value and the extent of the array or view at the
+    moment the run stopped.
+
+    ```
+    for i in 0..n:
+        y[i] = x[i + 1]      # the last i reads x[n]
+    ```
+    """,
+)
+SLICE_OUT_OF_BOUNDS = Rule(
+    "AL502",
+    "slice out of bounds",
+    "A slice `lo..hi` of a dimension of extent e needs 0 <= lo <= hi <= e; `lo ..+ k` is `lo..lo + k`.",
+)
+UNSET = Rule(
+    "AL503",
+    "read of an unset element or register",
+    """
+    Elements of an `out` parameter or of a `local` array without a value, and a `local` register without one, are unset
+    until they are assigned.
+
+    ```
+    local s: real            # write: local s: real = 0
+    for i in 0..n:
+        s += x[i]
+    ```
+    """,
+)
+SIZE_TOO_SMALL = Rule(
+    "AL504",
+    "size too small",
+    "A size is at least 1, or what a `where` of its algorithm says: `where n >= 0` allows empty arrays.",
+)
+SHAPE = Rule(
+    "AL505",
+    "shapes do not agree",
+    """
+    The extents of an argument must be what the parameter's type says once the sizes are bound, both sides of a copy
+    must have equal extents, and `x as [p, q]` needs p*q elements.
+    """,
+)
+WHERE = Rule(
+    "AL506",
+    "`where` is false",
+    "A call must satisfy the facts that stand in the `where` of the algorithm it calls.",
+)
+NOT_EXACT = Rule(
+    "AL507",
+    "integer expression without an integer value",
+    """
+    `/` between sizes must divide, `log2` and `sqrt` of a size must be integers, `//` and `%` need a divisor other than
+    0, and `^` an exponent that is not negative.
+
+    ```
+    let h = n/2              # n = 7; write n//2, or say `where 2 divides n`
+    ```
+    """,
+)
+TOO_MANY_ITERATIONS = Rule(
+    "AL508",
+    "`at most` exceeded",
+    "A `while` loop began more iterations than its `at most` allows. The bound is evaluated once, on entry.",
+)
+ASSUMPTION = Rule(
+    "AL509",
+    "`assume` is false",
+    "The analysis uses what `assume` says as a fact, so the executor checks it each time it passes. It costs nothing.",
+)
+NOT_DECREASING = Rule(
+    "AL510",
+    "recursion that does not decrease",
+    """
+    At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
+    active call of the same algorithm. Without `decreases`, some size must be smaller than in that call.
+
+    ```
+    algorithm f(x: inout real[n]):
+        f(x)                 # write: f(x[0..n//2]), under a condition
+    ```
+    """,
+)
+TOO_DEEP_RECURSION = Rule(
+    "AL511",
+    "recursion too deep",
+    "The run has more active calls than the executor keeps. Sketches that recurse by halves stay far below the limit.",
+)
+OFFSETS = Rule(
+    "AL512",
+    "broken offsets",
+    """
+    `offsets[n] into nz longest nr` is an int array of n + 1 entries: the first is 0, none is less than the one before,
+    the last is nz, and neighbours differ by nr at most.
+    """,
+)
+INDICES = Rule(
+    "AL513",
+    "index array out of range",
+    "The entries of `index[k] below m` are integers in 0..m.",
+)
+OVERFLOW = Rule(
+    "AL514",
+    "integer beyond 64 bits",
+    """
+    `int` data, sizes and indices that a run computes must fit 64 bits (the least value of all is not used: it marks
+    unset elements). Symbolic results have no such limit.
+    """,
+)
+BAD_STEP = Rule("AL515", "step that is not positive", "The step of a loop or slice is at least 1.")
+RACE = Rule(
+    "AL516",
+    "determinacy race",
+    """
+    Two accesses that nothing orders touch one element, at least one writes, and they are not both `atomic`: two
+    iterations of a `parallel for`, or a spawned call and what follows it up to the `sync`. The run goes serially, so
+    its result is that of one of the possible orders; another order may give another. Found by SP-bags
+    (Feng and Leiserson, SPAA 1997), which reports a race on the given data if and only if there is one.
+
+    ```
+    parallel for j in 0..m:
+        y[row[j]] += x[j]    # write: atomic y[row[j]] += x[j]
+    ```
+    """,
+)
+TOO_DEEP = Rule(
+    "AL517",
+    "blocks nested too deeply to run",
+    "The executor translates an algorithm into one Python function, and Python limits how deep its blocks nest.",
+)
+NOT_YET = Rule(
+    "AL518",
+    "distributed program",
+    """
+    Programs `on grid`, their communication, `input`, `output` and `split` are read and checked. Running them on
+    simulated processors comes with a later version.
+    """,
+)
+NO_MEMORY = Rule(
+    "AL519",
+    "run does not fit memory",
+    """
+    The arrays, the access trace or the table of who touched what would need more memory than the machine has. Choose
+    smaller sizes, or leave the trace out (no `--cache`).
+    """,
+)
+MISSING_ARGUMENT = Rule(
+    "AL520",
+    "argument missing",
+    "A run needs a value for every parameter, and for the cost symbols of the externs it reaches.",
+)
+UNKNOWN_ARGUMENT = Rule("AL521", "no such parameter", "Arguments are given by the names of parameters.")
+ARGUMENT_TYPE = Rule(
+    "AL522",
+    "argument of the wrong type",
+    """
+    A `real` array takes numbers that are not complex, an `int`, `offsets` or `index` array integers of at most 64 bits,
+    a scalar one number. Nothing is rounded.
+    """,
+)
+ARGUMENT_SHAPE = Rule(
+    "AL523",
+    "argument of the wrong shape",
+    "An array has as many dimensions as its parameter's type, and extents that agree with the other arguments.",
+)
+BAD_SIZE = Rule(
+    "AL524",
+    "bad value of a size",
+    """
+    The value of a size is a whole number, at least 1, or at least what a `where` allows; every size that is not bound
+    otherwise must be given, and nothing else.
+    """,
+)
+BAD_CACHE = Rule(
+    "AL525",
+    "cache without a line",
+    "A cache of Z words with lines of L words holds Z // L lines, and needs one at least. L is at least 1.",
+)
+IMPOSSIBLE_DATA = Rule(
+    "AL526",
+    "no data of these sizes",
+    """
+    Random data cannot meet the declared facts: the gaps of `offsets[n] into nz longest nr` sum to nz with none above nr,
+    so nz <= n*nr, and with a bare `longest nr` one gap is nr itself.
+    """,
+)
+NOT_A_KERNEL = Rule(
+    "AL527",
+    "no sparse form among the parameters",
+    """
+    A matrix feeds an algorithm whose parameters are a form of sparse matrix: by rows `offsets[n] into nz longest nr` with
+    `index[nz] below m` and `real[nz]`; by columns `offsets[m] into nz longest nc` with `index[nz] below n`; by blocks of
+    b x b `offsets[...] into nz longest nmax` with two arrays `index[nz] below b`, and `b: size`.
+    """,
+)
+INTERRUPTED = Rule("AL528", "run interrupted", "The run was stopped before its end, by the user or by a limit of steps.")
+COST_AMOUNT = Rule(
+    "AL529",
+    "declared cost that is not a count",
+    "Declared flops, work and span are whole numbers >= 0 at every execution of the `costs` that declares them.",
+)

@@ -1,0 +1,411 @@
+"""What generated code calls: the same functions for plain Python and, through numba, for compiled code.
+
+Real arithmetic is that of IEEE 754: nothing raises, 1/0 is inf and sqrt(-1) is nan. Arithmetic on ints is checked:
+a result beyond 64 bits is `NO_INT`, which the caller reports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, MutableSequence
+from typing import Any
+
+from archline.execution import races
+from archline.execution.jit import helper
+from archline.execution.slots import EVENTS, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
+from archline.execution.stops import Stopped, fail
+
+Words = MutableSequence[Any]
+
+
+@helper
+def ceil_log2(count: int) -> int:
+    """The least k with 2^k >= count, for count >= 1."""
+    power = 0
+    while (1 << power) < count:
+        power += 1
+    return power
+
+
+@helper
+def spread(index: int) -> int:
+    """Bit k of the index (below 2^31) at place 2*k."""
+    index = (index | (index << 16)) & 0x0000FFFF0000FFFF
+    index = (index | (index << 8)) & 0x00FF00FF00FF00FF
+    index = (index | (index << 4)) & 0x0F0F0F0F0F0F0F0F
+    index = (index | (index << 2)) & 0x3333333333333333
+    return (index | (index << 1)) & 0x5555555555555555
+
+
+@helper
+def enclosing_square(rows: int, columns: int) -> int:
+    """The words of the least square of power-of-2 side around rows x columns; 0 if one of them is 0."""
+    if rows == 0 or columns == 0:
+        return 0
+    side = 1
+    while side < rows or side < columns:
+        side *= 2
+    return side * side
+
+
+# Facts
+@helper
+def is_power(value: int, base: int) -> bool:
+    """Whether value = base^k for an integer k >= 0."""
+    if base < 2 or value < 1:
+        return value == 1
+    while value % base == 0:
+        value = value // base
+    return value == 1
+
+
+@helper
+def is_square(value: int) -> bool:
+    """Whether value is the square of an integer."""
+    if value < 0:
+        return False
+    root = int(math.sqrt(float(value)))
+    for candidate in range(max(root - 1, 0), root + 2):
+        if candidate * candidate == value:
+            return True
+    return False
+
+
+@helper
+def exact_log2(value: int) -> int:
+    """log2 of a power of 2; -1 for any other number."""
+    if value < 1 or value & (value - 1) != 0:
+        return -1
+    return ceil_log2(value)
+
+
+@helper
+def exact_sqrt(value: int) -> int:
+    """The square root of a square; -1 for any other number."""
+    if not is_square(value):
+        return -1
+    root = int(math.sqrt(float(value)))
+    while root * root > value:
+        root -= 1
+    while root * root < value:
+        root += 1
+    return root
+
+
+# Facts about arrays of integers: -1 where the array breaks the rule, with place and value in the state.
+@helper
+def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
+    """The last of nondecreasing offsets from 0; stops at `site` where they are not."""
+    before = 0
+    for k in range(entries):
+        value = ints[base + k * stride]
+        if value == unset:
+            fail(state, site, 0, k)
+        if k == 0 and value != 0:
+            fail(state, site, 1, value)
+        if value < before:
+            fail(state, site, 2, k, before, value)
+        before = value
+    if entries < 1:
+        fail(state, site, 3)
+    return before
+
+
+@helper
+def longest_gap(ints: Words, base: int, entries: int, stride: int) -> int:
+    """The largest difference of neighbouring offsets; 0 if there is none."""
+    longest = 0
+    for k in range(1, entries):
+        gap = ints[base + k * stride] - ints[base + (k - 1) * stride]
+        if gap > longest:
+            longest = gap
+    return longest
+
+
+@helper
+def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
+    """The least number above every index; stops at `site` where one is unset or negative."""
+    bound = 0
+    for k in range(entries):
+        value = ints[base + k * stride]
+        if value == unset:
+            fail(state, site, 0, k)
+        if value < 0:
+            fail(state, site, 1, k, value)
+        if value >= bound:
+            bound = value + 1
+    return bound
+
+
+# Memory
+def plain_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
+    """Make the words from `base` an unset local array; plain memory grows as needed."""
+    memory, state = mem[0], mem[2]
+    if base + words > len(memory):
+        memory.extend([None] * (base + words - len(memory)))
+    memory[base : base + words] = [None] * words
+    if alive > state[PEAK]:
+        state[PEAK] = alive
+    shadow = mem[7]
+    if shadow is not None:
+        if SHADOW * (base + words) > len(shadow):
+            shadow.extend([0] * (SHADOW * (base + words) - len(shadow)))
+        shadow[SHADOW * base : SHADOW * (base + words)] = [0] * (SHADOW * words)
+
+
+@helper
+def compiled_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
+    """As `plain_allocate`, in a memory of fixed length."""
+    ints, state, shadow = mem[1], mem[2], mem[7]
+    if base + words > len(ints):
+        fail(state, SITE_FULL, 0, base + words)
+    mark = NO_INT
+    if real == 1:
+        mark = UNSET_REAL
+    for address in range(base, base + words):
+        ints[address] = mark
+    if alive > state[PEAK]:
+        state[PEAK] = alive
+    if len(shadow) > 0:
+        for place in range(SHADOW * base, SHADOW * (base + words)):
+            shadow[place] = 0
+
+
+def plain_event(mem: Any, kind: int, position: int, value: int) -> None:
+    """Append an event to the log: its kind, the number of accesses before it, its value."""
+    mem[4].extend((kind, position, value))
+
+
+@helper
+def compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
+    """As `plain_event`, in a log of fixed length; the count goes on where it is full."""
+    log, state = mem[4], mem[2]
+    at = 3 * state[EVENTS]
+    if at + 3 <= len(log):
+        log[at] = kind
+        log[at + 1] = position
+        log[at + 2] = value
+    state[EVENTS] += 1
+
+
+# Arithmetic on reals
+def _plain_divide(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _guarded(function: Callable[[float], float], limits: Callable[[float], float]) -> Callable[[float], float]:
+    def call(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return limits(x)
+
+    return call
+
+
+def _plain_power(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        odd = b % 2 == 1
+        return -math.inf if a < 0 and odd else math.inf
+    except ValueError:
+        # Zero to a negative power is a pole; anything else is a negative number to a fractional power.
+        if a == 0:
+            return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+        return math.nan
+
+
+def _log_limits(x: float) -> float:
+    return -math.inf if x == 0 else math.nan
+
+
+_plain_sqrt = _guarded(math.sqrt, lambda x: math.nan)
+_plain_log2 = _guarded(math.log2, _log_limits)
+
+PLAIN: dict[str, Callable[..., Any]] = {
+    "divide": _plain_divide,
+    "power": _plain_power,
+    "real_sqrt": _plain_sqrt,
+    "real_rsqrt": lambda x: _plain_divide(1.0, _plain_sqrt(x)),
+    "real_exp": _guarded(math.exp, lambda x: math.inf),
+    "real_log": _guarded(math.log, _log_limits),
+    "real_log2": _plain_log2,
+    "real_sin": _guarded(math.sin, lambda x: math.nan),
+    "real_cos": _guarded(math.cos, lambda x: math.nan),
+    "allocate": plain_allocate,
+    "event": plain_event,
+}
+
+
+# The compiled twins: numba's own functions follow IEEE 754 and do not raise.
+@helper
+def _divide(a: float, b: float) -> float:
+    return a / b
+
+
+@helper
+def _power(a: float, b: float) -> float:
+    return math.pow(a, b)
+
+
+@helper
+def _sqrt(x: float) -> float:
+    return math.sqrt(x)
+
+
+@helper
+def _rsqrt(x: float) -> float:
+    return 1.0 / math.sqrt(x)
+
+
+@helper
+def _exp(x: float) -> float:
+    return math.exp(x)
+
+
+@helper
+def _log(x: float) -> float:
+    return math.log(x)
+
+
+@helper
+def _log2(x: float) -> float:
+    return math.log2(x)
+
+
+@helper
+def _sin(x: float) -> float:
+    return math.sin(x)
+
+
+@helper
+def _cos(x: float) -> float:
+    return math.cos(x)
+
+
+COMPILED: dict[str, Callable[..., Any]] = {
+    "divide": _divide,
+    "power": _power,
+    "real_sqrt": _sqrt,
+    "real_rsqrt": _rsqrt,
+    "real_exp": _exp,
+    "real_log": _log,
+    "real_log2": _log2,
+    "real_sin": _sin,
+    "real_cos": _cos,
+    "allocate": compiled_allocate,
+    "event": compiled_event,
+}
+
+
+@helper
+def real_min(a: float, b: float) -> float:
+    """The second where it is less, else the first."""
+    return b if b < a else a
+
+
+@helper
+def real_max(a: float, b: float) -> float:
+    """The second where it is greater, else the first."""
+    return b if b > a else a
+
+
+@helper
+def floor_int(x: float) -> int:
+    """The real rounded down to an int; NO_INT where that is beyond 64 bits or not a number."""
+    if -9.2e18 < x < 9.2e18:
+        return int(math.floor(x))
+    return NO_INT
+
+
+@helper
+def ceil_int(x: float) -> int:
+    """The real rounded up to an int; NO_INT where that is beyond 64 bits or not a number."""
+    if -9.2e18 < x < 9.2e18:
+        return int(math.ceil(x))
+    return NO_INT
+
+
+# Arithmetic on ints, wrapping in compiled code and unbounded in plain Python
+@helper
+def add_int(a: int, b: int) -> int:
+    """A + b, or NO_INT beyond 64 bits."""
+    total = a + b
+    if (b >= 0 and a > INT_LIMIT - b) or (b < 0 and a < -INT_LIMIT - b):
+        return NO_INT
+    return total
+
+
+@helper
+def sub_int(a: int, b: int) -> int:
+    """A - b, or NO_INT beyond 64 bits."""
+    return add_int(a, -b)
+
+
+@helper
+def mul_int(a: int, b: int) -> int:
+    """A * b, or NO_INT beyond 64 bits."""
+    if -3037000499 < a < 3037000499 and -3037000499 < b < 3037000499:
+        return a * b
+    if a == 0 or b == 0:
+        return 0
+    if abs(a) > INT_LIMIT // abs(b):
+        return NO_INT
+    return a * b
+
+
+@helper
+def pow_int(base: int, exponent: int) -> int:
+    """Base ^ exponent for an exponent >= 0, or NO_INT beyond 64 bits."""
+    if base == 0 or base == 1:
+        return base if exponent > 0 else 1
+    if base == -1:
+        return 1 if exponent % 2 == 0 else -1
+    result = 1
+    for _ in range(exponent):
+        result = mul_int(result, base)
+        if result == NO_INT:
+            return NO_INT
+    return result
+
+
+SHARED: tuple[Callable[..., Any], ...] = (
+    fail,
+    ceil_log2,
+    spread,
+    enclosing_square,
+    is_power,
+    is_square,
+    exact_log2,
+    exact_sqrt,
+    offsets_total,
+    longest_gap,
+    index_bound,
+    real_min,
+    real_max,
+    floor_int,
+    ceil_int,
+    add_int,
+    sub_int,
+    mul_int,
+    pow_int,
+    races.into_parallel,
+    races.into_serial,
+    races.race_read,
+    races.race_write,
+    races.race_atomic,
+)
+
+
+def namespace(compiled: bool) -> dict[str, Any]:
+    """The global names of generated code."""
+    names: dict[str, Any] = {each.__name__: each for each in SHARED}
+    names["Stopped"] = Stopped
+    names["new_task"] = races.compiled_new_task if compiled else races.plain_new_task
+    return {**names, **(COMPILED if compiled else PLAIN)}

@@ -1,0 +1,74 @@
+"""The memory that generated code runs on: which array is what, and which slot of `K` holds what.
+
+Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. Words live in
+`R` as reals and in `I` as integers, which are two views of one memory; address // L is a line. `K` holds 64-bit
+integers: the slots below, then `MEASURES` onward a few for each recursive algorithm, then one counter for each
+block of straight-line code.
+"""
+
+from __future__ import annotations
+
+MEM_REALS = 0
+MEM_INTS = 1
+MEM_STATE = 2
+MEM_TRACE = 3
+MEM_EVENTS = 4
+MEM_PARENTS = 5
+MEM_BAGS = 6
+MEM_SHADOW = 7
+MEM_DECLARED = 8
+
+STEPS = 0
+"""Iterations and calls so far: progress, and what the fuel limits."""
+FUEL = 1
+"""The number of steps after which the run stops; 0 asks it to stop now."""
+TRACE = 2
+"""Accesses so far."""
+SPAN = 3
+"""The span of the call that returned last."""
+PEAK = 4
+"""Most words of arrays alive at once."""
+DEPTH = 5
+"""Active calls of recursive algorithms."""
+SITE = 6
+"""Where and why the run stopped: an index into the program's sites."""
+VALUES = 7
+"""First of six values that the report of the site shows."""
+CALL = 13
+"""The site of the call in whose callee the run stopped, or 0."""
+LINE = 14
+"""Words in a line."""
+EVENTS = 15
+"""Events so far."""
+TASKS = 16
+"""Tasks (spawned calls and parallel iterations) so far."""
+OTHER_SITE = 17
+"""The other access of a race."""
+SYMBOL_P = 18
+SYMBOL_Z = 19
+SYMBOL_L = 20
+SYMBOL_K = 21
+MEASURES = 24
+
+SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}
+
+SITE_FUEL = 1
+"""The fuel is used up: a long run, or one that was interrupted."""
+SITE_WIDE = 2
+"""A size, index or product left the range that compiled code computes in; plain Python can go on."""
+SITE_FULL = 3
+"""The memory, the event log or the table of tasks is full; more may be had."""
+FIRST_SITE = 4
+
+INT_LIMIT = 2**63 - 1
+"""An int lies in -INT_LIMIT..INT_LIMIT: one pattern of the 64 bits is left to mark unset elements."""
+NO_INT = -(2**63)
+"""What checked arithmetic returns for a result beyond 64 bits, and the pattern of an unset int in compiled memory."""
+UNSET_REAL = 0x7FF4_A5A5_5A5A_0001
+"""The pattern of an unset real in compiled memory: a NaN that arithmetic does not produce."""
+NAME_LIMIT = 2**31
+"""Sizes and indices below this are multiplied unchecked by compiled code."""
+MAX_DEPTH = 100_000
+"""Active recursive calls at which the run stops."""
+SHADOW = 6
+"""Words of shadow an element: task and site of its last writer, of a reader, and of an atomic access."""

@@ -1,0 +1,289 @@
+"""Calls of algorithms: arguments against parameters, and the callee's sizes in terms of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archline.language import call_rules as rules
+from archline.language import syntax as s
+from archline.language import type_rules
+from archline.language.checking.agreement import disagreement
+from archline.language.checking.context import Body, leaves
+from archline.language.checking.expressions import (
+    base_symbol,
+    check_extern,
+    counted,
+    scalar,
+    scalar_argument,
+    static,
+    type_of,
+)
+from archline.language.checking.extents import combine, integer, shown
+from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.signatures import element_kind, shape_entries
+from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
+
+Extents = tuple[s.Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Match:
+    """A call being checked, with the extents of the arguments that are views by parameter number."""
+
+    call: s.Call
+    callee: s.Algorithm
+    signature: Signature
+    extents: dict[int, Extents]
+
+
+def check_statement(body: Body, statement: s.Invoke) -> None:
+    """Check a call as a statement, or a spawn."""
+    call = statement.call
+    algorithm = body.library.visible.get(call.function)
+    extern = body.library.externs.get(call.function)
+    if algorithm is not None:
+        if algorithm.result is not None:
+            message = f"the result of `{algorithm.name}` is not used"
+            hint = f"write `local t: {algorithm.result} = {algorithm.name}(...)`"
+            if statement.spawned:
+                message = f"`{algorithm.name}` has a result, so it cannot be spawned"
+                hint = "hand the result back through an array of one element"
+            body.report(rules.RESULT_PLACE, message, call.span, hint)
+        check_call(body, call, algorithm)
+    elif extern is not None:
+        check_extern(body, call, extern)
+        if statement.spawned or extern.result is not None:
+            message = (
+                "an extern cannot be spawned"
+                if statement.spawned
+                else f"the value of `{extern.name}` is not used"
+            )
+            body.report(rules.RESULT_PLACE, message, call.span)
+    else:
+        type_of(body, call)
+
+
+def result_of(body: Body, call: s.Call) -> Kind | None:
+    """Check a call that is the whole right side of `=`; the kind of its result."""
+    algorithm = body.library.visible[call.function]
+    check_call(body, call, algorithm)
+    if algorithm.result is None:
+        message = f"`{algorithm.name}` has no result"
+        body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
+        return None
+    kind = element_kind(algorithm.result)
+    body.facts.types[call] = kind
+    return kind
+
+
+def check_call(body: Body, call: s.Call, callee: s.Algorithm) -> None:
+    """Check the arguments of a call, and note its target and bindings."""
+    signature = body.library.signatures[callee]
+    body.facts.targets[call] = callee
+    if callee.grid and not body.distributed:
+        message = f"`{callee.name}` runs on a grid of processors, `{body.algorithm.name}` does not"
+        body.report(rules.NOT_ON_GRID, message, call.span, "add `on grid(...)` to the caller")
+    if len(call.arguments) != len(signature.parameters):
+        count = counted(len(signature.parameters), "argument")
+        message = f"`{callee.name}` takes {count}, not {len(call.arguments)}"
+        wanted = ", ".join(parameter.name for parameter in signature.parameters)
+        body.report(rules.ARGUMENT_COUNT, message, call.span, f"it is `{callee.name}({wanted})`")
+        for argument in call.arguments:
+            with body.shared_arrays():
+                type_of(body, argument)
+        return
+    extents: dict[int, Extents] = {}
+    fine = True
+    for number, (parameter, argument) in enumerate(zip(signature.parameters, call.arguments, strict=True)):
+        if not _check_argument(body, call, callee, parameter, argument):
+            fine = False
+        elif argument in body.facts.shapes:
+            extents[number] = body.facts.shapes[argument]
+    if not fine:
+        return
+    match = _Match(call, callee, signature, extents)
+    bindings = _bind(body, match)
+    body.facts.bindings[call] = bindings
+    _check_shapes(body, match, bindings)
+
+
+def _check_argument(
+    body: Body, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr
+) -> bool:
+    """Whether an argument fits its parameter, shapes apart."""
+    match parameter.type:
+        case s.SizeType() | s.IndexType():
+            return static(body, argument, f"`{parameter.name}` of `{callee.name}`")
+        case s.ScalarType():
+            before = len(body.findings.diagnostics)
+            kind = scalar(body, argument)
+            if kind is not None:
+                scalar_argument(body, call, parameter, argument, kind)
+            return len(body.findings.diagnostics) == before and kind is not None
+    if callee.grid and not parameter.local:
+        with body.shared_arrays():
+            found = type_of(body, argument)
+    else:
+        found = type_of(body, argument)
+    if found is None:
+        return False
+    wanted = _wanted_view(parameter)
+    if not isinstance(found, ViewType):
+        message = f"`{parameter.name}` of `{callee.name}` is an array, and `{shown(argument)}` is a number"
+        body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
+        return False
+    return _fits(body, callee, parameter, argument, found, wanted)
+
+
+def _wanted_view(parameter: s.Parameter) -> ViewType:
+    match parameter.type:
+        case s.ArrayType(element=element, shape=shape, layout=layout):
+            return ViewType(element_kind(element), len(shape), layout)
+        case s.IndexArrayType(shape=shape):
+            return ViewType(Kind.INT, len(shape))
+    return ViewType(Kind.INT, 1)
+
+
+def _fits(
+    body: Body,
+    callee: s.Algorithm,
+    parameter: s.Parameter,
+    argument: s.Expr,
+    found: ViewType,
+    wanted: ViewType,
+) -> bool:
+    name = f"`{parameter.name}` of `{callee.name}`"
+    if found.element is not wanted.element:
+        message = (
+            f"{name} is an array of {wanted.element.value}, `{shown(argument)}` of {found.element.value}"
+        )
+        body.report(rules.ARGUMENT_KIND, message, argument.span)
+        return False
+    if found.rank != wanted.rank:
+        message = f"{name} has {counted(wanted.rank, 'dimension')}, `{shown(argument)}` has {found.rank}"
+        body.report(rules.ARGUMENT_KIND, message, argument.span)
+        return False
+    if found.rank > 1 and found.layout != wanted.layout:
+        message = f"{name} is {wanted.layout}, `{shown(argument)}` is {found.layout}"
+        body.report(type_rules.LAYOUT, message, argument.span, "copy it to a local of that layout")
+        return False
+    symbol = base_symbol(body, argument)
+    if parameter.mode != "in" and symbol is not None and not check_writable(body, symbol, argument):
+        return False
+    if callee.grid and symbol is not None and parameter.local and symbol.shared:
+        return False
+    if callee.grid and symbol is not None and not parameter.local and not symbol.shared:
+        message = f"{name} is a global array, `{shown(argument)}` is a processor's own"
+        body.report(rules.ARGUMENT_KIND, message, argument.span)
+        return False
+    return True
+
+
+def check_writable(body: Body, symbol: Symbol, at: s.Expr) -> bool:
+    """Whether an array or register may be written, reporting where it may not."""
+    if symbol.writable:
+        return True
+    origin = symbol.origin or symbol.name
+    if symbol.role in (Role.ARRAY, Role.LET) and isinstance(symbol.type, ViewType):
+        view = f"`{symbol.name}` views `{origin}`, which" if origin != symbol.name else f"`{origin}`"
+        hint = f"give it a mode: `{origin}: inout ...`" if symbol.offsets is None else None
+        body.report(type_rules.READ_ONLY, f"{view} is an `in` array and cannot be written", at.span, hint)
+    else:
+        message = f"`{symbol.name}` is {symbol.role.described} and keeps its value"
+        body.report(type_rules.NOT_ASSIGNABLE, message, at.span, "use a `local` for what changes")
+    return False
+
+
+def _bind(body: Body, match: _Match) -> dict[str, s.Expr | None]:
+    """The callee's sizes and indices as expressions of the caller; None where only the data tells."""
+    bindings: dict[str, s.Expr | None] = {}
+    for binding in match.signature.sizes:
+        value = _bound_value(body, match, binding)
+        if value is None or body.facts.types.get(value) is not Kind.STATIC:
+            value = _other_extent(body, match, binding.name)
+        bindings[binding.name] = value
+    for number, parameter in enumerate(match.signature.parameters):
+        if isinstance(parameter.type, s.IndexType):
+            bindings[parameter.name] = match.call.arguments[number]
+    return bindings
+
+
+def _bound_value(body: Body, match: _Match, binding: SizeBinding) -> s.Expr | None:
+    argument = match.call.arguments[binding.parameter]
+    if binding.by is BoundBy.VALUE:
+        return argument
+    if binding.by is BoundBy.EXTENT:
+        return match.extents[binding.parameter][binding.dimension]
+    symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
+    offsets = symbol.offsets if symbol is not None else None
+    if binding.by is BoundBy.COUNT:
+        if offsets is not None:
+            return offsets.count
+        extent = match.extents[binding.parameter][0]
+        return combine(body.facts, "-", extent, integer(body.facts, 1, argument.span), argument.span)
+    if offsets is None:
+        return None
+    return offsets.into if binding.by is BoundBy.TOTAL else offsets.longest
+
+
+def _other_extent(body: Body, match: _Match, name: str) -> s.Expr | None:
+    """Another extent that must equal a size which the binding argument leaves to the data."""
+    for number, extents in match.extents.items():
+        entries = _expected_extents(match.signature.parameters[number])
+        for entry, extent in zip(entries, extents, strict=False):
+            if isinstance(entry, s.Name) and entry.id == name and body.facts.types.get(extent) is Kind.STATIC:
+                return extent
+    return None
+
+
+def _expected_extents(parameter: s.Parameter) -> Extents:
+    match parameter.type:
+        case s.IndexArrayType(shape=shape) | s.ArrayType(shape=shape):
+            return shape
+    return ()
+
+
+def _check_shapes(body: Body, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:
+    """Compare the extents that bind nothing, and what offsets say of themselves, with the arguments."""
+    for number, parameter in enumerate(match.signature.parameters):
+        argument = match.call.arguments[number]
+        for expected, actual, what in _pairs(body, match, number):
+            difference = disagreement(body, expected, actual, bindings)
+            if difference is not None:
+                place = f"{what} of `{parameter.name}` of `{match.callee.name}`"
+                wanted = f"`{shown(expected)}`{_translated(expected, bindings)}"
+                message = f"{place} is {wanted}; the argument's is `{shown(actual)}`: {difference}"
+                body.report(type_rules.SHAPE, message, argument.span)
+
+
+def _translated(expected: s.Expr, bindings: Mapping[str, s.Expr | None]) -> str:
+    """What the names of a parameter's extent stand for in the caller."""
+    names = dict.fromkeys(leaf.id for leaf in leaves(expected) if isinstance(leaf, s.Name))
+    values = ((name, bindings.get(name)) for name in names)
+    parts = [f"{name} = {shown(value)}" for name, value in values if value is not None]
+    return f" with {', '.join(parts)}" if parts else ""
+
+
+def _pairs(body: Body, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
+    """Expected and actual extents of one argument, and what messages call them."""
+    parameter = match.signature.parameters[number]
+    if number not in match.extents:
+        return []
+    extents = match.extents[number]
+    if isinstance(parameter.type, s.OffsetsType):
+        argument = match.call.arguments[number]
+        symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
+        if symbol is None or symbol.offsets is None:
+            return []
+        pairs = zip(
+            shape_entries(parameter), shape_entries(_as_parameter(parameter, symbol.offsets)), strict=False
+        )
+        return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
+    entries = _expected_extents(parameter)
+    names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))
+    return list(zip(entries, extents, names, strict=True))
+
+
+def _as_parameter(parameter: s.Parameter, offsets: s.OffsetsType) -> s.Parameter:
+    return s.Parameter(parameter.name, parameter.mode, parameter.local, offsets, span=parameter.span)

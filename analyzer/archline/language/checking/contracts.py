@@ -1,0 +1,266 @@
+"""Formulas in sizes: facts, bounds, declared costs, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from archline.language import call_rules as rules
+from archline.language import name_rules
+from archline.language import syntax as s
+from archline.language.checking.context import Body, Facts, Findings, Library, leaves
+from archline.language.checking.expressions import COMPARISONS, counted
+from archline.language.checking.extents import shown
+from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.diagnostics import did_you_mean
+from archline.language.model import Kind
+from archline.language.source import Span
+
+METRICS = (
+    "flops", "work", "span", "io", "words", "messages", "memory",
+    "node_words", "node_messages", "node_memory",
+)  # fmt: skip
+CLAIM_METRICS = (*METRICS, "energy", "time")
+FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """Checks formulas. `known` says which names mean something, `why_not` what is wrong with another."""
+
+    findings: Findings
+    facts: Facts
+    known: Callable[[str], bool]
+    why_not: Callable[[s.Name], tuple[str, str | None]]
+    algorithms: Library | None = None
+
+    def quantity(self, expr: s.Expr) -> None:
+        """Check a formula that must be a number."""
+        if self._kind(expr) is Kind.BOOL:
+            message = f"`{shown(expr)}` is a condition, where a number is wanted"
+            self.findings.add(rules.BAD_QUANTITY, message, expr.span)
+
+    def fact(self, fact: s.Fact) -> None:
+        """Check a fact."""
+        match fact:
+            case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
+                self.quantity(a)
+                self.quantity(b)
+            case s.IsSquare(value=a):
+                self.quantity(a)
+            case _:
+                kind = self._kind(fact)
+                if kind is not None and kind is not Kind.BOOL:
+                    message = f"`{shown(fact)}` is not a fact"
+                    self.findings.add(rules.BAD_FACT, message, fact.span, "compare it with something")
+
+    def _kind(self, expr: s.Expr) -> Kind | None:
+        kind = self._find(expr)
+        if kind is not None:
+            self.facts.types[expr] = kind
+        return kind
+
+    def _find(self, expr: s.Expr) -> Kind | None:
+        match expr:
+            case s.Integer():
+                return Kind.STATIC
+            case s.Real() | s.Name(id="pi"):
+                return Kind.REAL
+            case s.Name(id=name):
+                if self.known(name):
+                    return Kind.STATIC
+                message, hint = self.why_not(expr)
+                self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
+                return None
+            case s.Unary(op="not", operand=operand):
+                self.fact(operand)
+                return Kind.BOOL
+            case s.Unary(operand=operand):
+                return self._arithmetic([operand])
+            case s.Binary(op="and" | "or", left=left, right=right):
+                self.fact(left)
+                self.fact(right)
+                return Kind.BOOL
+            case s.Binary(op=op, left=left, right=right):
+                kind = self._arithmetic([left, right])
+                return Kind.BOOL if op in COMPARISONS else kind
+            case s.Call():
+                return self._call(expr)
+        message = f"`{shown(expr)}` is data; contracts and claims are in sizes"
+        self.findings.add(rules.BAD_QUANTITY, message, expr.span)
+        return None
+
+    def _arithmetic(self, operands: Iterable[s.Expr]) -> Kind | None:
+        kinds = []
+        for operand in operands:
+            kind = self._kind(operand)
+            if kind is Kind.BOOL:
+                message = f"`{shown(operand)}` is a condition, where a number is wanted"
+                self.findings.add(rules.BAD_QUANTITY, message, operand.span)
+                kind = None
+            kinds.append(kind)
+        if None in kinds:
+            return None
+        return Kind.REAL if Kind.REAL in kinds else Kind.STATIC
+
+    def _call(self, expr: s.Call) -> Kind | None:
+        name, arguments = expr.function, expr.arguments
+        if self.algorithms is not None and name in CLAIM_METRICS:
+            return self._cost(expr, self.algorithms)
+        if name not in FUNCTIONS:
+            message = f"a formula cannot use `{name}`"
+            hint = did_you_mean(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIM_METRICS])
+            self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
+            return None
+        wanted = FUNCTIONS[name]
+        if len(arguments) != wanted if wanted is not None else len(arguments) < 2:
+            count = "2 arguments or more" if wanted is None else counted(wanted, "argument")
+            message = f"`{name}` takes {count}, not {len(arguments)}"
+            self.findings.add(rules.BAD_QUANTITY, message, expr.span)
+            return None
+        return self._arithmetic(arguments)
+
+    def _cost(self, expr: s.Call, library: Library) -> Kind | None:
+        match expr.arguments:
+            case (s.Name(id=name),):
+                if name in library.visible:
+                    return Kind.REAL
+                if name not in library.lost and library.complete:
+                    hint = did_you_mean(name, library.visible)
+                    message = f"unknown algorithm `{name}`"
+                    self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
+            case _:
+                message = f"`{expr.function}(...)` takes the name of an algorithm"
+                self.findings.add(rules.BAD_CLAIM, message, expr.span)
+        return None
+
+
+def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
+    """Report a metric that is not one of those allowed."""
+    if metric not in allowed:
+        hint = did_you_mean(metric, allowed) or "they are " + ", ".join(allowed)
+        findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
+
+
+def formulas_of(body: Body) -> Formulas:
+    """Formulas about the algorithm at hand, in the names in sight and the machine symbols."""
+
+    def known(name: str) -> bool:
+        symbol = body.scope.find(name)
+        if symbol is None:
+            return name in MACHINE_SYMBOLS or name in body.library.cost_symbols
+        return symbol.type is Kind.STATIC
+
+    def why_not(expr: s.Name) -> tuple[str, str | None]:
+        symbol = body.scope.find(expr.id)
+        if symbol is not None:
+            return f"`{expr.id}` is data ({symbol.role.value}); contracts and costs are in sizes", None
+        names = body.scope.names(lambda each: each.type is Kind.STATIC)
+        hint = did_you_mean(expr.id, [*names, *body.library.cost_symbols])
+        message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
+        return message, hint
+
+    return Formulas(body.findings, body.facts, known, why_not)
+
+
+def check_contract(body: Body) -> None:
+    """Check the facts and bounds of an algorithm's header."""
+    formulas = formulas_of(body)
+    for fact in body.algorithm.where:
+        formulas.fact(fact)
+        body.assume(fact)
+    for ensures in body.algorithm.ensures:
+        check_metric(body.findings, ensures.metric, METRICS, ensures.span)
+        formulas.quantity(ensures.bound)
+        for fact in ensures.when:
+            formulas.fact(fact)
+
+
+def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
+    """Check an extern's declaration."""
+    seen: set[str] = set()
+    for parameter in extern.parameters:
+        if not isinstance(parameter.type, s.ScalarType) or parameter.local or parameter.mode != "in":
+            message = f"`{parameter.name}` of the extern `{extern.name}` is not a `real` or `int` passed in"
+            findings.add(rules.EXTERN, message, parameter.span)
+        if parameter.name in seen:
+            message = f"`{extern.name}` has two parameters called `{parameter.name}`"
+            findings.add(name_rules.DUPLICATE, message, parameter.span)
+        seen.add(parameter.name)
+
+    def why_not(expr: s.Name) -> tuple[str, str | None]:
+        return f"`{expr.id}` is data; the cost of an extern is in symbols given at `--at`", None
+
+    formulas = Formulas(findings, facts, lambda name: name not in seen, why_not)
+    for amount, metric in extern.costs:
+        formulas.quantity(amount)
+        check_metric(findings, metric, METRICS, amount.span)
+
+
+def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Claim) -> None:
+    """Check a claim: metrics of algorithms in sight, in their sizes, machine symbols and cost symbols."""
+    named = [name for side in (claim.left, claim.right) for name in _algorithms(side)]
+    known = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
+    for name in named:
+        if name in library.visible:
+            signature = library.signatures[library.visible[name]]
+            known.update(signature.size_names, signature.indices)
+
+    def why_not(expr: s.Name) -> tuple[str, str | None]:
+        message = (
+            f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
+        )
+        return message, did_you_mean(expr.id, known)
+
+    if not named:
+        hint = "write a cost such as `io(matmul)` in it"
+        findings.add(rules.BAD_CLAIM, "this claim is about no algorithm", claim.span, hint)
+        return
+    if not library.complete or any(name in library.lost for name in named):
+        return
+    if not all(name in library.visible for name in named):
+        # The unknown algorithm is reported; its sizes are not known, so no name is.
+        known.update(leaf.id for side in (claim.left, claim.right) for leaf in _names(side))
+        known.update(name for name, _ in claim.at)
+    known_names = known.__contains__
+    formulas = Formulas(findings, facts, known_names, why_not, library)
+    formulas.quantity(claim.left)
+    formulas.quantity(claim.right)
+    plain = Formulas(findings, facts, known_names, why_not)
+    for fact in claim.where:
+        plain.fact(fact)
+    for name, amount in claim.at:
+        if not known_names(name):
+            message, hint = why_not(s.Name(name, span=claim.span))
+            findings.add(name_rules.UNKNOWN_NAME, message, claim.span, hint)
+        plain.quantity(amount)
+
+
+def _algorithms(expr: s.Expr) -> list[str]:
+    """The algorithms whose costs a side of a claim mentions."""
+    match expr:
+        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIM_METRICS:
+            return [name]
+        case s.Call(arguments=arguments):
+            return [name for each in arguments for name in _algorithms(each)]
+        case s.Binary(left=left, right=right):
+            return _algorithms(left) + _algorithms(right)
+        case s.Unary(operand=operand):
+            return _algorithms(operand)
+    return []
+
+
+def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
+    """The free symbols in the costs of externs, and where each first stands."""
+    found: dict[str, Span] = {}
+
+    for extern in externs:
+        for amount, _ in extern.costs:
+            for name in _names(amount):
+                if name.id not in MACHINE_SYMBOLS and name.id != "pi":
+                    found.setdefault(name.id, name.span)
+    return found
+
+
+def _names(expr: s.Expr) -> list[s.Name]:
+    return [leaf for leaf in leaves(expr) if isinstance(leaf, s.Name)]

@@ -1,0 +1,373 @@
+"""Types of expressions in bodies: what mixes with what, elements and views."""
+
+from __future__ import annotations
+
+from archline.language import call_rules
+from archline.language import name_rules as names
+from archline.language import syntax as s
+from archline.language import type_rules as rules
+from archline.language.builder import INTRINSICS
+from archline.language.checking.agreement import agree
+from archline.language.checking.context import Body
+from archline.language.checking.extents import combine, length, shown
+from archline.language.checking.scopes import Role, Symbol
+from archline.language.diagnostics import did_you_mean
+from archline.language.model import ExprType, Kind, ViewType
+
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
+_ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
+_NAMES = {Kind.STATIC: "an integer known to the analysis", Kind.INT: "int data", Kind.REAL: "a real"}
+
+
+def type_of(body: Body, expr: s.Expr) -> ExprType | None:
+    """The type of an expression, noted in the facts; None where something was reported about it."""
+    found = _type_of(body, expr)
+    if found is not None:
+        body.facts.types[expr] = found
+    return found
+
+
+def scalar(body: Body, expr: s.Expr) -> Kind | None:
+    """The kind of an expression that must be a number."""
+    found = type_of(body, expr)
+    if isinstance(found, ViewType):
+        message = f"`{shown(expr)}` is an array, where a number is wanted"
+        body.report(rules.ARRAY_AS_NUMBER, message, expr.span, "write a loop over the elements")
+        return None
+    if found is Kind.BOOL:
+        message = f"`{shown(expr)}` is a condition, where a number is wanted"
+        body.report(rules.CONDITION, message, expr.span)
+        return None
+    return found
+
+
+def condition(body: Body, expr: s.Expr) -> None:
+    """Check an expression that must be a condition."""
+    found = type_of(body, expr)
+    if found is not None and found is not Kind.BOOL:
+        message = f"`{shown(expr)}` is not a condition"
+        body.report(rules.CONDITION, message, expr.span, "compare it with something")
+
+
+def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
+    """The kind of an expression that must be an integer, known or data; `what` it is for."""
+    kind = scalar(body, expr)
+    if kind is Kind.REAL:
+        body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span)
+        return None
+    return kind
+
+
+def static(body: Body, expr: s.Expr, what: str) -> bool:
+    """Check an expression that must be an integer known to the analysis; `what` it is for."""
+    kind = scalar(body, expr)
+    if kind in (Kind.INT, Kind.REAL):
+        data = "int data" if kind is Kind.INT else "a real"
+        message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
+        body.report(rules.WRONG_KIND, message, expr.span)
+    return kind is Kind.STATIC
+
+
+def accepts(body: Body, expr: s.Expr, kind: Kind, wanted: Kind) -> bool:
+    """Whether a number of a kind can be stored where another is wanted. A literal takes the kind wanted."""
+    if is_literal(expr):
+        adopt(body, expr, wanted)
+        return True
+    return kind is wanted or (kind is Kind.STATIC and wanted is Kind.INT)
+
+
+def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
+    """What to write where an integer meets a real."""
+    return f"write `real_of({shown(expr)})`" if kind is not Kind.REAL else None
+
+
+def is_literal(expr: s.Expr) -> bool:
+    """Whether an expression is an integer literal, perhaps with a sign."""
+    return isinstance(expr, s.Integer) or (
+        isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand)
+    )
+
+
+def adopt(body: Body, expr: s.Expr, kind: Kind) -> None:
+    """Give a literal the kind of what it meets."""
+    body.facts.types[expr] = kind
+    if isinstance(expr, s.Unary):
+        adopt(body, expr.operand, kind)
+
+
+def _type_of(body: Body, expr: s.Expr) -> ExprType | None:
+    match expr:
+        case s.Integer():
+            return Kind.STATIC
+        case s.Real():
+            return Kind.REAL
+        case s.Name(id="pi"):
+            return Kind.REAL
+        case s.Name():
+            return _name(body, expr)
+        case s.Unary(op="not", operand=operand):
+            condition(body, operand)
+            return Kind.BOOL
+        case s.Unary(operand=operand):
+            return scalar(body, operand)
+        case s.Binary(op="and" | "or", left=left, right=right):
+            condition(body, left)
+            condition(body, right)
+            return Kind.BOOL
+        case s.Binary():
+            return _binary(body, expr)
+        case s.Call():
+            return _call(body, expr)
+        case s.Element():
+            return _element(body, expr)
+        case s.Reshape():
+            return _reshape(body, expr)
+
+
+def _name(body: Body, expr: s.Name) -> ExprType | None:
+    symbol = body.lookup(expr.id, expr.span)
+    if symbol is None:
+        return None
+    if isinstance(symbol.type, ViewType):
+        _check_sharing(body, symbol, expr)
+        body.facts.shapes[expr] = symbol.shape
+    return symbol.type
+
+
+def _check_sharing(body: Body, symbol: Symbol, expr: s.Expr) -> None:
+    if symbol.shared and not body.sharing:
+        message = f"a processor cannot use the global array `{symbol.name}` here"
+        hint = "bring its part in with `local ... = ...` or `input`, and out with `output`"
+        body.report(call_rules.SHARED_ARRAY, message, expr.span, hint)
+
+
+def _binary(body: Body, expr: s.Binary) -> Kind | None:
+    left, right = scalar(body, expr.left), scalar(body, expr.right)
+    if left is None or right is None:
+        return Kind.BOOL if expr.op in COMPARISONS else None
+    if expr.op == "^":
+        return _power(body, expr, left, right)
+    kind = meet(body, [expr.left, expr.right], [left, right])
+    if kind is None:
+        return Kind.BOOL if expr.op in COMPARISONS else None
+    if expr.op in COMPARISONS:
+        return Kind.BOOL
+    if expr.op == "/" and kind is Kind.INT:
+        body.report(rules.INT_DIVISION, "`/` on int data", expr.span, "write `//`, which rounds down")
+        return None
+    if expr.op in ("//", "%") and kind is Kind.REAL:
+        hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
+        body.report(rules.INTEGER_OPERATOR, f"`{expr.op}` on reals", expr.span, hint)
+        return None
+    return kind
+
+
+def _power(body: Body, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
+    if exponent is Kind.STATIC:
+        return base
+    message = f"the exponent `{shown(expr.right)}` is {_NAMES[exponent]}"
+    body.report(rules.EXPONENT, message, expr.right.span, "an exponent is a literal or in sizes")
+    return None
+
+
+def meet(body: Body, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
+    """The kind of an operation on numbers of these kinds; integer literals take the kind of the others."""
+    fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
+    common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
+    for operand, kind in zip(operands, kinds, strict=True):
+        if is_literal(operand):
+            adopt(body, operand, common)
+        elif common is Kind.REAL and kind is not Kind.REAL:
+            message = f"`{shown(operand)}` is {_NAMES[kind]}, and meets a real"
+            body.report(rules.MIXED, message, operand.span, conversion_hint(operand, kind))
+            return None
+    return common
+
+
+def _call(body: Body, expr: s.Call) -> ExprType | None:
+    library = body.library
+    if expr.function in INTRINSICS:
+        return _intrinsic(body, expr)
+    if expr.function in library.externs:
+        result = check_extern(body, expr, library.externs[expr.function])
+        if result is None:
+            message = f"`{expr.function}` has no result"
+            body.report(call_rules.NO_RESULT, message, expr.span, "call it as a statement")
+        return result
+    if expr.function in library.visible:
+        algorithm = library.visible[expr.function]
+        if algorithm.result is None:
+            message = f"`{expr.function}` has no result"
+            body.report(call_rules.NO_RESULT, message, expr.span, "call it as a statement")
+        else:
+            message = f"the result of the algorithm `{expr.function}` can only be stored at once"
+            hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
+            body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
+        return None
+    report_unknown_function(body, expr)
+    for argument in expr.arguments:
+        type_of(body, argument)
+    return None
+
+
+def report_unknown_function(body: Body, call: s.Call) -> None:
+    """Report a call of something that is not defined, unless what could not be read may define it."""
+    library = body.library
+    if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
+        return
+    hint = did_you_mean(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    if hint is None and body.scope.find(call.function) is not None:
+        hint = f"a product is written `*`, an element `{call.function}[...]`"
+    body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def check_extern(body: Body, call: s.Call, extern: s.Extern) -> Kind | None:
+    """Check a call of an extern; its result's kind."""
+    body.facts.targets[call] = extern
+    if len(call.arguments) != len(extern.parameters):
+        message = (
+            f"`{extern.name}` takes {counted(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
+        )
+        body.report(call_rules.ARGUMENT_COUNT, message, call.span)
+    for parameter, argument in zip(extern.parameters, call.arguments, strict=False):
+        kind = scalar(body, argument)
+        if kind is not None and isinstance(parameter.type, s.ScalarType):
+            scalar_argument(body, call, parameter, argument, kind)
+    if extern.result is None:
+        return None
+    return Kind.REAL if extern.result == "real" else Kind.INT
+
+
+def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
+    """Check a number passed to a parameter of type `real` or `int`."""
+    wanted = (
+        Kind.REAL
+        if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
+        else Kind.INT
+    )
+    if accepts(body, argument, kind, wanted):
+        return
+    what = f"`{parameter.name}` of `{call.function}`"
+    message = f"{what} is {_NAMES[wanted]}, and `{shown(argument)}` is {_NAMES[kind]}"
+    rule = rules.MIXED if wanted is Kind.REAL else call_rules.ARGUMENT_KIND
+    body.report(rule, message, argument.span, conversion_hint(argument, kind))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 argument`, `2 arguments`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
+    kinds = [scalar(body, argument) for argument in expr.arguments]
+    wanted = INTRINSICS[expr.function]
+    if len(kinds) != wanted if wanted is not None else len(kinds) < 2:
+        count = "2 arguments or more" if wanted is None else counted(wanted, "argument")
+        body.report(rules.INTRINSIC, f"`{expr.function}` takes {count}, not {len(kinds)}", expr.span)
+        return None
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < len(kinds):
+        return None
+    function, first, kind = expr.function, expr.arguments[0], known[0]
+    if function in ("min", "max"):
+        return meet(body, list(expr.arguments), known)
+    if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
+        return kind
+    if function == "real_of":
+        if kind is Kind.REAL:
+            body.report(rules.INTRINSIC, f"`{shown(first)}` is a real already", expr.span)
+            return None
+        return Kind.REAL
+    if function in _REAL_FUNCTIONS and is_literal(first):
+        adopt(body, first, Kind.REAL)
+        return Kind.REAL
+    if kind is Kind.REAL:
+        return Kind.REAL
+    message = f"`{function}` takes a real, and `{shown(first)}` is {_NAMES[kind]}"
+    body.report(rules.INTRINSIC, message, first.span, conversion_hint(first, kind))
+    return None
+
+
+def _element(body: Body, expr: s.Element) -> ExprType | None:
+    symbol = body.lookup(expr.array, expr.span)
+    for subscript in expr.subscripts:
+        if isinstance(subscript, s.Slice):
+            _slice(body, subscript)
+        else:
+            integral(body, subscript, "a subscript")
+    if symbol is None:
+        return None
+    if not isinstance(symbol.type, ViewType):
+        message = f"`{expr.array}` is {symbol.role.described}, not an array"
+        body.report(rules.NOT_AN_ARRAY, message, expr.span)
+        return None
+    _check_sharing(body, symbol, expr)
+    rank = symbol.type.rank
+    if len(expr.subscripts) != rank:
+        subscripts = counted(len(expr.subscripts), "subscript")
+        message = f"`{expr.array}` has {counted(rank, 'dimension')}, and {subscripts} here"
+        hint = f"write `{expr.array}[{', '.join([':'] * rank)}]` for the whole array" if rank < 6 else None
+        body.report(rules.RANK, message, expr.span, hint)
+        return None
+    extents = [
+        length(body.facts, piece, extent)
+        for piece, extent in zip(expr.subscripts, symbol.shape, strict=True)
+        if isinstance(piece, s.Slice)
+    ]
+    if not extents:
+        return symbol.type.element
+    body.facts.shapes[expr] = tuple(extents)
+    return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _slice(body: Body, piece: s.Slice) -> None:
+    for bound in (piece.lo, piece.hi):
+        if bound is not None:
+            integral(body, bound, "a slice's bound")
+    if piece.step is not None:
+        check_step(body, piece.step)
+
+
+def check_step(body: Body, step: s.Expr) -> None:
+    """Check the step of a slice or loop."""
+    if not static(body, step, "a step"):
+        return
+    if is_literal(step) and (isinstance(step, s.Unary) or (isinstance(step, s.Integer) and step.value < 1)):
+        hint = "to count down write `n-1 downto 0`"
+        body.report(rules.STEP, f"the step `{shown(step)}` is not positive", step.span, hint)
+
+
+def _reshape(body: Body, expr: s.Reshape) -> ExprType | None:
+    base = type_of(body, expr.base)
+    fine = [static(body, entry, "an extent") for entry in expr.shape]
+    if base is None:
+        return None
+    if not isinstance(base, ViewType):
+        body.report(rules.ARRAY_AS_NUMBER, f"`{shown(expr.base)}` is not an array", expr.base.span)
+        return None
+    if base.rank != 1:
+        message = f"`{shown(expr.base)}` has {base.rank} dimensions; `as` views an array of one"
+        body.report(
+            rules.RESHAPE, message, expr.span, "declare the array with one dimension, and view it with `as`"
+        )
+        return None
+    body.facts.shapes[expr] = expr.shape
+    if all(fine) and expr.base in body.facts.shapes:
+        count = expr.shape[0]
+        for entry in expr.shape[1:]:
+            count = combine(body.facts, "*", count, entry, expr.span)
+        agree(body, count, body.facts.shapes[expr.base][0], expr, "`as` shows {0} elements of {1}")
+    return ViewType(base.element, len(expr.shape))
+
+
+def base_symbol(body: Body, expr: s.Expr) -> Symbol | None:
+    """The array that a view views, or the register that a name names; None where it is neither."""
+    match expr:
+        case s.Name(id=name) | s.Element(array=name):
+            symbol = body.scope.find(name)
+            known = symbol is not None and (isinstance(symbol.type, ViewType) or symbol.role is Role.REGISTER)
+            return symbol if known else None
+        case s.Reshape(base=base):
+            return base_symbol(body, base)
+    return None

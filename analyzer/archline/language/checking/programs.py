@@ -1,0 +1,173 @@
+"""A whole file: what it defines and uses, then each algorithm and claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from archline.language import name_rules as rules
+from archline.language import syntax as s
+from archline.language.checking import contracts
+from archline.language.checking.communication import define_grid
+from archline.language.checking.context import Body, Facts, Findings, Library
+from archline.language.checking.expressions import static
+from archline.language.checking.extents import integer
+from archline.language.checking.points import Free, Interval
+from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
+from archline.language.checking.statements import check_body
+from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.model import Kind, Module, Signature
+from archline.language.source import Span
+from archline.language.syntax_rules import LAYOUT_OF_INPUT
+
+Resolve = Callable[[s.Use], Module]
+_HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
+
+
+def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = ()) -> Module:
+    """Check a program and what it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
+
+    `syntax` holds what the parser found wrong. Raises ArchlineError with everything found, in the order of the
+    text, MAX_FINDINGS at most.
+    """
+    findings = Findings(syntax)
+    used = _used(program, resolve, findings)
+    complete = used is not None
+    modules = used or {}
+    algorithms, externs = _definitions(program, modules, findings)
+    if not algorithms and not syntax and not findings.diagnostics:
+        span = Span(program.source, 1, 1, 1, 2)
+        findings.add(LAYOUT_OF_INPUT, "the file has no algorithm", span, "write `algorithm name(...):`")
+    facts = _inherited(modules)
+    signatures: dict[s.Algorithm, Signature] = {}
+    for module in modules.values():
+        signatures.update(module.signatures)
+    for algorithm in program.algorithms:
+        quiet = Findings() if algorithm.name in program.broken else findings
+        signatures[algorithm] = signature_of(algorithm, quiet)
+    visible = {
+        name: each for module in modules.values() for name, each in module.algorithms.items()
+    } | algorithms
+    library = Library(
+        visible, externs, signatures, _cost_symbols(externs, facts), _lost(program, visible), complete
+    )
+    _check_items(program, library, findings, facts)
+    if findings.diagnostics:
+        raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
+    return Module(
+        program,
+        algorithms,
+        visible,
+        externs,
+        signatures,
+        facts.types,
+        facts.targets,
+        facts.shapes,
+        facts.bindings,
+    )
+
+
+def _position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
+    span = diagnostic.span
+    if span is None:
+        return (True, 0, 0)
+    return (span.source is not program.source, span.line, span.column)
+
+
+def _used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tuple[str, ...], Module] | None:
+    """The modules a file uses, by path; None if one of them could not be loaded."""
+    modules: dict[tuple[str, ...], Module] = {}
+    failed = False
+    for item in program.items:
+        if isinstance(item, s.Use) and item.path not in modules:
+            try:
+                modules[item.path] = resolve(item)
+            except ArchlineError as problem:
+                findings.extend(problem.diagnostics)
+                failed = True
+    return None if failed else modules
+
+
+def _definitions(
+    program: s.Program, modules: Mapping[tuple[str, ...], Module], findings: Findings
+) -> tuple[dict[str, s.Algorithm], dict[str, s.Extern]]:
+    """The file's algorithms, and the externs in sight; reports what is defined twice."""
+    origins: dict[str, str] = {}
+    externs: dict[str, s.Extern] = {}
+    for path, module in modules.items():
+        use = next(item for item in program.items if isinstance(item, s.Use) and item.path == path)
+        for other in module.program.items:
+            if isinstance(other, s.Algorithm | s.Extern):
+                if other.name in origins:
+                    message = f"`{'.'.join(path)}` and {origins[other.name]} both define `{other.name}`"
+                    findings.add(rules.DUPLICATE, message, use.span)
+                origins.setdefault(other.name, f"`{'.'.join(path)}`")
+            if isinstance(other, s.Extern):
+                externs[other.name] = other
+    algorithms: dict[str, s.Algorithm] = {}
+    for item in program.items:
+        if isinstance(item, s.Algorithm | s.Extern):
+            span = item.name_span if isinstance(item, s.Algorithm) else item.span
+            if item.name in origins:
+                message = f"`{item.name}` is already defined in {origins[item.name]}"
+                findings.add(rules.DUPLICATE, message, span)
+                continue
+            origins[item.name] = f"line {span.line}"
+            if isinstance(item, s.Extern):
+                externs[item.name] = item
+            else:
+                algorithms[item.name] = item
+    return algorithms, externs
+
+
+def _inherited(modules: Mapping[tuple[str, ...], Module]) -> Facts:
+    facts = Facts()
+    for module in modules.values():
+        facts.types.update(module.types)
+        facts.targets.update(module.targets)
+        facts.shapes.update(module.shapes)
+        facts.bindings.update(module.bindings)
+    return facts
+
+
+def _cost_symbols(externs: Mapping[str, s.Extern], facts: Facts) -> dict[str, Span]:
+    """The cost symbols of every extern that the file's algorithms may reach."""
+    reached = [target for target in facts.targets.values() if isinstance(target, s.Extern)]
+    return contracts.cost_symbols([*externs.values(), *reached])
+
+
+def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
+    """Algorithms that stand in the text, but not in the program, since their headers could not be read."""
+    return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
+
+
+def _check_items(program: s.Program, library: Library, findings: Findings, facts: Facts) -> None:
+    for item in program.items:
+        match item:
+            case s.Extern():
+                contracts.check_extern(findings, facts, item)
+            case s.Claim():
+                contracts.check_claim(findings, facts, library, item)
+            case s.Algorithm() if item.name not in program.broken:
+                _check_algorithm(Body(item, library, findings, facts))
+
+
+def _check_algorithm(body: Body) -> None:
+    algorithm = body.algorithm
+    if body.distributed:
+        body.scope.define(Symbol("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
+        body.path.append(Free("P", 1))
+    define_parameters(body, body.library.signatures[algorithm])
+    for parameter in algorithm.parameters:
+        for entry in shape_entries(parameter):
+            static(body, entry, "an extent")
+    for axis in algorithm.grid:
+        static(body, axis.extent, "the extent of an axis")
+    contracts.check_contract(body)
+    for measure in algorithm.decreases:
+        static(body, measure, "a measure that decreases")
+    define_grid(body)
+    for axis in algorithm.grid:
+        body.path.append(Interval(axis.name, integer(body.facts, 0, axis.span), axis.extent))
+    check_body(body)

@@ -1,0 +1,188 @@
+"""Which sizes an algorithm has, what binds each, and the names its parameters put in scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from archline.language import call_rules, name_rules, type_rules
+from archline.language import syntax as s
+from archline.language.checking.context import Body, Findings, leaves
+from archline.language.checking.extents import combine, integer
+from archline.language.checking.points import Free
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, Symbol
+from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
+from archline.language.source import Span
+
+_PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundBy.LONGEST)
+
+
+def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
+    """The signature of an algorithm; reports parameters of the same name and sizes that nothing binds."""
+    declared: dict[str, s.Parameter] = {}
+    for parameter in algorithm.parameters:
+        if parameter.name in declared:
+            message = f"`{algorithm.name}` has two parameters called `{parameter.name}`"
+            findings.add(name_rules.DUPLICATE, message, parameter.span)
+        declared.setdefault(parameter.name, parameter)
+    bound = _bindings(algorithm)
+    sizes: dict[str, SizeBinding] = {}
+    unbound: set[str] = set()
+    for name, span in _names(algorithm):
+        if name in MACHINE_SYMBOLS or name in sizes or name in unbound:
+            continue
+        if name in declared and not isinstance(declared[name].type, s.SizeType):
+            continue
+        if name in bound:
+            sizes[name] = bound[name]
+        else:
+            message = f"no argument binds `{name}`"
+            hint = f"declare it, `{name}: size`, or use it alone as an extent"
+            findings.add(name_rules.UNBOUND_SIZE, message, span, hint)
+            unbound.add(name)
+    indices = tuple(each.name for each in algorithm.parameters if isinstance(each.type, s.IndexType))
+    return Signature(tuple(sizes.values()), indices, algorithm.parameters, _least(algorithm, sizes))
+
+
+def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
+    """The expressions in a parameter's type, in the order they are written."""
+    match parameter.type:
+        case s.ArrayType(shape=shape):
+            return shape
+        case s.OffsetsType(count=count, into=into, longest=longest):
+            return (count, into) if longest is None else (count, into, longest)
+        case s.IndexArrayType(shape=shape, below=below):
+            return (*shape, below)
+    return ()
+
+
+def _names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
+    """The names in the header that may be sizes, in order of appearance."""
+    for parameter in algorithm.parameters:
+        if isinstance(parameter.type, s.SizeType):
+            yield parameter.name, parameter.span
+        for entry in shape_entries(parameter):
+            yield from _names_in(entry)
+    for axis in algorithm.grid:
+        yield from _names_in(axis.extent)
+
+
+def _names_in(expr: s.Expr) -> Iterator[tuple[str, Span]]:
+    for leaf in leaves(expr):
+        if isinstance(leaf, s.Name) and leaf.id != "pi":
+            yield leaf.id, leaf.span
+
+
+def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
+    """What binds each name, by the order of `BoundBy`, then of appearance."""
+    found: list[SizeBinding] = []
+    for number, parameter in enumerate(algorithm.parameters):
+        match parameter.type:
+            case s.SizeType():
+                found.append(SizeBinding(parameter.name, BoundBy.VALUE, number))
+            case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
+                for dimension, entry in enumerate(shape):
+                    if isinstance(entry, s.Name):
+                        found.append(SizeBinding(entry.id, BoundBy.EXTENT, number, dimension))
+            case s.OffsetsType(count=count, into=into, longest=longest):
+                for by, part in ((BoundBy.COUNT, count), (BoundBy.TOTAL, into), (BoundBy.LONGEST, longest)):
+                    if isinstance(part, s.Name):
+                        found.append(SizeBinding(part.id, by, number))
+    best: dict[str, SizeBinding] = {}
+    for binding in sorted(found, key=lambda each: _PRIORITY.index(each.by)):
+        best.setdefault(binding.name, binding)
+    return best
+
+
+def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
+    """Each size's least value, from the facts that compare it with a number."""
+    said: dict[str, int] = {}
+    for fact in algorithm.where:
+        match fact:
+            case s.Binary(op=">=" | ">" | "==" as op, left=s.Name(id=name), right=s.Integer(value=value)):
+                said[name] = max(said.get(name, 0), value + (op == ">"))
+            case s.Binary(op="<=" | "<" | "==" as op, left=s.Integer(value=value), right=s.Name(id=name)):
+                said[name] = max(said.get(name, 0), value + (op == "<"))
+    least = {name: said.get(name, 1) for name in sizes}
+    for binding in sizes.values():
+        # The longest gap of offsets that may be empty may be 0.
+        type_ = algorithm.parameters[binding.parameter].type if binding.by is BoundBy.LONGEST else None
+        if isinstance(type_, s.OffsetsType) and isinstance(type_.into, s.Name) and binding.name not in said:
+            least[binding.name] = min(1, least.get(type_.into.id, 1))
+    return least
+
+
+def define_parameters(body: Body, signature: Signature) -> None:
+    """Put an algorithm's parameters and sizes in scope."""
+    for binding in signature.sizes:
+        span = _span_of(body.algorithm, binding.name)
+        if body.scope.find(binding.name) is None:
+            body.define(Symbol(binding.name, Role.SIZE, Kind.STATIC, span))
+            body.path.append(Free(binding.name, signature.at_least[binding.name]))
+    for parameter in signature.parameters:
+        if body.scope.find(parameter.name) is None:
+            body.define(_symbol(body, parameter))
+        if isinstance(parameter.type, s.IndexType):
+            body.path.append(Free(parameter.name, None))
+        if parameter.local and not body.distributed:
+            message = "`local` parameters belong to algorithms `on grid`"
+            body.report(call_rules.NOT_ON_GRID, message, parameter.span)
+        _check_mode(body, parameter)
+    for name, span in _names(body.algorithm):
+        # A size that nothing binds has been reported; one report is enough.
+        if body.scope.find(name) is None and name not in MACHINE_SYMBOLS:
+            body.define(Symbol(name, Role.SIZE, Kind.STATIC, span))
+
+
+def _span_of(algorithm: s.Algorithm, name: str) -> Span:
+    return next((span for each, span in _names(algorithm) if each == name), algorithm.name_span)
+
+
+def _check_mode(body: Body, parameter: s.Parameter) -> None:
+    array = isinstance(parameter.type, s.ArrayType | s.OffsetsType | s.IndexArrayType)
+    if parameter.mode != "in" and not array:
+        message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
+        body.report(type_rules.WRONG_MODE, message, parameter.span, "return the number, or use an array")
+    if parameter.mode != "in" and isinstance(parameter.type, s.OffsetsType | s.IndexArrayType):
+        message = (
+            f"`{parameter.name}` cannot be `{parameter.mode}`: its facts are those of the data it is given"
+        )
+        body.report(type_rules.WRONG_MODE, message, parameter.span, "use an `int` array for what is written")
+    if parameter.local and not array:
+        message = f"`{parameter.name}` is not an array, so it cannot be `local`"
+        body.report(type_rules.WRONG_MODE, message, parameter.span)
+
+
+def _symbol(body: Body, parameter: s.Parameter) -> Symbol:
+    name, span = parameter.name, parameter.span
+    writable = parameter.mode != "in"
+    shared = body.distributed and not parameter.local
+    match parameter.type:
+        case s.SizeType():
+            return Symbol(name, Role.SIZE, Kind.STATIC, span)
+        case s.IndexType():
+            return Symbol(name, Role.INDEX, Kind.STATIC, span)
+        case s.ScalarType(element=element):
+            return Symbol(name, Role.SCALAR, element_kind(element), span)
+        case s.ArrayType() as type_:
+            view = array_type(body, type_)
+            return Symbol(name, Role.ARRAY, view, span, type_.shape, writable, shared)
+        case s.IndexArrayType(shape=shape):
+            view = ViewType(Kind.INT, len(shape))
+            return Symbol(name, Role.ARRAY, view, span, shape, writable, shared)
+        case s.OffsetsType(count=count) as offsets:
+            shape = (combine(body.facts, "+", count, integer(body.facts, 1, count.span), count.span),)
+            return Symbol(name, Role.ARRAY, ViewType(Kind.INT, 1), span, shape, writable, shared, offsets)
+
+
+def element_kind(element: str) -> Kind:
+    """The kind of `real` or `int`."""
+    return Kind.REAL if element == "real" else Kind.INT
+
+
+def array_type(body: Body, type_: s.ArrayType) -> ViewType:
+    """The type of an array as declared."""
+    if type_.layout == "zmorton" and len(type_.shape) != 2:
+        message = f"`zmorton` is a layout of two dimensions, not {len(type_.shape)}"
+        body.report(type_rules.LAYOUT, message, type_.span)
+    layout = type_.layout if len(type_.shape) > 1 else "rowmajor"
+    return ViewType(element_kind(type_.element), len(type_.shape), layout)

@@ -1,0 +1,309 @@
+"""Statements of a body."""
+
+from __future__ import annotations
+
+from archline.language import call_rules, type_rules
+from archline.language import syntax as s
+from archline.language.checking.agreement import agree
+from archline.language.checking.calls import check_statement, check_writable, result_of
+from archline.language.checking.communication import (
+    check_communication,
+    check_split,
+    check_transfer,
+    split_group,
+)
+from archline.language.checking.context import Body
+from archline.language.checking.contracts import METRICS, check_metric, formulas_of
+from archline.language.checking.expressions import (
+    accepts,
+    base_symbol,
+    check_step,
+    condition,
+    conversion_hint,
+    integral,
+    is_literal,
+    scalar,
+    static,
+    type_of,
+)
+from archline.language.checking.extents import shown
+from archline.language.checking.points import Definition, Interval
+from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.signatures import array_type, element_kind
+from archline.language.model import ExprType, Kind, ViewType
+
+
+def check_block(body: Body, statements: tuple[s.Stmt, ...]) -> None:
+    """Check the statements of a block, in the scope that the caller opened."""
+    for statement in statements:
+        check_one(body, statement)
+
+
+def check_one(body: Body, statement: s.Stmt) -> None:
+    """Check one statement with what it contains."""
+    match statement:
+        case s.Let():
+            _let(body, statement)
+        case s.Local():
+            _local(body, statement)
+        case s.Assign():
+            _assign(body, statement)
+        case s.Invoke():
+            check_statement(body, statement)
+        case s.Return():
+            message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
+            body.report(call_rules.RETURN, message, statement.span)
+            scalar(body, statement.value)
+        case s.Assume(facts=facts):
+            for fact in facts:
+                _assumed(body, fact)
+        case s.Costs(amounts=amounts):
+            for amount, metric in amounts:
+                formulas_of(body).quantity(amount)
+                check_metric(body.findings, metric, METRICS, amount.span)
+        case s.Loop():
+            _loop(body, statement)
+        case s.While():
+            condition(body, statement.condition)
+            static(body, statement.limit, "the bound after `at most`")
+            with body.block():
+                check_block(body, statement.body)
+        case s.If():
+            _if(body, statement)
+        case s.Transfer():
+            check_transfer(body, statement)
+        case s.Communicate():
+            check_communication(body, statement)
+        case s.Split():
+            check_split(body, statement)
+            with body.block(), split_group(body, statement):
+                check_block(body, statement.body)
+
+
+def check_body(body: Body) -> None:
+    """Check an algorithm's body: its statements, and the `return` at its end."""
+    *rest, last = body.algorithm.body
+    check_block(body, tuple(rest))
+    result = body.algorithm.result
+    if not isinstance(last, s.Return):
+        check_one(body, last)
+        if result is not None:
+            message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
+            body.report(call_rules.RETURN, message, body.algorithm.name_span)
+        return
+    kind = scalar(body, last.value)
+    if result is None:
+        message = f"`{body.algorithm.name}` has no result to return"
+        hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
+        body.report(call_rules.RETURN, message, last.span, hint)
+    elif kind is not None:
+        _store(body, last.value, kind, element_kind(result), f"the result of `{body.algorithm.name}`")
+
+
+def _store(body: Body, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> None:
+    """Check that a number can be stored in something of the kind wanted."""
+    if accepts(body, value, kind, wanted):
+        return
+    rule = type_rules.MIXED if wanted is Kind.REAL else type_rules.WRONG_KIND
+    found = {Kind.STATIC: "an integer", Kind.INT: "int data", Kind.REAL: "a real"}[kind]
+    hint = conversion_hint(value, kind) if wanted is Kind.REAL else None
+    message = f"{what} is {'a real' if wanted is Kind.REAL else 'an int'}, and `{shown(value)}` is {found}"
+    body.report(rule, message, value.span, hint)
+
+
+def _value(body: Body, value: s.Expr) -> ExprType | None:
+    """The type of a right side, which may be a call of an algorithm with a result."""
+    if isinstance(value, s.Call) and value.function in body.library.visible:
+        return result_of(body, value)
+    return type_of(body, value)
+
+
+def _number(body: Body, value: s.Expr) -> Kind | None:
+    if isinstance(value, s.Call) and value.function in body.library.visible:
+        return result_of(body, value)
+    return scalar(body, value)
+
+
+def _let(body: Body, statement: s.Let) -> None:
+    found = type_of(body, statement.value)
+    name, span, value = statement.name, statement.span, statement.value
+    if isinstance(found, ViewType):
+        base = base_symbol(body, value)
+        writable = base is not None and base.writable
+        shared = base is not None and base.shared
+        origin = (base.origin or base.name) if base is not None else None
+        shape = body.facts.shapes.get(value, ())
+        body.define(Symbol(name, Role.LET, found, span, shape, writable, shared, origin=origin))
+        return
+    if found not in (None, Kind.STATIC):
+        message = f"`let` names a size or a view, and `{shown(value)}` is neither"
+        kind = "real" if found is Kind.REAL else "int"
+        hint = f"write `local {name}: {kind} = ...`" if found is not Kind.BOOL else None
+        body.report(type_rules.WRONG_KIND, message, value.span, hint)
+    body.define(Symbol(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
+    if found is Kind.STATIC:
+        body.path.append(Definition(name, value))
+
+
+def _local(body: Body, statement: s.Local) -> None:
+    if statement.when is not None:
+        if not body.distributed:
+            message = "`local ... when` belongs to algorithms `on grid`"
+            body.report(call_rules.NOT_ON_GRID, message, statement.span)
+        condition(body, statement.when)
+    match statement.type:
+        case s.ScalarType(element=element):
+            wanted = element_kind(element)
+            if statement.value is not None:
+                # A register may start from an element of a global array.
+                with body.shared_arrays():
+                    kind = _number(body, statement.value)
+                if kind is not None:
+                    _store(body, statement.value, kind, wanted, f"`{statement.name}`")
+            body.define(Symbol(statement.name, Role.REGISTER, wanted, statement.span, writable=True))
+        case s.ArrayType() as type_:
+            _local_array(body, statement, type_)
+        case _:
+            message = f"`{statement.name}` has a type that locals cannot have"
+            hint = "a local is a `real`, an `int` or an array of them; `let` names a size"
+            body.report(type_rules.WRONG_LOCAL, message, statement.span, hint)
+            body.define(Symbol(statement.name, Role.LET, Kind.STATIC, statement.span))
+
+
+def _local_array(body: Body, statement: s.Local, type_: s.ArrayType) -> None:
+    for entry in type_.shape:
+        static(body, entry, "an extent")
+    view = array_type(body, type_)
+    symbol = Symbol(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
+    if statement.value is not None:
+        with body.shared_arrays():
+            found = _value(body, statement.value)
+        _copy(body, symbol, view, type_.shape, statement.value, found)
+    body.define(symbol)
+
+
+def _copy(
+    body: Body,
+    symbol: Symbol,
+    target: ViewType,
+    extents: tuple[s.Expr, ...],
+    value: s.Expr,
+    found: ExprType | None,
+) -> None:
+    """Check a fill with a number or a copy of a view."""
+    if found is None:
+        return
+    if isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
+        message = "a result is stored in a register or an element, not in a whole array"
+        body.report(call_rules.RESULT_PLACE, message, value.span)
+        return
+    if isinstance(found, Kind):
+        if found is Kind.BOOL:
+            body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
+        else:
+            _store(body, value, found, target.element, f"an element of `{symbol.name}`")
+        return
+    if found.element is not target.element:
+        message = (
+            f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {found.element.value}"
+        )
+        body.report(type_rules.WRONG_KIND, message, value.span)
+    elif found.rank != target.rank:
+        message = f"a copy from {found.rank} to {target.rank} dimensions"
+        body.report(type_rules.SHAPE, message, value.span)
+    else:
+        for expected, actual in zip(extents, body.facts.shapes.get(value, ()), strict=False):
+            agree(body, expected, actual, value, "the extent is {0} on the left and {1} on the right")
+
+
+def _assign(body: Body, statement: s.Assign) -> None:
+    target, value = statement.target, statement.value
+    found = _number(body, value) if statement.op != "=" else _value(body, value)
+    if (
+        statement.op != "="
+        and isinstance(value, s.Call)
+        and body.facts.targets.get(value) in body.library.signatures
+    ):
+        message = f"the result of `{value.function}` can only be stored with `=`"
+        body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
+    place = type_of(body, target)
+    if place is None:
+        return
+    symbol = base_symbol(body, target)
+    if symbol is None and isinstance(target, s.Name):
+        symbol = body.scope.find(target.id)
+    if symbol is None:
+        body.report(type_rules.NOT_ASSIGNABLE, f"`{shown(target)}` cannot be assigned", target.span)
+        return
+    if not check_writable(body, symbol, target) or found is None:
+        return
+    _check_atomic(body, statement, place)
+    if isinstance(place, ViewType):
+        if statement.op != "=":
+            message = f"`{statement.op}` updates a number; `{shown(target)}` is an array"
+            body.report(type_rules.ARRAY_AS_NUMBER, message, statement.span, "write a loop over the elements")
+            return
+        _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, found)
+        return
+    _assign_number(body, statement, place, found)
+
+
+def _check_atomic(body: Body, statement: s.Assign, place: ExprType) -> None:
+    element = isinstance(statement.target, s.Element) and isinstance(place, Kind)
+    if statement.atomic and (statement.op == "=" or not element):
+        message = "`atomic` goes with an update, such as `+=`, of one array element"
+        body.report(type_rules.ATOMIC, message, statement.span)
+
+
+def _assign_number(body: Body, statement: s.Assign, place: Kind, found: ExprType) -> None:
+    value = statement.value
+    if isinstance(found, ViewType):
+        message = f"`{shown(statement.target)}` is a number, and `{shown(value)}` is an array"
+        body.report(type_rules.ARRAY_AS_NUMBER, message, value.span)
+        return
+    if found is Kind.BOOL:
+        body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
+        return
+    if statement.op == "/=" and place is Kind.INT and (found is not Kind.REAL or is_literal(value)):
+        hint = f"write `{shown(statement.target)} = {shown(statement.target)}//{shown(value)}`"
+        body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
+        return
+    _store(body, value, found, place, f"`{shown(statement.target)}`")
+
+
+def _assumed(body: Body, fact: s.Fact) -> None:
+    match fact:
+        case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
+            integral(body, a, "a part of this fact")
+            integral(body, b, "a part of this fact")
+        case s.IsSquare(value=a):
+            integral(body, a, "a part of this fact")
+        case _:
+            found = type_of(body, fact)
+            if found is not None and found is not Kind.BOOL:
+                message = f"`{shown(fact)}` is not a fact"
+                body.report(call_rules.BAD_FACT, message, fact.span, "compare it with something")
+    body.assume(fact)
+
+
+def _loop(body: Body, loop: s.Loop) -> None:
+    kinds = [integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
+    if loop.step is not None:
+        check_step(body, loop.step)
+    with body.block():
+        body.define(Symbol(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
+        if kinds == [Kind.STATIC, Kind.STATIC]:
+            body.path.append(Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+        check_block(body, loop.body)
+
+
+def _if(body: Body, statement: s.If) -> None:
+    depth = len(body.path)
+    for branch in statement.branches:
+        if branch.condition is not None:
+            condition(body, branch.condition)
+        with body.block(branch.condition):
+            check_block(body, branch.body)
+        if branch.condition is not None:
+            body.assume(branch.condition, truth=False)
+    del body.path[depth:]

@@ -1,0 +1,131 @@
+"""From paths, module names and text to checked modules."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from archline.language import input_rules, name_rules
+from archline.language import syntax as s
+from archline.language.checking import check
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.model import Module
+from archline.language.parser import parse
+from archline.language.source import Source, decode_source, read_source
+from archline.resources import resource
+
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
+# Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
+_RECURSION_LIMIT = 20_000
+
+
+def load_path(path: Path) -> Module:
+    """Read and check a file with everything it uses. Raises ArchlineError with all that is wrong."""
+    return _Loader().load_file(path)
+
+
+def load_text(text: str, name: str = "<text>") -> Module:
+    """Check a program given as text; its `use` finds the standard library. Raises ArchlineError."""
+    return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogateescape")), None)
+
+
+def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
+    """The module that a target names, and the algorithm where it names one.
+
+    A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`. Raises ArchlineError.
+    """
+    place, separator, name = target.partition("::")
+    module = _load_place(place)
+    if not separator:
+        return module, None
+    if name not in module.algorithms:
+        names = list(module.algorithms)
+        hint = did_you_mean(name, names) or "it defines " + ", ".join(names[:12])
+        raise error(
+            name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint
+        )
+    return module, module.algorithms[name]
+
+
+def stdlib_modules() -> list[str]:
+    """The names of the standard library's modules, sorted."""
+    root = resource("stdlib")
+    files = root.rglob("*.algo") if root.is_dir() else ()
+    return sorted(".".join(file.relative_to(root).with_suffix("").parts) for file in files)
+
+
+def _load_place(place: str) -> Module:
+    path = Path(place)
+    if place.endswith(".algo") or not _MODULE.fullmatch(place) or _exists(path):
+        return load_path(path)
+    file = _module_file(resource("stdlib"), tuple(place.split(".")))
+    if not _exists(file):
+        hint = did_you_mean(place, stdlib_modules()) or "a file is named with its `.algo`"
+        message = f"there is no file and no module of the standard library called `{place}`"
+        raise error(input_rules.MISSING_FILE, message, path=place, hint=hint)
+    return load_path(file)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _module_file(root: Path, path: tuple[str, ...]) -> Path:
+    return root.joinpath(*path).with_suffix(".algo")
+
+
+class _Loader:
+    """Loads each file once, and notices files that use each other."""
+
+    def __init__(self) -> None:
+        self._modules: dict[Path, Module] = {}
+        self._loading: list[Path] = []
+        # Once for every pass that will read the program, not for loading alone.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+
+    def load_file(self, path: Path) -> Module:
+        """The module of a file."""
+        source = read_source(path)
+        key = path.resolve()
+        if key not in self._modules:
+            self._loading.append(key)
+            try:
+                self._modules[key] = self.load_source(source, path.parent)
+            finally:
+                self._loading.pop()
+        return self._modules[key]
+
+    def load_source(self, source: Source, folder: Path | None) -> Module:
+        """The module of a text; `folder` is where its `use` looks before the standard library."""
+        parsed = parse(source)
+        return check(parsed.program, lambda use: self._resolve(use, folder), parsed.diagnostics)
+
+    def _resolve(self, use: s.Use, folder: Path | None) -> Module:
+        name = ".".join(use.path)
+        roots = [resource("stdlib")] if folder is None else [folder, resource("stdlib")]
+        for root in roots:
+            file = _module_file(root, use.path)
+            if not _exists(file):
+                continue
+            key = file.resolve()
+            if key in self._loading:
+                cycle = self._loading[self._loading.index(key) :]
+                chain = " uses ".join(f"`{each.name}`" for each in [*cycle, key])
+                raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
+            return self.load_file(file)
+        known = stdlib_modules()
+        if folder is not None:
+            known += [f"{name}" for name in _modules_beside(folder)]
+        message = f"there is no module `{name}` beside the file or in the standard library"
+        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, known))
+
+
+def _modules_beside(folder: Path) -> list[str]:
+    try:
+        return [file.stem for file in folder.glob("*.algo")]
+    except OSError:
+        return []

@@ -1,0 +1,402 @@
+"""Private caches under schedules: who executes what, where local arrays lie, and when Q_P <= P * Q_1 holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.execution.cache import (
+    CacheResult,
+    Chunked,
+    Event,
+    Schedule,
+    Static,
+    StrandLog,
+    WorkStealing,
+    lru,
+    optimal,
+    private_caches,
+)
+from archline.execution.cache.schedules import deal
+from archline.execution.cache.stealing import steal
+from archline.execution.cache.strands import Assignment, Structure, structure
+
+# The first example of a test may compile a kernel.
+untimed = settings(deadline=None)
+
+STACK = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """Accesses, one after the other; a negative line -k is line k - 1 of the innermost local array, if any."""
+
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sync:
+    pass
+
+
+@dataclass(frozen=True)
+class Spawn:
+    body: Body
+
+
+@dataclass(frozen=True)
+class Call:
+    body: Body
+
+
+@dataclass(frozen=True)
+class Loop:
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True)
+class Local:
+    size: int
+    body: Body
+
+
+Body: TypeAlias = tuple[Run | Sync | Spawn | Call | Loop | Local, ...]
+
+
+@dataclass
+class Recorder:
+    """The serial execution of a program: its trace, its log, and the trace with fresh lines for every array."""
+
+    lines: list[int] = field(default_factory=list)
+    fresh: list[int] = field(default_factory=list)
+    events: list[tuple[Event, int, int]] = field(default_factory=list)
+    frames: list[list[Item]] = field(default_factory=lambda: [[]])
+    arrays: list[tuple[int, int, int]] = field(default_factory=list)
+    depth: int = 0
+    used: int = 0
+
+    def event(self, kind: Event, value: int = 0) -> None:
+        self.events.append((kind, len(self.lines), value))
+
+    def body(self, body: Body) -> None:
+        for node in body:
+            match node:
+                case Run(lines):
+                    for line in lines:
+                        self.access(line)
+                case Sync():
+                    self.event(Event.SYNC)
+                    self.frames[-1].append("sync")
+                case Spawn(inner):
+                    self.nested(inner, Event.SPAWN, Event.SPAWN_END, spawned=True)
+                case Call(inner):
+                    self.nested(inner, Event.CALL, Event.RETURN, spawned=False)
+                case Loop(bodies):
+                    self.loop(bodies)
+                case Local(size, inner):
+                    self.local(size, inner)
+
+    def access(self, line: int) -> None:
+        if line < 0 and self.arrays:
+            depth, fresh, size = self.arrays[-1]
+            line, unique = STACK + depth + (-line - 1) % size, STACK + fresh + (-line - 1) % size
+        else:
+            line = unique = abs(line)
+        self.frames[-1].append(len(self.lines))
+        self.lines.append(line)
+        self.fresh.append(unique)
+
+    def nested(self, body: Body, begin: Event, end: Event, *, spawned: bool) -> None:
+        self.event(begin)
+        self.frames.append([])
+        self.body(body)
+        frame = Frame(tuple(self.frames.pop()), spawned)
+        self.frames[-1].append(frame)
+        self.event(end)
+
+    def loop(self, bodies: tuple[Body, ...]) -> None:
+        self.event(Event.PARALLEL, len(bodies))
+        iterations = []
+        for body in bodies:
+            self.event(Event.ITERATION)
+            self.frames.append([])
+            self.body(body)
+            iterations.append(Frame(tuple(self.frames.pop()), spawned=True))
+        self.frames[-1].append(Frame(tuple(iterations), spawned=False))
+        self.event(Event.PARALLEL_END)
+
+    def local(self, size: int, body: Body) -> None:
+        self.event(Event.ALLOCATE, size)
+        self.arrays.append((self.depth, self.used, size))
+        self.depth += size
+        self.used += size
+        self.body(body)
+        self.depth -= size
+        self.arrays.pop()
+        self.event(Event.RELEASE, size)
+        self.frames[-1].append("sync")
+
+
+@dataclass(frozen=True)
+class Frame:
+    items: tuple[Item, ...]
+    spawned: bool
+
+
+Item: TypeAlias = int | str | Frame
+
+
+@dataclass(frozen=True)
+class Recorded:
+    lines: np.ndarray
+    fresh: np.ndarray
+    log: StrandLog
+    frame: Frame
+
+    @property
+    def structure(self) -> Structure:
+        return structure(self.log, len(self.lines))
+
+
+def record(program: Body) -> Recorded:
+    recorder = Recorder()
+    recorder.body(program)
+    kinds, positions, values = zip(*recorder.events, strict=True) if recorder.events else ((), (), ())
+    log = StrandLog(
+        np.array(kinds, np.uint8), np.array(positions, np.int64), np.array(values, np.int64), STACK
+    )
+    lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.fresh, np.int64)
+    return Recorded(lines, fresh, log, Frame(tuple(recorder.frames[0]), spawned=False))
+
+
+def latest_first(items: tuple[Item, ...]) -> list[int]:
+    """The accesses of a frame with every spawned child put after all that runs beside it.
+
+    One access precedes another, whatever the schedule, iff it comes first in this order and in the serial one
+    (Nudler and Rudolph, Tools for the efficient development of efficient parallel programs, 1986).
+    """
+    order: list[int] = []
+    held_back: list[Frame] = []
+    for item in (*items, "sync"):
+        match item:
+            case int():
+                order.append(item)
+            case Frame(_, spawned=True):
+                held_back.append(item)
+            case Frame(inner, _):
+                order += latest_first(inner)
+            case _:
+                while held_back:
+                    order += latest_first(held_back.pop().items)
+    return order
+
+
+def programs(*, local: bool) -> st.SearchStrategy[Body]:
+    runs = st.builds(Run, st.lists(st.integers(-3 if local else 0, 6), max_size=6).map(tuple))
+    leaves = st.one_of(runs, st.just(Sync())).map(lambda node: (node,))
+
+    def grow(bodies: st.SearchStrategy[Body]) -> st.SearchStrategy[Body]:
+        nodes = [
+            runs,
+            st.just(Sync()),
+            st.builds(Spawn, bodies),
+            st.builds(Call, bodies),
+            st.builds(Loop, st.lists(bodies, max_size=5).map(tuple)),
+        ]
+        if local:
+            nodes.append(st.builds(Local, st.integers(1, 3), bodies))
+        return st.lists(st.one_of(nodes), max_size=4).map(tuple)
+
+    return st.recursive(leaves, grow, max_leaves=25)
+
+
+serial_orders = st.one_of(st.just(Static()), st.builds(Chunked, st.integers(1, 3)))
+schedules = st.one_of(serial_orders, st.builds(WorkStealing, st.integers(0, 99)))
+
+
+def assign(schedule: Schedule, shape: Structure, processors: int) -> Assignment:
+    if isinstance(schedule, WorkStealing):
+        return steal(schedule, shape, processors)
+    return deal(schedule, shape, processors)
+
+
+def executed(assignment: Assignment) -> list[list[int]]:
+    return [[access for range_ in own for access in range(*range_)] for own in assignment.ranges]
+
+
+@untimed
+@given(program=programs(local=True), schedule=schedules, processors=st.integers(1, 4))
+def test_every_access_is_executed_once_and_behind_what_precedes_it(
+    program: Body, schedule: Schedule, processors: int
+) -> None:
+    recorded = record(program)
+    orders = executed(assign(schedule, recorded.structure, processors))
+    assert sorted(sum(orders, [])) == list(range(len(recorded.lines)))
+    rank = {access: place for place, access in enumerate(latest_first(recorded.frame.items))}
+    for order in orders:
+        for earlier, later in combinations(order, 2):
+            assert not (later < earlier and rank[later] < rank[earlier])
+        if not isinstance(schedule, WorkStealing):
+            assert order == sorted(order)
+
+
+@untimed
+@given(program=programs(local=True), schedule=schedules, capacity=st.integers(1, 5), data=st.data())
+def test_one_processor_is_the_serial_execution(
+    program: Body, schedule: Schedule, capacity: int, data: st.DataObject
+) -> None:
+    recorded = record(program)
+    size = len(recorded.lines)
+    writes = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)
+    for policy, simulate in (("optimal", optimal), ("lru", lru)):
+        run = private_caches(recorded.lines, recorded.log, schedule, 1, capacity, policy, writes)
+        assert run.caches == (simulate(recorded.lines, capacity, writes),)
+        assert run.accesses == (size,)
+
+
+@untimed
+@given(
+    program=programs(local=False),
+    schedule=serial_orders,
+    processors=st.integers(1, 4),
+    capacity=st.integers(1, 5),
+)
+def test_lemma_2_1_of_ice_where_every_processor_keeps_the_serial_order(
+    program: Body, schedule: Schedule, processors: int, capacity: int
+) -> None:
+    recorded = record(program)
+    run = private_caches(recorded.lines, recorded.log, schedule, processors, capacity)
+    assert run.io <= processors * optimal(recorded.lines, capacity).io
+
+
+@untimed
+@given(
+    program=programs(local=True),
+    schedule=serial_orders,
+    processors=st.integers(1, 4),
+    capacity=st.integers(1, 5),
+)
+def test_lemma_2_1_with_local_arrays_needs_fresh_lines_on_the_serial_side(
+    program: Body, schedule: Schedule, processors: int, capacity: int
+) -> None:
+    recorded = record(program)
+    run = private_caches(recorded.lines, recorded.log, schedule, processors, capacity)
+    assert run.io <= processors * optimal(recorded.fresh, capacity).io
+
+
+@untimed
+@given(program=programs(local=True), schedule=schedules, processors=st.integers(1, 4))
+def test_arrays_alive_together_do_not_overlap(program: Body, schedule: Schedule, processors: int) -> None:
+    recorded = record(program)
+    shape = recorded.structure
+    assignment = assign(schedule, shape, processors)
+    begun = [event for event, kind in enumerate(shape.kinds) if kind is Event.ALLOCATE]
+    for outer, inner in combinations(range(shape.allocations), 2):
+        nested = begun[inner] < shape.partner[begun[outer]]
+        if nested and assignment.owners[outer] == assignment.owners[inner]:
+            assert assignment.starts[inner] >= assignment.starts[outer] + shape.values[begun[outer]]
+
+
+def nest(trips: int, *lines: int) -> Loop:
+    return Loop(tuple((Run(lines),) for _ in range(trips)))
+
+
+def test_static_gives_contiguous_blocks_of_the_outermost_loop() -> None:
+    program = (Run((1,)), Loop(tuple((nest(2, k), Spawn((Run((k,)),))) for k in range(5))), Run((2,)))
+    recorded = record(program)
+    assignment = deal(Static(), recorded.structure, 2)
+    # Iterations 0, 1, 2 of 5 on processor 0 (k * 2 // 5 == 0), 3 and 4 on processor 1; three accesses in each.
+    assert executed(assignment) == [[0, *range(1, 10), 16], list(range(10, 16))]
+
+
+def test_chunks_are_dealt_in_turn() -> None:
+    recorded = record((nest(7, 5),))
+    assignment = deal(Chunked(2), recorded.structure, 3)
+    assert executed(assignment) == [[0, 1, 6], [2, 3], [4, 5]]
+
+
+def test_a_thief_takes_the_second_half_of_a_loop() -> None:
+    recorded = record((Loop(tuple((Run((k,) * 100),) for k in range(2))),))
+    for seed in range(5):
+        assert executed(steal(WorkStealing(seed), recorded.structure, 2)) == [
+            list(range(100)),
+            list(range(100, 200)),
+        ]
+
+
+def test_the_last_child_goes_on_behind_the_sync() -> None:
+    """The continuation is stolen and short; its thief waits at the sync, and the child's worker passes it."""
+    recorded = record((Spawn((Run((1,) * 50),)), Run((2,) * 5), Sync(), Run((3,) * 7)))
+    assignment = steal(WorkStealing(0), recorded.structure, 2)
+    assert executed(assignment) == [[*range(50), *range(55, 62)], list(range(50, 55))]
+
+
+def test_a_seed_makes_a_run_repeatable() -> None:
+    recorded = record((nest(40, 1, 2, 3),))
+    runs = [steal(WorkStealing(seed), recorded.structure, 4) for seed in (1, 1, 2, 3, 4)]
+    assert runs[0] == runs[1]
+    assert any(run != runs[0] for run in runs[2:])
+
+
+def test_each_processor_has_a_stack_of_its_own() -> None:
+    iteration = (Local(3, (Run((-1, -2, -3)),)),)
+    recorded = record((Loop((iteration,) * 4),))
+    assert optimal(recorded.lines, 3).io == 3
+    run = private_caches(recorded.lines, recorded.log, Static(), 2, 3)
+    assert run.accesses == (6, 6)
+    assert run.caches == (CacheResult(3, 0), CacheResult(3, 0))
+
+
+def test_a_reader_on_another_processor_finds_the_owners_array() -> None:
+    """An array of processor 0 is read by both; it is not mistaken for the second processor's own first array."""
+    recorded = record((Local(2, (Loop(((Run((-1, -2)),), (Run((-1,)), Local(2, (Run((-1, -2)),))))),)),))
+    run = private_caches(recorded.lines, recorded.log, Static(), 2, 8)
+    assert [cache.io for cache in run.caches] == [2, 3]
+
+
+def test_empty_local_arrays_take_no_line() -> None:
+    kinds = np.array([Event.ALLOCATE, Event.ALLOCATE, Event.RELEASE, Event.RELEASE], np.uint8)
+    log = StrandLog(kinds, np.array([0, 0, 2, 2]), np.array([0, 2, 2, 0]), STACK)
+    lines = np.array([STACK, STACK + 1, 3])
+    assert private_caches(lines, log, Static(), 2, 2).io == 3
+
+
+def test_write_backs_are_summed_over_the_caches() -> None:
+    recorded = record((nest(4, 1),))
+    run = private_caches(recorded.lines, recorded.log, Static(), 2, 1, "lru", np.ones(4, bool))
+    assert (run.io, run.writebacks) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([(Event.SPAWN, 0, 0)], "everything opened is closed"),
+        ([(Event.SPAWN_END, 0, 0)], "closes what is open"),
+        ([(Event.SPAWN, 0, 0), (Event.RETURN, 0, 0)], "closes what is open"),
+        ([(Event.ITERATION, 0, 0)], "directly in its loop"),
+        ([(Event.PARALLEL, 0, 1), (Event.PARALLEL_END, 0, 0)], "trip count"),
+        ([(Event.SYNC, 1, 0), (Event.SYNC, 0, 0)], "positions within the trace"),
+        ([(Event.SYNC, 3, 0)], "positions within the trace"),
+        ([(Event.ALLOCATE, 0, 2), (Event.RELEASE, 0, 1)], "size it was allocated"),
+        ([(Event.ALLOCATE, 0, 1), (Event.RELEASE, 1, 1)], "above the stack"),
+    ],
+)
+def test_malformed_logs_are_refused(events: list[tuple[Event, int, int]], message: str) -> None:
+    kinds, positions, values = (np.array(column, np.int64) for column in zip(*events, strict=True))
+    log = StrandLog(kinds.astype(np.uint8), positions, values, STACK)
+    with pytest.raises(ValueError, match=message):
+        private_caches(np.array([STACK, STACK]), log, Static(), 2, 1)
+
+
+def test_counts_below_one_are_refused() -> None:
+    recorded = record((Run((1,)),))
+    with pytest.raises(ValueError, match="at least one processor"):
+        private_caches(recorded.lines, recorded.log, Static(), 0, 1)
+    with pytest.raises(ValueError, match="at least one iteration"):
+        Chunked(0)

@@ -122,9 +122,7 @@ def counted(distances: StackDistances) -> tuple[dict[int, int], int]:
 @both_modes
 @untimed
 @given(trace=traces, capacity=capacities)
-def test_both_policies_count_as_their_references(
-    mode: Mode, trace: list[tuple[int, bool]], capacity: int
-) -> None:
+def test_both_policies_count_as_their_references(mode: Mode, trace: list[tuple[int, bool]], capacity: int) -> None:
     lines, writes = arrays(trace)
     with mode():
         assert lru(lines, capacity, writes) == reference_lru(trace, capacity)
@@ -134,9 +132,7 @@ def test_both_policies_count_as_their_references(
 @both_modes
 @untimed
 @given(lines=st.lists(st.integers(0, 4), max_size=11), capacity=st.integers(1, 4))
-def test_optimal_fetches_as_few_lines_as_the_best_of_all_choices(
-    mode: Mode, lines: list[int], capacity: int
-) -> None:
+def test_optimal_fetches_as_few_lines_as_the_best_of_all_choices(mode: Mode, lines: list[int], capacity: int) -> None:
     with mode():
         assert optimal(np.array(lines, np.int32), capacity).io == least_fetched(lines, capacity)
 
@@ -196,9 +192,7 @@ def test_a_cycle_of_one_line_too_many(mode: Mode, capacity: int) -> None:
 
 @both_modes
 @simulators
-def test_write_backs_of_evicted_and_of_flushed_lines(
-    mode: Mode, simulate: Callable[..., CacheResult]
-) -> None:
+def test_write_backs_of_evicted_and_of_flushed_lines(mode: Mode, simulate: Callable[..., CacheResult]) -> None:
     sweep = np.repeat(np.arange(5), 2)
     written = np.arange(10) % 2 == 1
     with mode():

@@ -1,8 +1,8 @@
 """The walkthroughs in examples/, followed as a reader does: each command is run from the top of the checkout.
 
 A fenced block ```` ```archline PATH ```` shows a file of the checkout. A ```` ```console ```` block holds
-commands (`$ archline ...`, `$ echo $?`), each followed by all that it prints. Output is compared as it stands, so a
-walkthrough shows only commands whose output is the same on every machine and every day.
+commands (`$ archline ...`, `$ echo $?`), each followed by all that it prints. Output is compared as it stands,
+so a walkthrough shows only commands whose output is the same on every machine and every day.
 """
 
 from __future__ import annotations

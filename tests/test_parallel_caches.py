@@ -1,9 +1,9 @@
-"""Private caches under schedules: who executes what, where local arrays lie, and when Q_P <= P * Q_1 holds."""
+"""Private caches under schedules: who executes what, where local arrays lie, when Q_P <= P * Q_1 holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ from archline.execution.cache import (
 )
 from archline.execution.cache.schedules import deal
 from archline.execution.cache.stealing import steal
-from archline.execution.cache.strands import Assignment, Structure, structure
+from archline.execution.cache.strands import Assignment, Stacks, Structure, structure
 
 # The first example of a test may compile a kernel.
 untimed = settings(deadline=None)
@@ -35,7 +35,7 @@ STACK = 100
 
 @dataclass(frozen=True)
 class Run:
-    """Accesses, one after the other; a negative line -k is line k - 1 of the innermost local array, if any."""
+    """Accesses, one after another; a negative line -k is line k - 1 of the innermost local array, if any."""
 
     lines: tuple[int, ...]
 
@@ -71,7 +71,7 @@ Body: TypeAlias = tuple[Run | Sync | Spawn | Call | Loop | Local, ...]
 
 @dataclass
 class Recorder:
-    """The serial execution of a program: its trace, its log, and the trace with fresh lines for every array."""
+    """The serial execution of a program: its trace, its log, the trace with fresh lines for every array."""
 
     lines: list[int] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
@@ -168,9 +168,7 @@ def record(program: Body) -> Recorded:
     recorder = Recorder()
     recorder.body(program)
     kinds, positions, values = zip(*recorder.events, strict=True) if recorder.events else ((), (), ())
-    log = StrandLog(
-        np.array(kinds, np.uint8), np.array(positions, np.int64), np.array(values, np.int64), STACK
-    )
+    log = StrandLog(np.array(kinds, np.uint8), np.array(positions, np.int64), np.array(values, np.int64), STACK)
     lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.fresh, np.int64)
     return Recorded(lines, fresh, log, Frame(tuple(recorder.frames[0]), spawned=False))
 
@@ -237,7 +235,7 @@ def test_every_access_is_executed_once_and_behind_what_precedes_it(
 ) -> None:
     recorded = record(program)
     orders = executed(assign(schedule, recorded.structure, processors))
-    assert sorted(sum(orders, [])) == list(range(len(recorded.lines)))
+    assert sorted(chain.from_iterable(orders)) == list(range(len(recorded.lines)))
     rank = {access: place for place, access in enumerate(latest_first(recorded.frame.items))}
     for order in orders:
         for earlier, later in combinations(order, 2):
@@ -311,7 +309,7 @@ def test_static_gives_contiguous_blocks_of_the_outermost_loop() -> None:
     program = (Run((1,)), Loop(tuple((nest(2, k), Spawn((Run((k,)),))) for k in range(5))), Run((2,)))
     recorded = record(program)
     assignment = deal(Static(), recorded.structure, 2)
-    # Iterations 0, 1, 2 of 5 on processor 0 (k * 2 // 5 == 0), 3 and 4 on processor 1; three accesses in each.
+    # Iterations 0, 1, 2 of 5 on processor 0 (k * 2 // 5 == 0), 3 and 4 on processor 1; three accesses each.
     assert executed(assignment) == [[0, *range(1, 10), 16], list(range(10, 16))]
 
 
@@ -321,13 +319,54 @@ def test_chunks_are_dealt_in_turn() -> None:
     assert executed(assignment) == [[0, 1, 6], [2, 3], [4, 5]]
 
 
-def test_a_thief_takes_the_second_half_of_a_loop() -> None:
-    recorded = record((Loop(tuple((Run((k,) * 100),) for k in range(2))),))
+def test_a_lemma_2_1_counterexample_under_lru() -> None:
+    """The serial order keeps line 1 recent for iteration 2; on its own, processor 0 loses it to 2 and 3."""
+    recorded = record((Loop(((Run((1, 2)),), (Run((2, 1, 3, 1)),), (Run((3, 1)),))),))
+    assert lru(recorded.lines, 2).io == 3
+    run = private_caches(recorded.lines, recorded.log, Chunked(1), 2, 2, "lru")
+    assert [cache.io for cache in run.caches] == [4, 3]
+    assert private_caches(recorded.lines, recorded.log, Chunked(1), 2, 2).io <= 2 * 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_lemma_2_1_counterexample_under_work_stealing(seed: int) -> None:
+    """Two branches, each a sequence of small loops over a line of its own, and a third worker that helps both.
+
+    In serial order the helper would change lines once; in its own it changes at about every other steal.
+    """
+    branches = [(nest(2, line, line, line),) * 20 for line in (1, 2)]
+    recorded = record((Spawn(branches[0]), *branches[1]))
+    assert optimal(recorded.lines, 1).io == 2
+    assert private_caches(recorded.lines, recorded.log, WorkStealing(seed), 3, 1).io > 3 * 2
+    assert private_caches(recorded.lines, recorded.log, Static(), 3, 1).io <= 3 * 2
+
+
+def test_thieves_take_the_oldest_continuation_and_loops_halve() -> None:
+    recorded = record((nest(4, *range(100)),))
     for seed in range(5):
-        assert executed(steal(WorkStealing(seed), recorded.structure, 2)) == [
-            list(range(100)),
-            list(range(100, 200)),
-        ]
+        halves = [list(range(200)), list(range(200, 400))]
+        assert executed(steal(WorkStealing(seed), recorded.structure, 2)) == halves
+
+
+def test_a_release_waits_for_the_spawned_readers_of_the_array() -> None:
+    block = Local(1, (Spawn((Run((-1,) * 50),)), Run((2,) * 5)))
+    recorded = record((block, Run((3,) * 7)))
+    orders = executed(steal(WorkStealing(0), recorded.structure, 2))
+    assert orders == [[*range(50), *range(55, 62)], list(range(50, 55))]
+
+
+def test_a_stack_shrinks_to_the_last_array_still_held() -> None:
+    stacks = Stacks(2, 5)
+    for allocation, lines in ((0, 2), (1, 3)):
+        stacks.allocate(0, allocation, lines)
+    stacks.release(0)
+    stacks.allocate(0, 2, 1)
+    stacks.allocate(1, 3, 1)
+    stacks.release(2)
+    stacks.release(1)
+    stacks.allocate(0, 4, 1)
+    assert stacks.starts == [0, 2, 5, 0, 0]
+    assert stacks.owners == [0, 0, 0, 1, 0]
 
 
 def test_the_last_child_goes_on_behind_the_sync() -> None:
@@ -354,7 +393,7 @@ def test_each_processor_has_a_stack_of_its_own() -> None:
 
 
 def test_a_reader_on_another_processor_finds_the_owners_array() -> None:
-    """An array of processor 0 is read by both; it is not mistaken for the second processor's own first array."""
+    """An array of processor 0 is read by both; it is not mistaken for the other processor's own array."""
     recorded = record((Local(2, (Loop(((Run((-1, -2)),), (Run((-1,)), Local(2, (Run((-1, -2)),))))),)),))
     run = private_caches(recorded.lines, recorded.log, Static(), 2, 8)
     assert [cache.io for cache in run.caches] == [2, 3]

@@ -1,15 +1,15 @@
-"""The standard library costs what it ensures: executed counts against the `ensures` at the sizes of the run."""
+"""The standard library costs what it ensures: executed counts against each `ensures` at the sizes of a run."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stdlib_cases import CASES, execute_case
 
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.loader import load_target
+from stdlib_cases import CASES, execute_case
 
 METRICS = ("flops", "work", "span")
 COMPARISONS = ("==", "<=", ">=")
@@ -34,9 +34,7 @@ def algorithm(target: str) -> s.Algorithm:
 
 def compared(target: str) -> list[s.Ensures]:
     """The `ensures` that compare a counted metric with an expression."""
-    return [
-        each for each in algorithm(target).ensures if each.metric in METRICS and each.relation in COMPARISONS
-    ]
+    return [each for each in algorithm(target).ensures if each.metric in METRICS and each.relation in COMPARISONS]
 
 
 @pytest.mark.parametrize("target", CASES)

@@ -9,10 +9,10 @@ import pytest
 import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stdlib_cases import CASES, execute_case
 
 from archline.execution.matrix_market import read_matrix
 from archline.language.loader import load_target, stdlib_modules
+from stdlib_cases import CASES, execute_case
 
 MATRICES = sorted((Path(__file__).parent / "data" / "matrices").glob("*.mtx*"))
 

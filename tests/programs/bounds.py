@@ -32,7 +32,7 @@ def choose_bounds(ctx: Context, scope: Scope, *, parallel: bool) -> Bounds | Non
         # The span of a parallel loop has a log of its count: over serial outer indices that sums to no polynomial.
         outer = [index for index in outer if index.parallel or ctx.choose.chance(2)]
     options: list[tuple[int, Bounds]]
-    if outer and ctx.wants("triangular") and ctx.choose.chance(55):
+    if outer and ctx.wants("triangular") and ctx.choose.chance(65):
         options = _triangular(ctx, outer)
     else:
         options = _rectangular(ctx, scope)
@@ -88,19 +88,24 @@ def _unusual(ctx: Context, scope: Scope) -> list[tuple[int, Bounds]]:
         (2, Bounds(f"0..{extent.atom}//2", extent, max(1, trips // 2), features=("floor",))),
         (2, Bounds(f"{extent.atom}//2..{e}", extent, trips, features=("floor",))),
         (2, Bounds(f"0..{extent.atom} % 3", extent, 2, features=("floor",))),
-        (2, Bounds(f"0..min({e}, {other.text})", extent, min(trips, typical(other)), features=("min_max",))),
-        (1, Bounds(f"0..max({e}, {other.text})", extent + other, max(trips, typical(other)), features=("min_max",))),
-        (1, Bounds(f"{other.text}..{e}", extent, trips, features=("empty_range",))),
+        (1, Bounds(f"{e}..{e} + 1 - 1", extent, 1, features=("empty_range",))),
         (1, Bounds(f"{e}..0", extent, 1, features=("empty_range",))),
         (1, Bounds("3..1", extent, 1, features=("empty_range",))),
         (1, Bounds(f"2..{e} - 1", extent, trips, features=("empty_range",))),
         (2, Bounds("0..3", Extent.constant(3), 3, full=True)),
     ]
-    options += [(3, Bounds(f"0..log2({n})", Extent.size(n), 2, features=("log2",))) for n in sorted(scope.powers)]
+    if other != extent:
+        least, most = min(trips, typical(other)), max(trips, typical(other))
+        options += [
+            (2, Bounds(f"0..min({e}, {other.text})", extent, least, features=("min_max",))),
+            (1, Bounds(f"0..max({e}, {other.text})", extent + other, most, features=("min_max",))),
+            (1, Bounds(f"{other.text}..{e}", extent, trips, features=("empty_range",))),
+        ]
+    options += [(6, Bounds(f"0..log2({n})", Extent.size(n), 2, features=("log2",))) for n in sorted(scope.powers)]
     for divisor, n in scope.divisors:
-        options.append((3, Bounds(f"0..{n}/{divisor}", Extent.size(n), 3, features=("divides",))))
+        options.append((6, Bounds(f"0..{n}/{divisor}", Extent.size(n), 3, features=("divides",))))
         stepped = Bounds(f"0..{n} step {divisor}", Extent.size(n), 3, features=("divides", "strided"))
-        options.append((3, stepped))
+        options.append((6, stepped))
     return options
 
 

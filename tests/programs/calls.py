@@ -61,7 +61,7 @@ def _scalar(ctx: Context, scope: Scope, parameter: Parameter) -> str:
         case "int":
             return int_value(ctx, scope)
         case "size":
-            return ctx.choose.pick(("2", "3", *sorted(n for n in scope.positive if not n.startswith("nz"))))
+            return ctx.choose.pick(("2", "3", *(name for name in scope.size_names if name in scope.positive)))
     free = [index.name for index in scope.indices if index.name not in scope.sealed and not index.parallel]
     chosen = ctx.choose.pick(("1", *free))
     if chosen in free:
@@ -79,12 +79,13 @@ def _view(
             continue
         for dimensions in _choices(array.free_dimensions, len(wanted)):
             bound = dict(sizes)
-            if all(bound.setdefault(str(n), array.shape[d]) == array.shape[d] for n, d in zip(wanted, dimensions, strict=True)):
+            pairs = [(str(name), array.shape[d]) for name, d in zip(wanted, dimensions, strict=True)]
+            agrees = all(bound.setdefault(name, extent) == extent for name, extent in pairs)
+            if agrees and all((name == "a" and callee.empty_ok) or scope.nonempty(extent) for name, extent in pairs):
                 fitting.append((array, dimensions))
-    ctx_ok = [each for each in fitting if callee.empty_ok or all(scope.nonempty(each[0].shape[d]) for d in each[1])]
-    if not ctx_ok:
+    if not fitting:
         return None
-    array, dimensions = ctx.choose.pick(ctx_ok)
+    array, dimensions = ctx.choose.pick(fitting)
     text = _written(ctx, scope, array, dimensions, [str(name) for name in wanted])
     if text is None:
         return None
@@ -154,7 +155,9 @@ def call(ctx: Context, scope: Scope) -> Lines:
     ctx.features.add("result")
     rank = scope.top_rank() + 1
     targets = [each for each in scope.arrays if each.element == callee.result and each.access == "rw"]
-    targets = [each for each in targets if each.root not in bound.written | bound.read]
+    roots = bound.written | bound.read
+    ranks = [each.rank for each in scope.arrays if each.root in roots]
+    targets = [each for each in targets if each.root not in roots and each.rank > max(ranks, default=0)]
     if targets and ctx.choose.chance(40):
         place = element(ctx, scope, ctx.choose.pick(targets))
         if place is not None:
@@ -193,13 +196,14 @@ def _cut(ctx: Context, scope: Scope, callee: Callee, bound: Bound) -> str:
 def spawn(ctx: Context, scope: Scope) -> Lines:
     """Spawned calls and a `sync`: on two halves, on different arrays, or one for each iteration of a loop."""
     callees = [callee for callee in ctx.callees if callee.result is None]
-    if not callees or not ctx.wants("spawn"):
-        return []
-    kind = ctx.choose.weighted([(3, _spawn_two), (3, _spawn_halves), (3, _spawn_loop)])
-    lines = kind(ctx, scope, ctx.choose.pick(callees))
-    if lines:
-        ctx.features.add("spawn")
-    return lines
+    kinds = [_spawn_two, _spawn_halves, _spawn_loop]
+    first = ctx.choose.integer(0, 2)
+    for kind in kinds[first:] + kinds[:first] if callees else []:
+        lines = kind(ctx, scope, ctx.choose.pick(callees))
+        if lines:
+            ctx.features.add("spawn")
+            return lines
+    return []
 
 
 def _spawn_two(ctx: Context, scope: Scope, callee: Callee) -> Lines:
@@ -268,7 +272,7 @@ def while_loop(makers: list[tuple[int, Maker]]) -> Maker:
     """A `while` that counts up, halves a number, or stops early on data."""
 
     def make(ctx: Context, scope: Scope) -> Lines:
-        if not ctx.wants("while") or scope.depth >= ctx.max_depth or not ctx.spend(scope, 8):
+        if scope.depth >= ctx.max_depth or not ctx.spend(scope, 8):
             return []
         ctx.features.update({"while", "int_data"})
         ctx.inexact.add("while")
@@ -298,7 +302,7 @@ def while_loop(makers: list[tuple[int, Maker]]) -> Maker:
 
 def declared_costs(ctx: Context, scope: Scope) -> Lines:
     """A `costs` statement."""
-    if not ctx.wants("costs") or not ctx.spend(scope):
+    if not ctx.spend(scope):
         return []
     ctx.features.update({"costs", "declared"})
     return [f"costs {ctx.choose.pick(('1', '3'))} flops"]

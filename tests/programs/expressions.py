@@ -156,7 +156,7 @@ def _comparison(ctx: Context, scope: Scope) -> str:
     # A guard on a parallel index makes the span a maximum over cases: kept, but seldom.
     if not ctx.choose.chance(12):
         usable = [index for index in usable if not index.parallel]
-    sizes = sorted(name for name in scope.positive if not name.startswith("nz"))
+    sizes = scope.size_names
     if not usable or (sizes and ctx.choose.chance(12)):
         return _size_comparison(ctx, sizes)
     first = ctx.choose.pick(usable)
@@ -183,8 +183,6 @@ def _comparison(ctx: Context, scope: Scope) -> str:
 
 
 def _size_comparison(ctx: Context, sizes: list[str]) -> str:
-    if not sizes:
-        return "1 < 2"
     first = ctx.choose.pick(sizes)
     forms = [f"{first} > 2", f"{first} % 2 == 0", f"{first} == 1"]
     if len(sizes) > 1:

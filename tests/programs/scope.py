@@ -125,6 +125,12 @@ class Scope:
         known = self.positive | running
         return any(all(name in known for name in names) for names, _ in extent.terms)
 
+    @property
+    def size_names(self) -> list[str]:
+        """The sizes that stand for themselves in some extent, but for the totals of offsets."""
+        names = {extent.plain for extent in self.extents}
+        return sorted(name for name in names if name is not None and not name.startswith("nz"))
+
     def top_rank(self) -> int:
         return max((each.rank for each in (*self.arrays, *self.scalars)), default=0)
 

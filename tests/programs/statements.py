@@ -25,7 +25,7 @@ def block(ctx: Context, scope: Scope, makers: list[tuple[int, Maker]], least: in
         if ctx.budget < scope.weight:
             break
         made = ctx.choose.weighted(makers)(ctx, scope)
-        lines += made or assign(ctx, scope)
+        lines += made or assign(ctx, scope) or local_scalar(ctx, scope)
     return lines or ["pass"]
 
 
@@ -236,7 +236,7 @@ def guard(makers: list[tuple[int, Maker]]) -> Maker:
     """An `if` on indices and sizes, perhaps with `elif` and `else`."""
 
     def make(ctx: Context, scope: Scope) -> Lines:
-        if not ctx.wants("guard") or not ctx.spend(scope):
+        if not scope.size_names or not ctx.spend(scope):
             return []
         ctx.features.add("guard")
         return _arms(ctx, scope, makers, static_condition)
@@ -248,7 +248,7 @@ def data_branch(makers: list[tuple[int, Maker]]) -> Maker:
     """An `if` on data."""
 
     def make(ctx: Context, scope: Scope) -> Lines:
-        if not ctx.wants("data_branch") or not ctx.spend(scope):
+        if not scope.size_names or not ctx.spend(scope):
             return []
         if not any(array.element == "real" and array.readable for array in scope.arrays):
             return []

@@ -14,7 +14,7 @@ def parallel_loop(makers: list[tuple[int, Maker]]) -> Maker:
     """A `parallel for`: each array is one strand's own along a dimension, read-only, or only updated atomically."""
 
     def make(ctx: Context, scope: Scope) -> Lines:
-        if not ctx.wants("parallel") or scope.depth >= ctx.max_depth:
+        if scope.depth >= ctx.max_depth:
             return []
         bounds = choose_bounds(ctx, scope, parallel=True)
         if bounds is None or not ctx.spend(scope, bounds.trips):
@@ -23,7 +23,9 @@ def parallel_loop(makers: list[tuple[int, Maker]]) -> Maker:
         if not share_out(ctx, inner, name, bounds.domain):
             scope.names.discard(name)
             return []
-        ctx.features.add("nested_parallel" if any(index.parallel for index in scope.indices) else "parallel")
+        ctx.features.add("parallel")
+        if any(index.parallel for index in scope.indices):
+            ctx.features.add("nested_parallel")
         body = block(ctx, inner, makers)
         scope.names.discard(name)
         settle(ctx, name)
@@ -100,7 +102,13 @@ def segments(makers: list[tuple[int, Maker]]) -> Maker:
         if not scope.offsets or scope.depth >= ctx.max_depth:
             return []
         offsets = ctx.choose.pick(scope.offsets)
-        rows = [index for index in scope.indices if index.domain is not None and offsets.count.minus(index.domain) is not None]
+        rows = [index for index in scope.indices if index.domain == offsets.count]
+        clean = not scope.guarded and all(index.free for index in scope.indices)
+        if not ctx.choose.chance(8):
+            # Sums over all rows, and only they, come to the total.
+            if not clean:
+                return []
+            rows = [index for index in rows if index.full and index.name not in scope.sealed]
         if rows:
             return _segment(ctx, scope, offsets, ctx.choose.pick(rows[::-1]), makers)
         return _rows(ctx, scope, offsets, makers)
@@ -155,12 +163,7 @@ def _segment(ctx: Context, scope: Scope, offsets: Offsets, row: Index, makers: l
     if not exact:
         ctx.inexact.add("segments of some rows only")
     ctx.segments.setdefault(row.name, set()).add(offsets.name if offsets.longest else "unnamed")
-    for index in scope.indices:
-        # A parallel loop around the rows, or between a row and its segment, sees the same total in every iteration.
-        if index.parallel and index is not row and scope.indices.index(index) > scope.indices.index(row):
-            ctx.segments.setdefault(index.name, set())
     body = block(ctx, inner, makers)
     scope.names.discard(name)
     forget(ctx, name)
-    row_text = row.name
-    return [f"for {name} in {offsets.name}[{row_text}]..{offsets.name}[{row_text}+1]:", *indented(body)]
+    return [f"for {name} in {offsets.name}[{row.name}]..{offsets.name}[{row.name}+1]:", *indented(body)]

@@ -8,13 +8,13 @@ usual identities between min, max and indicators hold by normal form alone.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, isqrt, lcm
 
 from flint import fmpq
 
-from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
+from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, TooComplexError, as_poly
 
-MAX_SHIFT = 64
+MAX_CONSTANT_EXPONENT = 100_000
 
 
 class PositivePart(Atom):
@@ -107,7 +107,7 @@ class Function(Atom):
 
 
 class Exponential(Atom):
-    """base^e for an integer base >= 2 and an e without constant term."""
+    """base^e for an integer base >= 2 that is no power itself, and an e of one term."""
 
     __slots__ = ("base", "exponent")
 
@@ -232,12 +232,13 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
     if modulus.is_constant:
         return _floor_by_number(value, modulus.constant_term)
-    exact = _divide_terms(value, modulus)
+    exact = divide_terms(value, modulus)
     if exact is None:
         return Poly.of_atom(Floor(value, modulus))
     whole, rest = exact
     if not rest:
-        return whole
+        # A quotient of polynomials may still be a fraction.
+        return _floor_by_number(whole, fmpq(1))
     return whole + Poly.of_atom(Floor(rest, modulus))
 
 
@@ -272,22 +273,35 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
 
 
-def _divide_terms(value: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
-    """Split value = whole*divisor + rest where `divisor` is a single term; None if it is not."""
+def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly, Poly] | None:
+    """Split value = whole*divisor + rest, `whole` with integer coefficients (any, and powers below the line, if the
+    division is known to be exact). None where the divisor is a sum that does not divide the value.
+    """
     if len(divisor.terms) != 1:
-        exact = _divide_exactly(value, divisor)
-        return None if exact is None else (exact, ZERO)
+        quotient_ = _divide_exactly(value, divisor)
+        return None if quotient_ is None else (quotient_, ZERO)
     ((factor, scale),) = divisor.terms.items()
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
     rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
     for monomial, coefficient in value.terms.items():
-        powers = dict(monomial)
-        if all(powers.get(atom, 0) >= power for atom, power in factor) and (coefficient / scale).q == 1:
-            left = tuple((atom, power - dict(factor).get(atom, 0)) for atom, power in monomial)
-            whole[tuple(pair for pair in left if pair[1])] = coefficient / scale
+        left = _monomial_quotient(monomial, factor, exact)
+        if left is not None and (exact or (coefficient / scale).q == 1):
+            whole[left] = coefficient / scale
         else:
             rest[monomial] = coefficient
     return Poly(whole), Poly(rest)
+
+
+def _monomial_quotient(
+    monomial: tuple[tuple[Atom, int], ...], factor: tuple[tuple[Atom, int], ...], exact: bool
+) -> tuple[tuple[Atom, int], ...] | None:
+    """The quotient of monomials; only powers such as 2^d may end up below the line."""
+    powers = dict(monomial)
+    for atom, power in factor:
+        powers[atom] = powers.get(atom, 0) - power
+        if powers[atom] < 0 and not (exact and isinstance(atom, Exponential)):
+            return None
+    return tuple(sorted(((atom, power) for atom, power in powers.items() if power), key=lambda pair: pair[0].key))
 
 
 def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
@@ -323,7 +337,7 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
     """Value / divisor, which the program promises to be exact."""
     if divisor.is_constant and divisor:
         return value.scaled(1 / divisor.constant_term)
-    parts = _divide_terms(value, divisor)
+    parts = divide_terms(value, divisor, exact=True)
     if parts is not None and not parts[1]:
         return parts[0]
     return Poly.of_atom(Quotient(value, divisor))
@@ -334,19 +348,14 @@ def ceil_log2(value: Poly) -> Poly:
     if value.is_constant:
         number = Fraction(int(value.constant_term.p), int(value.constant_term.q))
         return Poly.constant(max(0, (-(-number.numerator // number.denominator) - 1).bit_length()) if number > 1 else 0)
-    return Poly.of_atom(CeilLog2(value))
+    exponent = exponent_of_two(value)
+    return Poly.of_atom(CeilLog2(value)) if exponent is None else positive_part(exponent)
 
 
 def log2(value: Poly) -> Poly:
     """The binary logarithm."""
-    if value.is_constant and value.constant_term > 0 and value.constant_term.q == 1:
-        number = int(value.constant_term.p)
-        if number & (number - 1) == 0:
-            return Poly.constant(number.bit_length() - 1)
-    power = _single_atom(value)
-    if isinstance(power, Exponential) and power.base == 2:
-        return power.exponent
-    return Poly.of_atom(Function("log2", value))
+    exponent = exponent_of_two(value)
+    return Poly.of_atom(Function("log2", value)) if exponent is None else exponent
 
 
 def sqrt(value: Poly) -> Poly:
@@ -360,20 +369,61 @@ def sqrt(value: Poly) -> Poly:
 
 
 def exponential(base: int, exponent: Poly) -> Poly:
-    """base^exponent for an integer base >= 1."""
+    """base^exponent for an integer base >= 1; a sum in the exponent becomes a product."""
     if base == 1:
         return ONE
+    base, root = _root(base)
+    exponent = exponent.scaled(root)
     shift = exponent.constant_term
-    if shift.q != 1 or abs(int(shift.p)) > MAX_SHIFT * 16:
+    if abs(shift) > MAX_CONSTANT_EXPONENT:
+        raise TooComplexError("a constant power is too large")
+    if shift.q != 1:
         return Poly.of_atom(Exponential(base, exponent))
-    scale = Poly.constant(fmpq(base) ** int(shift.p))
-    rest = exponent - shift
-    if not rest:
-        return scale
-    inner = _single_atom(rest)
-    if base == 2 and isinstance(inner, Function) and inner.function == "log2":
-        return scale * inner.argument
-    return scale * Poly.of_atom(Exponential(base, rest))
+    result = Poly.constant(fmpq(base) ** int(shift.p))
+    for monomial, coefficient in exponent.terms.items():
+        if not monomial:
+            continue
+        power = int(coefficient.p)
+        inner = Poly({monomial: 1 / fmpq(coefficient.q)})
+        atom = _single_atom(inner)
+        if base == 2 and isinstance(atom, Function) and atom.function == "log2" and len(atom.argument.terms) == 1:
+            result = result * _monomial_power(atom.argument, power)
+        else:
+            result = result * Poly.of_atom(Exponential(base, inner), power)
+    return result
+
+
+def _root(base: int) -> tuple[int, int]:
+    """The smallest r and the k with base = r^k."""
+    for root in range(2, min(isqrt(base), 64) + 1):
+        power, exponent = root, 1
+        while power < base:
+            power, exponent = power * root, exponent + 1
+        if power == base:
+            return root, exponent
+    return base, 1
+
+
+def _monomial_power(value: Poly, power: int) -> Poly:
+    ((monomial, coefficient),) = value.terms.items()
+    return Poly({tuple((atom, exponent * power) for atom, exponent in monomial): coefficient**power})
+
+
+def exponent_of_two(value: Poly) -> Poly | None:
+    """e where the polynomial is a product 2^e of powers of two, else None."""
+    if len(value.terms) != 1:
+        return None
+    ((monomial, coefficient),) = value.terms.items()
+    number = coefficient.p if coefficient.q == 1 else coefficient.q
+    if coefficient <= 0 or (coefficient.p != 1 and coefficient.q != 1) or int(number) & (int(number) - 1):
+        return None
+    shift = int(number).bit_length() - 1
+    result = Poly.constant(shift if coefficient.q == 1 else -shift)
+    for atom, power in monomial:
+        if not isinstance(atom, Exponential) or atom.base != 2:
+            return None
+        result = result + atom.exponent.scaled(power)
+    return result
 
 
 def _single_atom(value: Poly) -> Atom | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 
@@ -112,11 +114,20 @@ class Facts:
                 return self.positive_part(parts[0])
             if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
                 return ZERO
+            if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
+                return power
             if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
                 return ZERO
             return atom.rebuild(parts)
 
         return value.map_atoms(resolve)
+
+    def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
+        """2^x / 2^y with a known x >= y needs no floor."""
+        above, below = a.exponent_of_two(value), a.exponent_of_two(modulus)
+        if above is None or below is None or not self.nonnegative(above - below):
+            return None
+        return a.exponential(2, above - below)
 
     def _is_fraction(self, value: Poly, modulus: Poly) -> bool:
         return self.nonnegative(value) and self.nonnegative(modulus - 1 - value)
@@ -135,6 +146,17 @@ class Facts:
         extended = self.with_symbol(label, (Poly.constant(least),))
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
+        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
+
+    def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
+        """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`."""
+        label = f"log2({name})"
+        exponent = Poly.symbol(label).scaled(every)
+        replaced = a.exponential(2, exponent)
+        extended = self.with_symbol(label, (Poly.constant(least),))
+        rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
+        logarithm = Poly.of_atom(a.Function("log2", Poly.symbol(name)))
+        quotients = {**self.quotients, label: logarithm / every}
         return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
 
     def restore(self, value: Poly) -> Poly:
@@ -175,12 +197,27 @@ class _Proof:
             return known
         if all(coefficient > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
             return True
+        smaller = self._without_powers(value)
+        if smaller is not None and self.holds(smaller):
+            return True
         atom = max(value.atoms(), key=lambda each: _age(each, self.ages))
         if isinstance(atom, Symbol):
             return self._by_symbol(value, atom)
         if isinstance(atom, a.PositivePart):
             return self._by_cases(value, atom)
         return self._by_bounds(value, atom)
+
+    def _without_powers(self, value: Poly) -> Poly | None:
+        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1): what remains is smaller."""
+        for monomial, coefficient in value.terms.items():
+            if coefficient <= 0 or not monomial or not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
+                continue
+            power = Poly({monomial: coefficient})
+            for factor in (fmpq(1), coefficient):
+                exponent = a.exponent_of_two(power.scaled(1 / factor))
+                if exponent is not None and self.holds(exponent):
+                    return value - power + factor
+        return None
 
     def _all_nonnegative(self, value: Poly) -> bool:
         return all(self._atom_nonnegative(atom) for atom in value.atoms())
@@ -265,7 +302,7 @@ class _Proof:
     def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
         """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
-        whole = a._divide_terms(slope, modulus)
+        whole = a.divide_terms(slope, modulus)
         if whole is None or whole[1]:
             return False
         scale = whole[0]
@@ -290,7 +327,7 @@ class _Proof:
             case a.Offset():
                 return (ZERO,), (atom.total,)
             case a.Exponential():
-                return ((ONE,) if self.holds(atom.exponent) else (ZERO,)), ()
+                return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
             case a.Function(function="log2"):
                 if self.holds(atom.argument - 1):
                     return (ZERO,), (atom.argument - 1,)

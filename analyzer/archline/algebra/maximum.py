@@ -52,6 +52,9 @@ def direction(value: Poly, variable: str, hi: Poly, facts: Facts, inside: Facts)
     now = Poly.symbol(variable)
     # Both v and v + 1 lie in the range here.
     pair = inside.with_nonnegative(hi - 2 - now)
+    by_atom = _single_direction(value, variable, pair)
+    if by_atom is not None:
+        return by_atom
     step = pair.simplify(value.substitute({variable: now + 1})) - value
     if pair.nonnegative(step):
         return 1
@@ -64,6 +67,20 @@ def direction(value: Poly, variable: str, hi: Poly, facts: Facts, inside: Facts)
     if signs == {1}:
         return 1
     return -1 if signs == {-1} else None
+
+
+def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
+    """Where the variable enters through one atom only, and linearly: its direction times the coefficient's sign."""
+    inside = [atom for atom in value.atoms() if variable in atom.names]
+    if len(inside) != 1:
+        return None
+    parts = value.coefficients(inside[0])
+    sign = _atom_direction(inside[0], variable, facts)
+    if set(parts) - {0, 1} or sign is None:
+        return None
+    if facts.nonnegative(parts[1]):
+        return sign
+    return -sign if facts.nonnegative(-parts[1]) else None
 
 
 def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:

@@ -53,10 +53,11 @@ def budget(terms: int) -> Iterator[None]:
 class Atom:
     """An indivisible factor. `key` identifies and orders it; `parts` are the polynomials it is made of."""
 
-    __slots__ = ("_names", "key")
+    __slots__ = ("_hash", "_names", "key")
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self._hash = hash(key)
         self._names: frozenset[str] | None = None
 
     @property
@@ -76,10 +77,10 @@ class Atom:
         return self._names
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Atom) and self.key == other.key)
+        return self is other or (isinstance(other, Atom) and self._hash == other._hash and self.key == other.key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self._hash
 
     def __repr__(self) -> str:
         return self.key
@@ -228,8 +229,8 @@ class Poly:
         return self.scaled(1 / rational(other))
 
     def __pow__(self, exponent: int) -> Poly:
-        if exponent < 0:
-            raise ValueError("a polynomial has no negative powers")
+        if exponent < 0 and len(self.terms) != 1:
+            raise ValueError("only a single term has negative powers")
         if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):
             ((monomial, coefficient),) = self.terms.items()
             if not monomial and exponent > 100_000 and abs(coefficient) != 1:
@@ -291,7 +292,8 @@ class Poly:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
+            # Coefficients hash slowly; the monomials alone tell polynomials apart well enough.
+            self._hash = hash(frozenset(self.terms))
         return self._hash
 
     def __bool__(self) -> bool:

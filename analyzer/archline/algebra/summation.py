@@ -45,6 +45,10 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         return result
     atom = innermost(hard, variable)
     chosen, others = _with_atom(hard, atom)
+    if isinstance(atom, a.Offset):
+        paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
+        if paired is not None:
+            return _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
     if others:
         result = result + _sum(others, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
@@ -182,6 +186,25 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     return coefficient * (last - first + _polynomial_sum(before, variable, lo, hi))
 
 
+def _telescope_pair(
+    value: Poly, others: Poly, atom: a.Offset, variable: str, lo: Poly, hi: Poly
+) -> tuple[Poly, Poly] | None:
+    """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it."""
+    parts = value.coefficients(atom)
+    if set(parts) != {1} or variable in parts[1].names:
+        return None
+    now, itself = Poly.symbol(variable), Poly.of_atom(atom)
+    for shift in (1, -1):
+        partner = itself.substitute({variable: now + shift})
+        left = others + parts[1] * partner
+        if len(left.terms) == len(others.terms) - len(parts[1].terms):
+            # A(v) - A(v + shift), with A(v + shift) among the other terms, runs from one end to the other.
+            lower = itself if shift == 1 else partner
+            ends = lower.substitute({variable: lo}) - lower.substitute({variable: hi})
+            return (parts[1] * ends).scaled(shift), left
+    return None
+
+
 # Sign changes
 def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
@@ -196,6 +219,10 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
     return None
 
 
+def _unit_slope(atom: a.PositivePart, variable: str) -> bool:
+    return atom.argument.coefficients(Symbol(variable))[1] in (ONE, -ONE)
+
+
 def _sum_by_sign(
     value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
 ) -> Poly:
@@ -203,8 +230,10 @@ def _sum_by_sign(
     if change is None:
         raise UnresolvedError(atom, variable)
     point, rising = change
-    point = facts.simplify(point)
-    middle = facts.minimum(facts.maximum(point, lo), hi)
+    # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
+    points = [point, point + (1 if rising else -1)] if _unit_slope(atom, variable) else [point]
+    middles = [facts.minimum(facts.maximum(facts.simplify(each), lo), hi) for each in points]
+    middle = min(middles, key=lambda each: (len(each.terms), len(each.key)))
     negative = replace_atom(value, atom, ZERO)
     positive = replace_atom(value, atom, atom.argument)
     left, right = (negative, positive) if rising else (positive, negative)
@@ -274,10 +303,7 @@ def _log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
     power = Symbol("2^j")
     inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
     for degree, coefficient in inner.coefficients(power).items():
-        if degree == 0:
-            geometric = depth
-        else:
-            geometric = (a.exponential(2, depth) ** degree - 1).scaled(fmpq(1, 2**degree - 1))
+        geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
         result = result - coefficient * geometric
     return result
 
@@ -289,14 +315,14 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     factors = value.coefficients(atom)
     clean = not any(depends(each, variable) for part in factors.values() for each in part.atoms())
     integral = slope.is_constant and slope.constant_term.q == 1
-    if set(parts) - {0, 1} or not integral or not clean or min(factors) < 1:
+    if set(parts) - {0, 1} or not integral or not clean or 0 in factors:
         raise UnresolvedError(atom, variable)
     result = ZERO
     for power, weight in factors.items():
         ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
         closed = _weighted(weight, variable, ratio)
         for at, sign in ((hi, 1), (lo, -1)):
-            scale = a.exponential(atom.base, atom.exponent.substitute({variable: at})) ** power
+            scale = a.exponential(atom.base, atom.exponent.substitute({variable: at}).scaled(power))
             result = result + (closed.substitute({variable: at}) * scale).scaled(sign)
     return result
 

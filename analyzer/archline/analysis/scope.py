@@ -40,6 +40,10 @@ class Scope:
         """Name a static value."""
         return replace(self, values={**self.values, name: value})
 
+    def without_value(self, name: str) -> Scope:
+        """The name is known only from the data."""
+        return replace(self, values={other: value for other, value in self.values.items() if other != name})
+
     def with_facts(self, facts: Facts) -> Scope:
         """The same names under more facts."""
         return replace(self, facts=facts)
@@ -265,6 +269,10 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
         match fact:
             case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if divisor != name:
                 by = Poly.symbol(divisor)
+            case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if _is_power_of_two(base):
+                if name in at_least and name not in facts.rewrites:
+                    facts = facts.with_power_of_two(name, base.bit_length() - 1, 0 if at_least[name] <= 1 else 1)
+                continue
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
                 by = Poly.constant(number)
             case _:
@@ -273,6 +281,10 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
             continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     return facts
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number >= 2 and number & (number - 1) == 0
 
 
 def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:

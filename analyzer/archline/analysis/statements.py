@@ -230,11 +230,18 @@ class Statements:
         if trips is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
         facts = scope.facts.with_symbol(loop.variable, (ZERO,), () if last is None else (last,))
-        inner = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        body, children = self.block(loop.body, inner)
-        each = STEP.then(body, facts)
-        free = each.map(lambda amount: _anywhere(amount, loop, inner.facts), each.path)
-        finish = _anywhere(each.path.finish, loop, inner.facts)
+        known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
+        total, children = self._each_anywhere(loop, trips, known)
+        if isinstance(total.work, Unknown):
+            # Without a value for the loop variable, guards on it count as decided by the data.
+            total, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
+        return total, children
+
+    def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
+        body, children = self.block(loop.body, scope)
+        each = STEP.then(body, scope.facts)
+        free = each.map(lambda amount: _anywhere(amount, loop, scope.facts), each.path)
+        finish = _anywhere(each.path.finish, loop, scope.facts)
         if loop.parallel:
             return free.map(lambda amount: times(amount, trips), paths.serial(_parallel(trips, finish))), children
         return repeated(Tally(free.flops, free.work, paths.serial(finish), free.declared), trips), children

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, MutableSequence
 from typing import Any
 
+import numpy as np
+
 from archline.execution import races
 from archline.execution.jit import helper
 from archline.execution.slots import EVENTS, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
@@ -59,16 +61,22 @@ def is_power(value: int, base: int) -> bool:
     return value == 1
 
 
+def plain_sqrt(value: int) -> int:
+    """The square root of a square; -1 for any other number."""
+    root = math.isqrt(value) if value >= 0 else 0
+    return root if root * root == value else -1
+
+
 @helper
-def is_square(value: int) -> bool:
-    """Whether value is the square of an integer."""
+def compiled_sqrt(value: int) -> int:
+    """As `plain_sqrt`, for 64 bits."""
     if value < 0:
-        return False
+        return -1
     root = int(math.sqrt(float(value)))
     for candidate in range(max(root - 1, 0), root + 2):
         if candidate * candidate == value:
-            return True
-    return False
+            return candidate
+    return -1
 
 
 @helper
@@ -77,19 +85,6 @@ def exact_log2(value: int) -> int:
     if value < 1 or value & (value - 1) != 0:
         return -1
     return ceil_log2(value)
-
-
-@helper
-def exact_sqrt(value: int) -> int:
-    """The square root of a square; -1 for any other number."""
-    if not is_square(value):
-        return -1
-    root = int(math.sqrt(float(value)))
-    while root * root > value:
-        root -= 1
-    while root * root < value:
-        root += 1
-    return root
 
 
 # Facts about arrays of integers: -1 where the array breaks the rule, with place and value in the state.
@@ -221,6 +216,10 @@ def _plain_power(a: float, b: float) -> float:
         return math.nan
 
 
+def _guarded_rounding(function: Callable[[float], int]) -> Callable[[float], float]:
+    return lambda x: float(function(x)) if math.isfinite(x) else x
+
+
 def _log_limits(x: float) -> float:
     return -math.inf if x == 0 else math.nan
 
@@ -238,6 +237,9 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "real_log2": _plain_log2,
     "real_sin": _guarded(math.sin, lambda x: math.nan),
     "real_cos": _guarded(math.cos, lambda x: math.nan),
+    "real_floor": _guarded_rounding(math.floor),
+    "real_ceil": _guarded_rounding(math.ceil),
+    "exact_sqrt": plain_sqrt,
     "allocate": plain_allocate,
     "event": plain_event,
 }
@@ -289,6 +291,16 @@ def _cos(x: float) -> float:
     return math.cos(x)
 
 
+@helper
+def _floor(x: float) -> float:
+    return float(np.floor(x))
+
+
+@helper
+def _ceil(x: float) -> float:
+    return float(np.ceil(x))
+
+
 COMPILED: dict[str, Callable[..., Any]] = {
     "divide": _divide,
     "power": _power,
@@ -299,6 +311,9 @@ COMPILED: dict[str, Callable[..., Any]] = {
     "real_log2": _log2,
     "real_sin": _sin,
     "real_cos": _cos,
+    "real_floor": _floor,
+    "real_ceil": _ceil,
+    "exact_sqrt": compiled_sqrt,
     "allocate": compiled_allocate,
     "event": compiled_event,
 }
@@ -314,22 +329,6 @@ def real_min(a: float, b: float) -> float:
 def real_max(a: float, b: float) -> float:
     """The second where it is greater, else the first."""
     return b if b > a else a
-
-
-@helper
-def floor_int(x: float) -> int:
-    """The real rounded down to an int; NO_INT where that is beyond 64 bits or not a number."""
-    if -9.2e18 < x < 9.2e18:
-        return int(math.floor(x))
-    return NO_INT
-
-
-@helper
-def ceil_int(x: float) -> int:
-    """The real rounded up to an int; NO_INT where that is beyond 64 bits or not a number."""
-    if -9.2e18 < x < 9.2e18:
-        return int(math.ceil(x))
-    return NO_INT
 
 
 # Arithmetic on ints, wrapping in compiled code and unbounded in plain Python
@@ -381,16 +380,12 @@ SHARED: tuple[Callable[..., Any], ...] = (
     spread,
     enclosing_square,
     is_power,
-    is_square,
     exact_log2,
-    exact_sqrt,
     offsets_total,
     longest_gap,
     index_bound,
     real_min,
     real_max,
-    floor_int,
-    ceil_int,
     add_int,
     sub_int,
     mul_int,
@@ -407,5 +402,6 @@ def namespace(compiled: bool) -> dict[str, Any]:
     """The global names of generated code."""
     names: dict[str, Any] = {each.__name__: each for each in SHARED}
     names["Stopped"] = Stopped
+    names["infinity"] = math.inf
     names["new_task"] = races.compiled_new_task if compiled else races.plain_new_task
     return {**names, **(COMPILED if compiled else PLAIN)}

@@ -2,7 +2,7 @@
 
 Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. Words live in
 `R` as reals and in `I` as integers, which are two views of one memory; address // L is a line. `K` holds 64-bit
-integers: the slots below, then `MEASURES` onward a few for each recursive algorithm, then one counter for each
+integers: the slots below, then those that depend on the program, then one counter for each
 block of straight-line code.
 """
 
@@ -48,7 +48,8 @@ SYMBOL_P = 18
 SYMBOL_Z = 19
 SYMBOL_L = 20
 SYMBOL_K = 21
-MEASURES = 24
+FIRST_FREE = 24
+"""Amounts of externs, cost symbols and measures of recursion, then the counters of blocks, follow from here."""
 
 SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}
 

@@ -17,8 +17,8 @@ from archline.language import syntax as s
 MAX_BITS = 1 << 16
 """The longest number that is computed; beyond it evaluation is refused."""
 _MAX_DECIMAL_EXPONENT = 4000
-# The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent below
-# 1000 moves a power by 2^-43 at most; this leaves a margin.
+# The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent
+# below 1000 moves a power by 2^-43 at most; this leaves a margin.
 _RELATIVE_ERROR = Fraction(1, 1 << 40)
 
 

@@ -15,7 +15,7 @@ from archline.language.parser import parse
 from archline.language.source import Source, decode_source, read_source
 from archline.resources import resource
 
-_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
 _RECURSION_LIMIT = 20_000
 
@@ -27,7 +27,7 @@ def load_path(path: Path) -> Module:
 
 def load_text(text: str, name: str = "<text>") -> Module:
     """Check a program given as text; its `use` finds the standard library. Raises ArchlineError."""
-    return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogateescape")), None)
+    return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
@@ -42,9 +42,7 @@ def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
     if name not in module.algorithms:
         names = list(module.algorithms)
         hint = did_you_mean(name, names) or "it defines " + ", ".join(names[:12])
-        raise error(
-            name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint
-        )
+        raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
     return module, module.algorithms[name]
 
 
@@ -61,7 +59,9 @@ def _load_place(place: str) -> Module:
         return load_path(path)
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
     if not _exists(file):
-        hint = did_you_mean(place, stdlib_modules()) or "a file is named with its `.algo`"
+        modules = stdlib_modules()
+        ending = [f"did you mean `{name}`?" for name in modules if name.endswith(f".{place}")]
+        hint = next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(input_rules.MISSING_FILE, message, path=place, hint=hint)
     return load_path(file)
@@ -117,9 +117,7 @@ class _Loader:
                 chain = " uses ".join(f"`{each.name}`" for each in [*cycle, key])
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
-        known = stdlib_modules()
-        if folder is not None:
-            known += [f"{name}" for name in _modules_beside(folder)]
+        known = stdlib_modules() + (_modules_beside(folder) if folder is not None else [])
         message = f"there is no module `{name}` beside the file or in the standard library"
         raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, known))
 

@@ -181,6 +181,4 @@ ATOMIC = Rule(
     iteration.
     """,
 )
-STEP = Rule(
-    "AL245", "step that is not positive", "A step is at least 1. To count down write `for i in n-1 downto 0`."
-)
+STEP = Rule("AL245", "step that is not positive", "A step is at least 1. To count down write `for i in n-1 downto 0`.")

@@ -13,7 +13,7 @@ from archline.execution.codegen.values import Code, Register, Static
 from archline.execution.slots import INT_LIMIT, NO_INT
 from archline.language import syntax as s
 from archline.language.model import Kind
-from archline.language.printer import format_expression
+from archline.language.format_expressions import format_expression
 
 MAX_BRACKETS = 30
 _MAX_EXPONENT_BITS = 4096
@@ -100,9 +100,9 @@ def _bound(op: str, left: Code, right: Code) -> int:
     b = INT_LIMIT if right.bound is None else right.bound
     match op:
         case "+" | "-":
-            return a + b
+            return min(a + b, INT_LIMIT + 1)
         case "*":
-            return a * b
+            return min(a * b, INT_LIMIT + 1)
         case _:
             if right.text.isdigit() and a.bit_length() * b <= 64:
                 return max(a**b, 1)

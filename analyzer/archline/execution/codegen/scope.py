@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from archline.execution.codegen.layout import Layout
 from archline.execution.codegen.values import Meaning, Register, Static, View
 from archline.execution.codegen.writer import Writer
 from archline.language import syntax as s
@@ -14,11 +15,13 @@ from archline.language.model import Kind, Module, ViewType
 class Function(Writer):
     """A writer that knows the names of the algorithm it writes, and the forms of the callees it needs."""
 
+    layout: Layout
     names: dict[str, Meaning]
 
-    def attach(self, names: dict[str, Meaning]) -> None:
-        """Start with the names that the parameters define."""
-        self.names = names
+    def attach(self, layout: Layout) -> None:
+        """Start writing, with no names in sight."""
+        self.layout = layout
+        self.names = {}
 
     def static(self, name: str) -> Static:
         """The integer a name stands for."""

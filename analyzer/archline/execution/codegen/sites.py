@@ -12,6 +12,8 @@ from archline.language.source import Span
 WORK = "work"
 READS = "reads"
 WRITES = "writes"
+EXTERN = "extern"
+DECLARED = "declared"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -55,9 +55,7 @@ def check_statement(body: Body, statement: s.Invoke) -> None:
         check_extern(body, call, extern)
         if statement.spawned or extern.result is not None:
             message = (
-                "an extern cannot be spawned"
-                if statement.spawned
-                else f"the value of `{extern.name}` is not used"
+                "an extern cannot be spawned" if statement.spawned else f"the value of `{extern.name}` is not used"
             )
             body.report(rules.RESULT_PLACE, message, call.span)
     else:
@@ -108,9 +106,7 @@ def check_call(body: Body, call: s.Call, callee: s.Algorithm) -> None:
     _check_shapes(body, match, bindings)
 
 
-def _check_argument(
-    body: Body, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr
-) -> bool:
+def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
     """Whether an argument fits its parameter, shapes apart."""
     match parameter.type:
         case s.SizeType() | s.IndexType():
@@ -155,9 +151,7 @@ def _fits(
 ) -> bool:
     name = f"`{parameter.name}` of `{callee.name}`"
     if found.element is not wanted.element:
-        message = (
-            f"{name} is an array of {wanted.element.value}, `{shown(argument)}` of {found.element.value}"
-        )
+        message = f"{name} is an array of {wanted.element.value}, `{shown(argument)}` of {found.element.value}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
     if found.rank != wanted.rank:
@@ -276,9 +270,7 @@ def _pairs(body: Body, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr,
         symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
         if symbol is None or symbol.offsets is None:
             return []
-        pairs = zip(
-            shape_entries(parameter), shape_entries(_as_parameter(parameter, symbol.offsets)), strict=False
-        )
+        pairs = zip(shape_entries(parameter), shape_entries(_as_parameter(parameter, symbol.offsets)), strict=False)
         return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
     entries = _expected_extents(parameter)
     names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))

@@ -52,9 +52,7 @@ def check_communication(body: Body, statement: s.Communicate) -> None:
     form = _FORMS[operation]
     clauses = _check_clauses(body, statement, form)
     if (statement.buffer is None) != (operation == "barrier"):
-        message = (
-            "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
-        )
+        message = "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
         body.report(rules.CLAUSE, message, statement.span)
     buffer = None
     if statement.buffer is not None:
@@ -104,9 +102,7 @@ def _buffer(body: Body, expr: s.Expr, written: bool) -> ViewType | Kind | None:
     symbol = base_symbol(body, expr)
     register = isinstance(expr, s.Name) and symbol is not None and symbol.role is Role.REGISTER
     if symbol is None or not (isinstance(found, ViewType) or register):
-        body.report(
-            rules.CLAUSE, f"`{shown(expr)}` is not a buffer: an array, a view or a register", expr.span
-        )
+        body.report(rules.CLAUSE, f"`{shown(expr)}` is not a buffer: an array, a view or a register", expr.span)
         return None
     if written and not check_writable(body, symbol, expr):
         return None

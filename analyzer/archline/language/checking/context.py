@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from archline.language import name_rules as rules
 from archline.language import syntax as s
-from archline.language.checking.points import Opaque, Path, Requirement, sample
+from archline.language.checking.points import Opaque, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import ExprType, Kind, Signature
@@ -68,12 +68,12 @@ class Body:
     library: Library
     findings: Findings
     facts: Facts
+    sampler: Sampler
     scope: Scope = field(default_factory=Scope)
     path: Path = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     sharing: bool = False
     _reported: set[str] = field(default_factory=set)
-    _sampled: tuple[Path, list[dict[str, int]]] | None = None
 
     @property
     def distributed(self) -> bool:
@@ -93,9 +93,7 @@ class Body:
 
     def points(self) -> list[dict[str, int]]:
         """Sample points of the path to the statement at hand."""
-        if self._sampled is None or self._sampled[0] != self.path:
-            self._sampled = (list(self.path), sample(self.path))
-        return self._sampled[1]
+        return self.sampler.points(self.path)
 
     def define(self, symbol: Symbol) -> None:
         """Define a name, reporting it if it hides another."""
@@ -119,6 +117,8 @@ class Body:
         """Take a fact as given for the rest of the block."""
         static = data = False
         for expr in leaves(fact):
+            if isinstance(expr, s.Name) and self.scope.find(expr.id) is None:
+                return
             kind = self.facts.types.get(expr)
             static |= isinstance(expr, s.Name) and kind is Kind.STATIC
             data |= isinstance(expr, s.Name | s.Element) and kind is not Kind.STATIC

@@ -12,7 +12,7 @@ from archline.language.checking.context import Body, Facts, Findings, Library, l
 from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import did_you_mean
+from archline.language.diagnostics import Rule, did_you_mean
 from archline.language.model import Kind
 from archline.language.source import Span
 
@@ -24,6 +24,10 @@ CLAIM_METRICS = (*METRICS, "energy", "time")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
 
 
+Reason = tuple[Rule, str, str | None]
+"""Why a name means nothing in a formula: rule, message, hint."""
+
+
 @dataclass(frozen=True, eq=False)
 class Formulas:
     """Checks formulas. `known` says which names mean something, `why_not` what is wrong with another."""
@@ -31,7 +35,7 @@ class Formulas:
     findings: Findings
     facts: Facts
     known: Callable[[str], bool]
-    why_not: Callable[[s.Name], tuple[str, str | None]]
+    why_not: Callable[[s.Name], Reason]
     algorithms: Library | None = None
 
     def quantity(self, expr: s.Expr) -> None:
@@ -69,8 +73,8 @@ class Formulas:
             case s.Name(id=name):
                 if self.known(name):
                     return Kind.STATIC
-                message, hint = self.why_not(expr)
-                self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
+                rule, message, hint = self.why_not(expr)
+                self.findings.add(rule, message, expr.span, hint)
                 return None
             case s.Unary(op="not", operand=operand):
                 self.fact(operand)
@@ -151,14 +155,15 @@ def formulas_of(body: Body) -> Formulas:
             return name in MACHINE_SYMBOLS or name in body.library.cost_symbols
         return symbol.type is Kind.STATIC
 
-    def why_not(expr: s.Name) -> tuple[str, str | None]:
+    def why_not(expr: s.Name) -> Reason:
         symbol = body.scope.find(expr.id)
         if symbol is not None:
-            return f"`{expr.id}` is data ({symbol.role.value}); contracts and costs are in sizes", None
+            message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
+            return name_rules.NOT_A_SIZE, message, None
         names = body.scope.names(lambda each: each.type is Kind.STATIC)
         hint = did_you_mean(expr.id, [*names, *body.library.cost_symbols])
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
-        return message, hint
+        return name_rules.UNKNOWN_NAME, message, hint
 
     return Formulas(body.findings, body.facts, known, why_not)
 
@@ -188,8 +193,9 @@ def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
             findings.add(name_rules.DUPLICATE, message, parameter.span)
         seen.add(parameter.name)
 
-    def why_not(expr: s.Name) -> tuple[str, str | None]:
-        return f"`{expr.id}` is data; the cost of an extern is in symbols given at `--at`", None
+    def why_not(expr: s.Name) -> Reason:
+        message = f"`{expr.id}` is data; the cost of an extern is in symbols given at `--at`"
+        return name_rules.NOT_A_SIZE, message, None
 
     formulas = Formulas(findings, facts, lambda name: name not in seen, why_not)
     for amount, metric in extern.costs:
@@ -206,15 +212,13 @@ def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Cla
             signature = library.signatures[library.visible[name]]
             known.update(signature.size_names, signature.indices)
 
-    def why_not(expr: s.Name) -> tuple[str, str | None]:
-        message = (
-            f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        )
-        return message, did_you_mean(expr.id, known)
+    def why_not(expr: s.Name) -> Reason:
+        message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
+        return name_rules.UNKNOWN_NAME, message, did_you_mean(expr.id, known)
 
     if not named:
-        hint = "write a cost such as `io(matmul)` in it"
-        findings.add(rules.BAD_CLAIM, "this claim is about no algorithm", claim.span, hint)
+        message = "this claim is about no algorithm"
+        findings.add(rules.BAD_CLAIM, message, claim.span, "write a cost such as `io(matmul)` in it")
         return
     if not library.complete or any(name in library.lost for name in named):
         return
@@ -229,10 +233,10 @@ def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Cla
     plain = Formulas(findings, facts, known_names, why_not)
     for fact in claim.where:
         plain.fact(fact)
-    for name, amount in claim.at:
-        if not known_names(name):
-            message, hint = why_not(s.Name(name, span=claim.span))
-            findings.add(name_rules.UNKNOWN_NAME, message, claim.span, hint)
+    for symbol, amount in claim.at:
+        if not known_names(symbol):
+            rule, message, hint = why_not(s.Name(symbol, span=claim.span))
+            findings.add(rule, message, claim.span, hint)
         plain.quantity(amount)
 
 

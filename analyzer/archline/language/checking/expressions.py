@@ -84,9 +84,7 @@ def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
 
 def is_literal(expr: s.Expr) -> bool:
     """Whether an expression is an integer literal, perhaps with a sign."""
-    return isinstance(expr, s.Integer) or (
-        isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand)
-    )
+    return isinstance(expr, s.Integer) or (isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand))
 
 
 def adopt(body: Body, expr: s.Expr, kind: Kind) -> None:
@@ -226,9 +224,7 @@ def check_extern(body: Body, call: s.Call, extern: s.Extern) -> Kind | None:
     """Check a call of an extern; its result's kind."""
     body.facts.targets[call] = extern
     if len(call.arguments) != len(extern.parameters):
-        message = (
-            f"`{extern.name}` takes {counted(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
-        )
+        message = f"`{extern.name}` takes {counted(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
         body.report(call_rules.ARGUMENT_COUNT, message, call.span)
     for parameter, argument in zip(extern.parameters, call.arguments, strict=False):
         kind = scalar(body, argument)
@@ -241,11 +237,7 @@ def check_extern(body: Body, call: s.Call, extern: s.Extern) -> Kind | None:
 
 def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
-    wanted = (
-        Kind.REAL
-        if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
-        else Kind.INT
-    )
+    wanted = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
     if accepts(body, argument, kind, wanted):
         return
     what = f"`{parameter.name}` of `{call.function}`"
@@ -348,9 +340,7 @@ def _reshape(body: Body, expr: s.Reshape) -> ExprType | None:
         return None
     if base.rank != 1:
         message = f"`{shown(expr.base)}` has {base.rank} dimensions; `as` views an array of one"
-        body.report(
-            rules.RESHAPE, message, expr.span, "declare the array with one dimension, and view it with `as`"
-        )
+        body.report(rules.RESHAPE, message, expr.span, "declare the array with one dimension, and view it with `as`")
         return None
     body.facts.shapes[expr] = expr.shape
     if all(fine) and expr.base in body.facts.shapes:

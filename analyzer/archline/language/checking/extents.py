@@ -70,9 +70,7 @@ def same(expected: s.Expr, actual: s.Expr, names: Mapping[str, s.Expr | None]) -
         case s.Binary(op=a, left=x, right=u), s.Binary(op=b, left=y, right=v):
             return a == b and same(x, y, names) and same(u, v, names)
         case s.Call(function=a, arguments=xs), s.Call(function=b, arguments=ys):
-            return (
-                a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
-            )
+            return a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
     return False
 
 

@@ -12,6 +12,8 @@ from archline.language.evaluate import EvaluationError, evaluate_static, holds
 _TRIES = 300
 _WANTED = 5
 _LARGEST = 24
+# Frames visited for one file: a second or two of work.
+_EFFORT = 200_000
 
 
 @dataclass(frozen=True)
@@ -58,45 +60,70 @@ Frame = Free | Interval | Definition | Requirement | Opaque
 Path = list[Frame]
 
 
-def sample(path: Path) -> list[dict[str, int]]:
-    """Up to a few points on a path; none where it has no points or they are not found."""
-    if any(isinstance(frame, Opaque) for frame in path):
-        return []
-    hints = _hints(path)
-    generator = random.Random(len(path))
-    points: list[dict[str, int]] = []
-    for _ in range(_TRIES):
-        point = _try(path, hints, generator)
-        if point is not None:
-            points.append(point)
-            if len(points) == _WANTED:
+class Sampler:
+    """Finds points on paths, with a bounded effort for a whole file: after that there are none."""
+
+    def __init__(self) -> None:
+        self._effort = _EFFORT
+        self._path: Path = []
+        self._points: list[dict[str, int]] = []
+
+    def points(self, path: Path) -> list[dict[str, int]]:
+        """Up to a few points on a path; none where it has no points or they are not found."""
+        if any(isinstance(frame, Opaque) for frame in path):
+            return []
+        known = len(self._path)
+        if path[:known] == self._path:
+            # Most often the path has grown by a few frames since the last question.
+            extended = [self._walk(path[known:], dict(point), {}, random.Random(known)) for point in self._points]
+            points = [point for point in extended if point is not None]
+        else:
+            points = []
+        if not points:
+            points = self._search(path)
+        self._path, self._points = list(path), points
+        return points
+
+    def _search(self, path: Path) -> list[dict[str, int]]:
+        hints = _hints(path)
+        generator = random.Random(len(path))
+        points: list[dict[str, int]] = []
+        for _ in range(_TRIES):
+            point = self._walk(path, {}, hints, generator)
+            if point is not None:
+                points.append(point)
+            if len(points) == _WANTED or self._effort <= 0:
                 break
-    return points
+        return points
 
-
-def _try(path: Path, hints: dict[str, list[s.Fact]], generator: random.Random) -> dict[str, int] | None:
-    point: dict[str, int] = {}
-    for frame in path:
-        match frame:
-            case Free(name=name, least=least):
-                drawn = _draw(name, hints.get(name, []), point, generator)
-                if least is not None and drawn < least:
-                    drawn = least
-                point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
-            case Interval():
-                if not _enter(frame, point, generator):
-                    return None
-            case Definition(name=name, value=value):
-                try:
-                    point[name] = evaluate_static(value, point)
-                except EvaluationError:
-                    return None
-            case Requirement(fact=fact, truth=truth):
-                # A fact that is not decided here does not narrow the sample.
-                if holds(fact, point) is not (not truth):
-                    continue
+    def _walk(
+        self, path: Path, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random
+    ) -> dict[str, int] | None:
+        for frame in path:
+            self._effort -= 1
+            if self._effort <= 0 or not _step(frame, point, hints, generator):
                 return None
-    return point
+        return point
+
+
+def _step(frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random) -> bool:
+    """Extend a point by a frame; whether it fits."""
+    match frame:
+        case Free(name=name, least=least):
+            drawn = _draw(name, hints.get(name, []), point, generator)
+            if least is not None and drawn < least:
+                drawn = least
+            point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
+        case Interval():
+            return _enter(frame, point, generator)
+        case Definition(name=name, value=value):
+            try:
+                point[name] = evaluate_static(value, point)
+            except EvaluationError:
+                return False
+        case Requirement(fact=fact, truth=truth):
+            return holds(fact, point) is truth
+    return True
 
 
 def _enter(frame: Interval, point: dict[str, int], generator: random.Random) -> bool:

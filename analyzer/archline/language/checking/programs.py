@@ -12,7 +12,7 @@ from archline.language.checking.communication import define_grid
 from archline.language.checking.context import Body, Facts, Findings, Library
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
-from archline.language.checking.points import Free, Interval
+from archline.language.checking.points import Free, Interval, Sampler
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
 from archline.language.checking.statements import check_body
@@ -28,8 +28,8 @@ _HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = ()) -> Module:
     """Check a program and what it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
 
-    `syntax` holds what the parser found wrong. Raises ArchlineError with everything found, in the order of the
-    text, MAX_FINDINGS at most.
+    `syntax` holds what the parser found wrong. Raises ArchlineError with everything found, in the order of
+    the text, MAX_FINDINGS at most.
     """
     findings = Findings(syntax)
     used = _used(program, resolve, findings)
@@ -46,12 +46,8 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     for algorithm in program.algorithms:
         quiet = Findings() if algorithm.name in program.broken else findings
         signatures[algorithm] = signature_of(algorithm, quiet)
-    visible = {
-        name: each for module in modules.values() for name, each in module.algorithms.items()
-    } | algorithms
-    library = Library(
-        visible, externs, signatures, _cost_symbols(externs, facts), _lost(program, visible), complete
-    )
+    visible = {name: each for module in modules.values() for name, each in module.algorithms.items()} | algorithms
+    library = Library(visible, externs, signatures, _cost_symbols(externs, facts), _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
@@ -143,6 +139,7 @@ def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[s
 
 
 def _check_items(program: s.Program, library: Library, findings: Findings, facts: Facts) -> None:
+    sampler = Sampler()
     for item in program.items:
         match item:
             case s.Extern():
@@ -150,7 +147,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(Body(item, library, findings, facts))
+                _check_algorithm(Body(item, library, findings, facts, sampler))
 
 
 def _check_algorithm(body: Body) -> None:

@@ -143,9 +143,7 @@ def _check_mode(body: Body, parameter: s.Parameter) -> None:
         message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
         body.report(type_rules.WRONG_MODE, message, parameter.span, "return the number, or use an array")
     if parameter.mode != "in" and isinstance(parameter.type, s.OffsetsType | s.IndexArrayType):
-        message = (
-            f"`{parameter.name}` cannot be `{parameter.mode}`: its facts are those of the data it is given"
-        )
+        message = f"`{parameter.name}` cannot be `{parameter.mode}`: its facts are those of the data it is given"
         body.report(type_rules.WRONG_MODE, message, parameter.span, "use an `int` array for what is written")
     if parameter.local and not array:
         message = f"`{parameter.name}` is not an array, so it cannot be `local`"

@@ -204,9 +204,7 @@ def _copy(
             _store(body, value, found, target.element, f"an element of `{symbol.name}`")
         return
     if found.element is not target.element:
-        message = (
-            f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {found.element.value}"
-        )
+        message = f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {found.element.value}"
         body.report(type_rules.WRONG_KIND, message, value.span)
     elif found.rank != target.rank:
         message = f"a copy from {found.rank} to {target.rank} dimensions"
@@ -219,11 +217,7 @@ def _copy(
 def _assign(body: Body, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
     found = _number(body, value) if statement.op != "=" else _value(body, value)
-    if (
-        statement.op != "="
-        and isinstance(value, s.Call)
-        and body.facts.targets.get(value) in body.library.signatures
-    ):
+    if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = f"the result of `{value.function}` can only be stored with `=`"
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
     place = type_of(body, target)

@@ -1,0 +1,171 @@
+"""Loading: targets, `use`, cycles, bad files, and what is reported together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from archline.language.diagnostics import ArchlineError
+from archline.language.loader import load_path, load_target, load_text, stdlib_modules
+
+ONE = """
+algorithm one(x: inout real[n]):
+    x[0] = 1
+"""
+
+
+def codes(error: pytest.ExceptionInfo[ArchlineError]) -> list[str]:
+    return [diagnostic.rule.code for diagnostic in error.value.diagnostics]
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_path_with_and_without_an_algorithm(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.algo", ONE)
+    module, algorithm = load_target(f"{path}::one")
+    assert algorithm is module.algorithms["one"]
+    assert load_target(str(path))[1] is None
+
+
+def test_every_module_of_the_standard_library_loads() -> None:
+    assert "dense.matmul" in stdlib_modules()
+    for name in stdlib_modules():
+        module, _ = load_target(name)
+        assert module.algorithms
+
+
+def test_an_unknown_algorithm_of_a_file_is_hinted_at(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.algo", ONE)
+    with pytest.raises(ArchlineError, match="did you mean `one`") as error:
+        load_target(f"{path}::onee")
+    assert codes(error) == ["AL211"]
+
+
+@pytest.mark.parametrize(("target", "hint"), [("dense.matmull", "dense.matmul"), ("matmul", "dense.matmul")])
+def test_an_unknown_module_is_hinted_at(target: str, hint: str) -> None:
+    with pytest.raises(ArchlineError, match=f"did you mean `{hint}`") as error:
+        load_target(target)
+    assert codes(error) == ["AL001"]
+
+
+@pytest.mark.parametrize("target", ["", ".", "/", "no/such/file.algo", "a\0b.algo", "a\0b", "::", "::x", "x" * 5000])
+def test_odd_targets_are_diagnosed(target: str) -> None:
+    with pytest.raises(ArchlineError):
+        load_target(target)
+
+
+def test_use_looks_beside_the_file_and_in_the_standard_library(tmp_path: Path) -> None:
+    write(tmp_path, "parts/one.algo", ONE)
+    path = write(
+        tmp_path,
+        "main.algo",
+        """
+use parts.one
+use dense.matmul
+
+algorithm main(x: inout real[n], A: real[n, n], C: inout real[n, n]):
+    one(x)
+    matmul_basic(A, A, C)
+""",
+    )
+    module = load_path(path)
+    assert list(module.algorithms) == ["main"]
+    assert {"main", "one", "matmul_basic"} <= set(module.visible)
+    called = {target.name for target in module.targets.values()}
+    assert {"one", "matmul_basic"} <= called
+    assert all(target in module.signatures for target in module.targets.values())
+
+
+def test_a_file_used_twice_is_loaded_once(tmp_path: Path) -> None:
+    write(tmp_path, "base.algo", ONE)
+    for side in ("left", "right"):
+        write(tmp_path, f"{side}.algo", f"use base\n\nalgorithm {side}(x: inout real[n]):\n    one(x)\n")
+    text = "use left\nuse right\n\nalgorithm top(x: inout real[n]):\n    left(x)\n    right(x)\n"
+    module = load_path(write(tmp_path, "top.algo", text))
+    assert len({target for target in module.targets.values() if target.name == "one"}) == 1
+    assert "one" not in module.visible
+
+
+def test_files_that_use_each_other(tmp_path: Path) -> None:
+    write(tmp_path, "b.algo", "use a\n\nalgorithm g(x: real[n]):\n    pass\n")
+    path = write(tmp_path, "a.algo", "use b\n\nalgorithm f(x: real[n]):\n    g(x)\n")
+    with pytest.raises(ArchlineError, match="`a.algo` uses `b.algo` uses `a.algo`") as error:
+        load_path(path)
+    assert codes(error) == ["AL210"]
+
+
+def test_an_unknown_use_hides_no_other_finding_and_adds_none() -> None:
+    text = "use dense.matmul_\n\nalgorithm f(x: real[n]):\n    unknown(x)\n    x[0] = 1\n"
+    with pytest.raises(ArchlineError, match="did you mean `dense.matmul`") as error:
+        load_text(text)
+    assert codes(error) == ["AL209", "AL240"]
+
+
+def test_errors_in_a_used_file_are_reported_with_their_place(tmp_path: Path) -> None:
+    write(tmp_path, "bad.algo", "algorithm g(x: real[n]):\n    x[0] = 1\n")
+    path = write(tmp_path, "a.algo", "use bad\n\nalgorithm f(x: real[n]):\n    g(x)\n")
+    with pytest.raises(ArchlineError) as error:
+        load_path(path)
+    assert codes(error) == ["AL240"]
+    assert "bad.algo:2:5" in str(error.value)
+
+
+def test_two_definitions_of_one_name(tmp_path: Path) -> None:
+    write(tmp_path, "p.algo", ONE)
+    write(tmp_path, "q.algo", ONE)
+    for text in ("use p\n" + ONE, "use p\nuse q\n\nalgorithm f(x: real[n]):\n    pass\n", ONE + ONE):
+        with pytest.raises(ArchlineError) as error:
+            load_path(write(tmp_path, "a.algo", text))
+        assert codes(error) == ["AL204"]
+
+
+def test_a_file_without_an_algorithm() -> None:
+    for text in ("", "# nothing\n", "extern g(a: real) -> real costs f flops\n"):
+        with pytest.raises(ArchlineError) as error:
+            load_text(text)
+        assert codes(error) == ["AL109"]
+
+
+def test_syntax_errors_and_findings_of_other_algorithms_come_together() -> None:
+    text = """
+algorithm broken(x: inout real[n]):
+    x[0] = = 1
+    y = 2
+
+algorithm headless(x: real[n):
+    pass
+
+algorithm fine(x: inout real[n]):
+    broken(x)
+    headless(x)
+    x[0] = z
+"""
+    with pytest.raises(ArchlineError) as error:
+        load_text(text)
+    assert codes(error) == ["AL101", "AL101", "AL201"]
+
+
+def test_findings_are_capped() -> None:
+    body = "".join(f"    x[0] = unknown{k}\n" for k in range(100))
+    with pytest.raises(ArchlineError) as error:
+        load_text("algorithm f(x: inout real[n]):\n" + body)
+    assert len(error.value.diagnostics) == 20
+
+
+def test_text_that_no_file_can_hold() -> None:
+    with pytest.raises(ArchlineError) as error:
+        load_text("algorithm f\ud800")
+    assert codes(error) == ["AL006"]
+
+
+def test_deep_programs_load() -> None:
+    loops = "".join(" " * (k + 1) + f"for i{k} in 0..n:\n" for k in range(300))
+    load_text("algorithm f(x: inout real[n]):\n" + loops + " " * 301 + "x[0] += 1\n")
+    load_text("algorithm f(x: inout real[n]):\n    x[0] = " + "max(" * 190 + "x[0]" + ", 1)" * 190 + "\n")
+    load_text("algorithm f(x: inout real[n]):\n    x[0] = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,11 @@ import scipy.signal
 import scipy.sparse
 import scipy.sparse.csgraph
 from hypothesis import strategies as st
+
+from archline.execution.run import Counts, execute
+from archline.language import syntax as s
+from archline.language.loader import load_target
+from archline.language.model import Module
 
 Arguments = dict[str, Any]
 Results = dict[str, Any]
@@ -343,3 +349,29 @@ def near_field(a: Any) -> Results:
 
 add("nbody.direct::nbody_direct", bodies, accelerations, n=SIZE)
 add("nbody.fmm_u::fmm_u", leaves, near_field, nl=SIZE)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run left in the outputs (and returned, under `RETURNED`), its counts, and its sizes."""
+
+    results: Results
+    counts: Counts
+    sizes: Mapping[str, int]
+
+
+@cache
+def load(target: str) -> tuple[Module, s.Algorithm]:
+    """The algorithm of a target and its module."""
+    module, algorithm = load_target(target)
+    assert algorithm is not None
+    return module, algorithm
+
+
+def execute_case(target: str, arguments: Arguments, expected: Results) -> Ran:
+    """Run an algorithm; the expected results only tell the shapes of its `out` arrays."""
+    module, algorithm = load(target)
+    unset = {each.name: np.empty(np.shape(expected[each.name])) for each in algorithm.parameters if each.mode == "out"}
+    run = execute(module, algorithm, {**arguments, **unset}, progress=False)
+    returned = {} if run.value is None else {RETURNED: run.value}
+    return Ran({**run.outputs, **returned}, run.counts, run.sizes)

@@ -95,14 +95,14 @@ def test_a_file_used_twice_is_loaded_once(tmp_path: Path) -> None:
 def test_files_that_use_each_other(tmp_path: Path) -> None:
     write(tmp_path, "b.algo", "use a\n\nalgorithm g(x: real[n]):\n    pass\n")
     path = write(tmp_path, "a.algo", "use b\n\nalgorithm f(x: real[n]):\n    g(x)\n")
-    with pytest.raises(ArchlineError, match="`a.algo` uses `b.algo` uses `a.algo`") as error:
+    with pytest.raises(ArchlineError, match=r"`a\.algo` uses `b\.algo` uses `a\.algo`") as error:
         load_path(path)
     assert codes(error) == ["AL210"]
 
 
 def test_an_unknown_use_hides_no_other_finding_and_adds_none() -> None:
     text = "use dense.matmul_\n\nalgorithm f(x: real[n]):\n    unknown(x)\n    x[0] = 1\n"
-    with pytest.raises(ArchlineError, match="did you mean `dense.matmul`") as error:
+    with pytest.raises(ArchlineError, match=r"did you mean `dense\.matmul`") as error:
         load_text(text)
     assert codes(error) == ["AL209", "AL240"]
 

@@ -54,7 +54,7 @@ def test_real_matrices(path: Path, form: str) -> None:
         entries = {"blk": cut.offsets, "row": cut.row, "col": cut.col, "val": cut.val}
         arguments = {**entries, **padded, "nb": cut.block_rows, "b": b}
     ran = execute_case(f"sparse.{form}::spmv_{form}", arguments, {"y": np.zeros(read.n)})
-    assert ran.counts["flops"] == 2 * reference.nnz
+    assert ran.counts.flops == 2 * reference.nnz
     # Sums of at most 1000 products in another order: each rounding is below 2^-53 of the sum of magnitudes.
     slack = 1e-12 * (abs(reference) @ abs(x))
     assert (abs(ran.results["y"][: read.n] - reference @ x) <= slack).all()

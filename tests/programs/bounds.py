@@ -32,7 +32,7 @@ def choose_bounds(ctx: Context, scope: Scope, *, parallel: bool) -> Bounds | Non
         # The span of a parallel loop has a log of its count: over serial outer indices that sums to no polynomial.
         outer = [index for index in outer if index.parallel or ctx.choose.chance(2)]
     options: list[tuple[int, Bounds]]
-    if outer and ctx.wants("triangular") and ctx.choose.chance(65):
+    if outer and ctx.wants("triangular") and ctx.choose.chance(75):
         options = _triangular(ctx, outer)
     else:
         options = _rectangular(ctx, scope)
@@ -88,7 +88,7 @@ def _unusual(ctx: Context, scope: Scope) -> list[tuple[int, Bounds]]:
         (2, Bounds(f"0..{extent.atom}//2", extent, max(1, trips // 2), features=("floor",))),
         (2, Bounds(f"{extent.atom}//2..{e}", extent, trips, features=("floor",))),
         (2, Bounds(f"0..{extent.atom} % 3", extent, 2, features=("floor",))),
-        (1, Bounds(f"{e}..{e} + 1 - 1", extent, 1, features=("empty_range",))),
+        (1, Bounds(f"{e}..{e}", extent, 1, features=("empty_range",))),
         (1, Bounds(f"{e}..0", extent, 1, features=("empty_range",))),
         (1, Bounds("3..1", extent, 1, features=("empty_range",))),
         (1, Bounds(f"2..{e} - 1", extent, trips, features=("empty_range",))),

@@ -29,8 +29,8 @@ class Bound:
         return self.text.replace(_HOLE, cut)
 
 
-def bind(ctx: Context, scope: Scope, callee: Callee) -> Bound | None:
-    """Arguments for a call: views whose extents agree wherever the callee has one size."""
+def bind(ctx: Context, scope: Scope, callee: Callee, *, literals: bool = False) -> Bound | None:
+    """Arguments for a call: views whose extents agree wherever the callee has one size. `literals`: numbers only."""
     sizes: dict[str, Extent] = {}
     used: dict[str, bool] = {}
     arguments: list[str] = []
@@ -46,12 +46,16 @@ def bind(ctx: Context, scope: Scope, callee: Callee) -> Bound | None:
                 floor = max(floor, array.rank)
             arguments.append(text)
         else:
-            arguments.append(_scalar(ctx, scope, parameter))
+            arguments.append(_literal(parameter) if literals else _scalar(ctx, scope, parameter))
     ordered = sorted(range(len(arguments)), key=lambda k: callee.parameters[k].mode != "in")
     texts = [text for _, text in sorted(zip(ordered, arguments, strict=True))]
     first = next((sizes[name] for name in ("a",) if name in sizes), None)
     written = frozenset(root for root, writes in used.items() if writes)
     return Bound(f"{callee.name}({', '.join(texts)})", first, written, frozenset(used) - written)
+
+
+def _literal(parameter: Parameter) -> str:
+    return "0.75" if parameter.kind == "real" else "2"
 
 
 def _scalar(ctx: Context, scope: Scope, parameter: Parameter) -> str:
@@ -230,7 +234,8 @@ def _writable(scope: Scope, root: str) -> bool:
 
 
 def _spawn_halves(ctx: Context, scope: Scope, callee: Callee) -> Lines:
-    bound = bind(ctx, scope, callee)
+    # The second call's numbers are computed while the first runs: they must not read what it writes.
+    bound = bind(ctx, scope, callee, literals=True)
     if bound is None or bound.extent is None or not callee.empty_ok or not _all_cut(callee):
         return []
     if not take(ctx, scope, callee, 2):

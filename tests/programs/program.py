@@ -193,10 +193,12 @@ def _main(
     sizes = ["n", "m", "p"][: choose.weighted([(3, 1), (5, 2), (2, 3)])]
     powers = frozenset({"n"} if "power" in menu else ())
     divisors = (("b", "n"),) if "divides" in menu and not powers else ()
-    least = {"m": 0} if "zero" in menu and "m" in sizes else {}
+    parameters = _parameters(choose, menu, sizes)
+    # No index is below 0, and 0 segments hold no entries.
+    counted = any(Extent.size("m") in (each.below, *each.shape) for each in parameters if each.below is not None)
+    least = {"m": 0} if "zero" in menu and "m" in sizes and not counted else {}
     if "power" not in menu and not divisors and choose.chance(10):
         least["n"] = 2
-    parameters = _parameters(choose, menu, sizes)
     shaped = {name for parameter in parameters for extent in parameter.shape for name in extent.names}
     divisors = divisors if "n" in shaped else ()
     if divisors:

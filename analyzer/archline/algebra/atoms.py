@@ -7,6 +7,7 @@ usual identities between min, max and indicators hold by normal form alone.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, isqrt, lcm
 
@@ -124,49 +125,73 @@ class Exponential(Atom):
         return exponential(self.base, parts[0])
 
 
-class Offset(Atom):
-    """The entry `array[e]` of an offsets array: 0 at 0, `total` at `count`, nondecreasing."""
-
-    __slots__ = ("array", "count", "index", "total")
-
-    def __init__(self, array: str, index: Poly, count: Poly, total: Poly) -> None:
-        super().__init__(f"offset({array}[{index.key}]|{count.key}|{total.key})")
-        self.array, self.index, self.count, self.total = array, index, count, total
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.index, self.count, self.total)
-
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return offset(self.array, *parts)
-
-
-class Gap(Atom):
-    """`array[e + 1] - array[e]` of an offsets array, between 0 and `longest` (None: `total`).
+@dataclass(frozen=True)
+class Segments:
+    """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: no such promise).
 
     `attained` tells that `longest` is the largest gap itself, not only a bound on it.
     """
 
-    __slots__ = ("array", "attained", "count", "index", "longest", "total")
-
-    def __init__(self, array: str, index: Poly, count: Poly, total: Poly, longest: Poly | None, attained: bool) -> None:
-        super().__init__(f"gap({array}[{index.key}]|{count.key}|{total.key})")
-        self.array, self.index, self.count, self.total = array, index, count, total
-        self.longest, self.attained = longest, attained
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        shared = (self.index, self.count, self.total)
-        return shared if self.longest is None else (*shared, self.longest)
-
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        longest = parts[3] if len(parts) == 4 else None
-        return Poly.of_atom(Gap(self.array, parts[0], parts[1], parts[2], longest, self.attained))
+    array: str
+    count: Poly
+    total: Poly
+    longest: Poly | None
+    attained: bool
 
     @property
     def ceiling(self) -> Poly:
-        """An upper bound of the gap."""
+        """An upper bound of every gap."""
         return self.total if self.longest is None else self.longest
+
+    @property
+    def key(self) -> str:
+        """Identity, for the atoms that refer to it."""
+        longest = "" if self.longest is None else self.longest.key
+        return f"{self.array}|{self.count.key}|{self.total.key}|{longest}"
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        """The polynomials inside."""
+        shared = (self.count, self.total)
+        return shared if self.longest is None else (*shared, self.longest)
+
+    def rebuilt(self, parts: tuple[Poly, ...]) -> Segments:
+        """The same array with other sizes."""
+        return replace(self, count=parts[0], total=parts[1], longest=parts[2] if len(parts) == 3 else None)
+
+
+class Offset(Atom):
+    """The entry `array[index]` of an offsets array: 0 at 0, `total` at `count`, nondecreasing."""
+
+    __slots__ = ("index", "segments")
+
+    def __init__(self, segments: Segments, index: Poly) -> None:
+        super().__init__(f"offset({segments.key}[{index.key}])")
+        self.segments, self.index = segments, index
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.index, *self.segments.parts)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return offset(self.segments.rebuilt(parts[1:]), parts[0])
+
+
+class Gap(Atom):
+    """`array[index + 1] - array[index]` of an offsets array, between 0 and its `ceiling`."""
+
+    __slots__ = ("index", "segments")
+
+    def __init__(self, segments: Segments, index: Poly) -> None:
+        super().__init__(f"gap({segments.key}[{index.key}])")
+        self.segments, self.index = segments, index
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.index, *self.segments.parts)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return Poly.of_atom(Gap(self.segments.rebuilt(parts[1:]), parts[0]))
 
 
 class Data(Atom):
@@ -349,7 +374,22 @@ def ceil_log2(value: Poly) -> Poly:
         number = Fraction(int(value.constant_term.p), int(value.constant_term.q))
         return Poly.constant(max(0, (-(-number.numerator // number.denominator) - 1).bit_length()) if number > 1 else 0)
     exponent = exponent_of_two(value)
-    return Poly.of_atom(CeilLog2(value)) if exponent is None else positive_part(exponent)
+    if exponent is not None:
+        return positive_part(exponent)
+    return Poly.of_atom(CeilLog2(_without_floor_of_one(value)))
+
+
+def _without_floor_of_one(value: Poly) -> Poly:
+    """e, where the value is max(1, e): below 1 the logarithm is 0 anyway."""
+    for monomial, coefficient in value.terms.items():
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0][0], PositivePart):
+            argument = monomial[0][0].argument
+            rest = value - Poly({monomial: coefficient})
+            if rest == ONE:
+                return argument + 1
+            if argument == 1 - rest:
+                return rest
+    return value
 
 
 def log2(value: Poly) -> Poly:
@@ -435,13 +475,11 @@ def _single_atom(value: Poly) -> Atom | None:
     return None
 
 
-def offset(array: str, index: Poly, count: Poly, total: Poly) -> Poly:
-    """`array[index]` of an offsets array with so many segments and such a total."""
+def offset(segments: Segments, index: Poly) -> Poly:
+    """`array[index]` of an offsets array."""
     if not index:
         return ZERO
-    if index == count:
-        return total
-    return Poly.of_atom(Offset(array, index, count, total))
+    return segments.total if index == segments.count else Poly.of_atom(Offset(segments, index))
 
 
 def symbol_of(value: Poly) -> str | None:

@@ -273,6 +273,9 @@ class _Proof:
         argument = atom.argument
         zero = value.map_atoms(lambda each: ZERO if each == atom else None)
         same = value.map_atoms(lambda each: argument if each == atom else None)
+        # With a nonnegative coefficient the expression is at least as large as either branch everywhere.
+        if self.holds(value.coefficients(atom)[1]) and (self.holds(same) or self.holds(zero)):
+            return True
         below = self.facts.with_nonnegative(-argument)
         above = self.facts.with_nonnegative(argument)
         self.steps //= 2
@@ -323,9 +326,9 @@ class _Proof:
                 most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
                 return least, most
             case a.Gap():
-                return (ZERO,), (atom.ceiling,)
+                return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():
-                return (ZERO,), (atom.total,)
+                return (ZERO,), (atom.segments.total,)
             case a.Exponential():
                 return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
             case a.Function(function="log2"):

@@ -123,12 +123,12 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
         return value
     (gap,) = gaps
     parts = value.coefficients(gap)
-    whole = gap.index == Poly.symbol(variable) and not lo and hi == gap.count and gap.attained
+    whole = gap.index == Poly.symbol(variable) and not lo and hi == gap.segments.count and gap.segments.attained
     constant = all(variable not in part.names for part in parts.values())
     rising = all(all(c > 0 for c in part.terms.values()) for power, part in parts.items() if power)
     if not (whole and constant and rising):
         raise UnresolvedError(gap, variable)
-    return replace_atom(value, gap, gap.ceiling)
+    return replace_atom(value, gap, gap.segments.ceiling)
 
 
 def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:

@@ -229,6 +229,8 @@ class Poly:
         return self.scaled(1 / rational(other))
 
     def __pow__(self, exponent: int) -> Poly:
+        if exponent == 0:
+            return ONE
         if exponent < 0 and len(self.terms) != 1:
             raise ValueError("only a single term has negative powers")
         if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):

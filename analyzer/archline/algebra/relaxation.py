@@ -15,12 +15,20 @@ MAX_ROUNDS = 12
 
 def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """A bound on the sum over lo <= variable < hi (exact where it can be); None where none is found."""
-    return _bounded(sum_over, value, variable, lo, hi, facts, upper)
+    first = _bounded(sum_over, value, variable, lo, hi, facts, upper, 0)
+    gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
+    if len(gaps) < 2 or first is None:
+        return first
+    # Products of gaps are bounded by summing over either one.
+    second = _bounded(sum_over, value, variable, lo, hi, facts, upper, -1)
+    if second is None or second == first:
+        return first
+    return facts.minimum(first, second) if upper else facts.maximum(first, second)
 
 
 def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """A bound on the maximum over the nonempty range (exact where it can be); None where none is found."""
-    found = _bounded(max_over, value, variable, lo, hi, facts, upper)
+    found = _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
     if found is None and not upper:
         # Any value that is taken is a lower bound of the largest.
         return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
@@ -35,7 +43,7 @@ _Operation = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 
 
 def _bounded(
-    operation: _Operation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool
+    operation: _Operation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     for _ in range(MAX_ROUNDS):
@@ -44,7 +52,14 @@ def _bounded(
         except UnresolvedError as problem:
             if variable != problem.variable:
                 return None
-            relaxed = _relax(inside.simplify(value), problem.atom, variable, lo, hi, inside, upper)
+            value = inside.simplify(value)
+            relaxed = None
+            if operation is sum_over and isinstance(problem.atom, a.Gap):
+                relaxed = _ease_gaps(value, variable, lo, hi, inside, upper, prefer)
+            elif isinstance(problem.atom, a.Offset):
+                relaxed = _ease_offsets(value, problem.atom, inside, upper)
+            if relaxed is None or relaxed == value:
+                relaxed = bound_atom(value, problem.atom, inside, upper)
         except TooComplexError:
             return None
         if relaxed is None or relaxed == value:
@@ -53,41 +68,59 @@ def _bounded(
     return None
 
 
-def _relax(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Bound the terms that contain the atom, each by the sign of its coefficient."""
-    if isinstance(atom, a.Gap):
-        eased = _ease_gap(value, atom, variable, lo, hi, facts, upper)
-        if eased is not None and eased != value:
-            return eased
-    return bound_atom(value, atom, facts, upper)
+def _ease_gaps(
+    value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
+) -> Poly | None:
+    """Leave one gap a term, with a coefficient free of the variable, so that the sum telescopes.
 
-
-def _ease_gap(value: Poly, gap: a.Gap, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Leave one factor gap with a coefficient free of the variable, so that the sum telescopes.
-
-    Upper: gap^d <= longest^(d - 1)*gap, and v <= hi - 1. Lower: gap^d >= gap for integers, and v >= lo.
+    Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap
+    for integers, other gaps are at least 0, and v >= lo.
     """
     result = ZERO
-    symbol = Symbol(variable)
     for monomial, coefficient in value.terms.items():
         powers = dict(monomial)
-        power = powers.pop(gap, 0)
-        term = Poly({tuple(powers.items()): coefficient})
-        if power == 0:
-            result = result + term
+        gaps = sorted((g for g in powers if isinstance(g, a.Gap) and variable in g.names), key=lambda each: each.key)
+        if not gaps:
+            result = result + Poly({monomial: coefficient})
             continue
-        if not all(facts.nonnegative(Poly.of_atom(each)) for each in powers) or any(
-            depends(each, variable) for each in powers
+        others = {atom: power for atom, power in powers.items() if atom not in gaps}
+        if not all(facts.nonnegative(Poly.of_atom(each)) for each in others) or any(
+            depends(each, variable) for each in others
         ):
             return None
         growing = upper == (coefficient > 0)
-        if power > 1 and growing:
-            term = term * gap.ceiling ** (power - 1)
-        exponent = powers.get(symbol, 0)
-        if exponent:
+        if len(gaps) > 1 and not growing:
+            continue
+        term = Poly({tuple(others.items()): coefficient})
+        if Symbol(variable) in others:
             term = term.substitute({variable: hi - 1 if growing else lo})
-        result = result + term * Poly.of_atom(gap)
+        kept = gaps[prefer]
+        if growing:
+            for gap in gaps:
+                term = term * gap.segments.ceiling ** (powers[gap] - (gap is kept))
+        result = result + term * Poly.of_atom(kept)
     return result
+
+
+def _ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
+    """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest)."""
+    parts = value.coefficients(atom)
+    if set(parts) - {0, 1}:
+        return None
+    slope, rest = parts[1], parts.get(0, ZERO)
+    for partner in sorted(rest.atoms(), key=str):
+        if not isinstance(partner, a.Offset) or partner.segments != atom.segments:
+            continue
+        width = facts.simplify(atom.index - partner.index)
+        left = rest + slope * Poly.of_atom(partner)
+        if len(left.terms) >= len(rest.terms) or not facts.nonnegative(width):
+            continue
+        most = facts.minimum(atom.segments.total, width * atom.segments.ceiling)
+        if facts.nonnegative(slope):
+            return left + slope * most if upper else left
+        if facts.nonnegative(-slope):
+            return left if upper else left + slope * most
+    return None
 
 
 def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
@@ -132,9 +165,9 @@ def atom_range(atom: Atom, facts: Facts) -> tuple[Poly | None, Poly | None]:
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
         case a.Gap():
-            return ZERO, atom.ceiling
+            return ZERO, atom.segments.ceiling
         case a.Offset():
-            return ZERO, atom.total
+            return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
         case a.Quotient() if facts.nonnegative(atom.argument):

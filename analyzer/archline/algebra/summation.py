@@ -168,12 +168,11 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     coefficient = parts[1]
     itself = Poly.of_atom(atom)
     if isinstance(atom, a.Gap):
-        slope = (atom.index - Poly.symbol(variable)).names
-        if variable in slope or variable in atom.count.names | atom.total.names:
+        if any(variable in part.names for part in ((atom.index - Poly.symbol(variable)), *atom.segments.parts)):
             return None
         start = atom.index.substitute({variable: lo})
         end = atom.index.substitute({variable: hi})
-        ends = [a.offset(atom.array, each, atom.count, atom.total) for each in (end, start)]
+        ends = [a.offset(atom.segments, each) for each in (end, start)]
         return coefficient * (ends[0] - ends[1])
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
@@ -219,6 +218,11 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
     return None
 
 
+def _complexity(value: Poly) -> tuple[int, int, int]:
+    composite = sum(1 for atom in value.atoms() if atom.parts)
+    return composite, len(value.terms), len(value.key)
+
+
 def _unit_slope(atom: a.PositivePart, variable: str) -> bool:
     return atom.argument.coefficients(Symbol(variable))[1] in (ONE, -ONE)
 
@@ -233,7 +237,7 @@ def _sum_by_sign(
     # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
     points = [point, point + (1 if rising else -1)] if _unit_slope(atom, variable) else [point]
     middles = [facts.minimum(facts.maximum(facts.simplify(each), lo), hi) for each in points]
-    middle = min(middles, key=lambda each: (len(each.terms), len(each.key)))
+    middle = min(middles, key=_complexity)
     negative = replace_atom(value, atom, ZERO)
     positive = replace_atom(value, atom, atom.argument)
     left, right = (negative, positive) if rising else (positive, negative)

@@ -12,16 +12,6 @@ from archline.language import syntax as s
 from archline.language.model import Module
 
 
-@dataclass(frozen=True)
-class Segments:
-    """What is known of an offsets array."""
-
-    count: Poly
-    total: Poly
-    longest: Poly | None
-    attained: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Scope:
     """Names with static values, arrays with what their declarations promise, and facts.
@@ -34,7 +24,7 @@ class Scope:
     facts: Facts
     values: Mapping[str, Poly] = field(default_factory=dict)
     below: Mapping[str, Poly] = field(default_factory=dict)
-    segments: Mapping[str, Segments] = field(default_factory=dict)
+    segments: Mapping[str, a.Segments] = field(default_factory=dict)
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -107,7 +97,7 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
 
 
 def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
-    if function in ("floor", "ceil") and isinstance(arguments[0], s.Call):
+    if function in ("floor", "ceil"):
         rounded = _rounded(function, arguments[0], scope)
         if rounded is not None:
             return rounded
@@ -130,9 +120,14 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
     raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 
 
-def _rounded(function: str, inner: s.Call, scope: Scope) -> Poly | None:
-    """Floor or ceil of log2 or sqrt of an integer."""
-    if inner.function not in ("log2", "sqrt"):
+def _rounded(function: str, inner: s.Expr, scope: Scope) -> Poly | None:
+    """floor or ceil of a quotient of integers, or of log2 or sqrt of one."""
+    if isinstance(inner, s.Binary) and inner.op == "/":
+        top, bottom = static_value(inner.left, scope), static_value(inner.right, scope)
+        if not scope.facts.positive(bottom):
+            raise NotStaticError("a division by an expression not known to be positive", inner)
+        return a.floor_div(top, bottom) if function == "floor" else a.ceil_div(top, bottom)
+    if not isinstance(inner, s.Call) or inner.function not in ("log2", "sqrt"):
         return None
     value = static_value(inner.arguments[0], scope)
     exact = a.log2(value) if inner.function == "log2" else a.sqrt(value)
@@ -294,7 +289,7 @@ def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:
 
 def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
     below: dict[str, Poly] = {}
-    segments: dict[str, Segments] = {}
+    segments: dict[str, a.Segments] = {}
     for parameter in algorithm.parameters:
         try:
             match parameter.type:
@@ -302,7 +297,8 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
                     below[parameter.name] = static_value(bound, scope)
                 case s.OffsetsType(count=count, into=into, longest=longest):
                     bare = isinstance(longest, s.Name) and _binds_longest(scope.module, algorithm, longest.id)
-                    segments[parameter.name] = Segments(
+                    segments[parameter.name] = a.Segments(
+                        parameter.name,
                         static_value(count, scope),
                         static_value(into, scope),
                         None if longest is None else static_value(longest, scope),
@@ -310,7 +306,11 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
                     )
         except NotStaticError:
             continue
-    return replace(scope, below=below, segments=segments)
+    facts = scope.facts
+    for known in segments.values():
+        if known.longest is not None and known.attained:
+            facts = facts.with_nonnegative(known.total - known.longest)
+    return replace(scope, facts=facts, below=below, segments=segments)
 
 
 def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:

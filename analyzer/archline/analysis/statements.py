@@ -392,13 +392,11 @@ def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
     except NotStaticError:
         if not _follows(start, end):
             return Known(ZERO, known.total), last
-        return Known(ZERO, known.total if known.longest is None else known.longest), last
+        return Known(ZERO, known.ceiling), last
     if behind == first + 1:
-        gap = a.Gap(array, first, known.count, known.total, known.longest, known.attained)
-        return exactly(Poly.of_atom(gap)), last
+        return exactly(Poly.of_atom(a.Gap(known, first))), last
     if scope.facts.nonnegative(behind - first):
-        ends = (a.offset(array, each, known.count, known.total) for each in (behind, first))
-        return exactly(next(ends) - next(ends)), last
+        return exactly(a.offset(known, behind) - a.offset(known, first)), last
     return Known(ZERO, known.total), last
 
 

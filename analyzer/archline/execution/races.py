@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from typing import Any
 
+import numpy as np
+
 from archline.execution.jit import helper
 from archline.execution.slots import (
     MEM_BAGS,
     MEM_PARENTS,
-    MEM_SHADOW,
     MEM_STATE,
     OTHER_SITE,
     SHADOW,
@@ -35,6 +36,17 @@ READER = 2
 ATOMIC = 4
 SERIAL = 0
 PARALLEL = 1
+
+
+def plain_shadow() -> Words:
+    """The shadow of a register that iterations of a parallel loop share."""
+    return [0] * SHADOW
+
+
+@helper
+def compiled_shadow() -> Words:
+    """As `plain_shadow`, for compiled code."""
+    return np.zeros(SHADOW, np.int32)  # type: ignore[return-value]
 
 
 @helper
@@ -88,47 +100,47 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 
 @helper
-def clash(mem: Any, entry: int, task: int, site: int, kind: int) -> None:
+def clash(mem: Any, shadow: Words, entry: int, task: int, site: int, kind: int) -> None:
     """Report a race if the access in this entry of the shadow is parallel to the running task."""
-    other = mem[MEM_SHADOW][entry]
+    other = shadow[entry]
     if other > 0 and other != task + 1 and mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == PARALLEL:
-        mem[MEM_STATE][OTHER_SITE] = mem[MEM_SHADOW][entry + 1]
+        mem[MEM_STATE][OTHER_SITE] = shadow[entry + 1]
         fail(mem[MEM_STATE], site, entry // SHADOW, kind, entry % SHADOW)
 
 
 @helper
-def keep(mem: Any, entry: int, task: int, site: int) -> None:
+def keep(mem: Any, shadow: Words, entry: int, task: int, site: int) -> None:
     """Make the running task the one remembered, unless the one remembered is parallel to it."""
-    other = mem[MEM_SHADOW][entry]
+    other = shadow[entry]
     if other != task + 1 and (other == 0 or mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == SERIAL):
-        mem[MEM_SHADOW][entry] = task + 1
-        mem[MEM_SHADOW][entry + 1] = site
+        shadow[entry] = task + 1
+        shadow[entry + 1] = site
 
 
 @helper
-def race_read(mem: Any, address: int, task: int, site: int) -> None:
+def race_read(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task reads an element."""
     entry = SHADOW * address
-    clash(mem, entry + WRITER, task, site, READER)
-    clash(mem, entry + ATOMIC, task, site, READER)
-    keep(mem, entry + READER, task, site)
+    clash(mem, shadow, entry + WRITER, task, site, READER)
+    clash(mem, shadow, entry + ATOMIC, task, site, READER)
+    keep(mem, shadow, entry + READER, task, site)
 
 
 @helper
-def race_write(mem: Any, address: int, task: int, site: int) -> None:
+def race_write(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task writes an element."""
     entry = SHADOW * address
-    clash(mem, entry + WRITER, task, site, WRITER)
-    clash(mem, entry + READER, task, site, WRITER)
-    clash(mem, entry + ATOMIC, task, site, WRITER)
-    mem[MEM_SHADOW][entry + WRITER] = task + 1
-    mem[MEM_SHADOW][entry + WRITER + 1] = site
+    clash(mem, shadow, entry + WRITER, task, site, WRITER)
+    clash(mem, shadow, entry + READER, task, site, WRITER)
+    clash(mem, shadow, entry + ATOMIC, task, site, WRITER)
+    shadow[entry + WRITER] = task + 1
+    shadow[entry + WRITER + 1] = site
 
 
 @helper
-def race_atomic(mem: Any, address: int, task: int, site: int) -> None:
+def race_atomic(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task updates an element atomically."""
     entry = SHADOW * address
-    clash(mem, entry + WRITER, task, site, ATOMIC)
-    clash(mem, entry + READER, task, site, ATOMIC)
-    keep(mem, entry + ATOMIC, task, site)
+    clash(mem, shadow, entry + WRITER, task, site, ATOMIC)
+    clash(mem, shadow, entry + READER, task, site, ATOMIC)
+    keep(mem, shadow, entry + ATOMIC, task, site)

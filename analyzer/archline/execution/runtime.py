@@ -14,7 +14,7 @@ import numpy as np
 
 from archline.execution import races
 from archline.execution.jit import helper
-from archline.execution.slots import EVENTS, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
+from archline.execution.slots import CAPACITY, EVENTS, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
 from archline.execution.stops import Stopped, fail
 
 Words = MutableSequence[Any]
@@ -136,6 +136,8 @@ def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, s
 def plain_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
     """Make the words from `base` an unset local array; plain memory grows as needed."""
     memory, state = mem[0], mem[2]
+    if base + words > state[CAPACITY]:
+        fail(state, SITE_FULL, 0, base + words)
     if base + words > len(memory):
         memory.extend([None] * (base + words - len(memory)))
     memory[base : base + words] = [None] * words
@@ -404,4 +406,5 @@ def namespace(compiled: bool) -> dict[str, Any]:
     names["Stopped"] = Stopped
     names["infinity"] = math.inf
     names["new_task"] = races.compiled_new_task if compiled else races.plain_new_task
+    names["new_shadow"] = races.compiled_shadow if compiled else races.plain_shadow
     return {**names, **(COMPILED if compiled else PLAIN)}

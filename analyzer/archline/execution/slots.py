@@ -48,6 +48,8 @@ SYMBOL_P = 18
 SYMBOL_Z = 19
 SYMBOL_L = 20
 SYMBOL_K = 21
+CAPACITY = 22
+"""The most words that plain memory may grow to."""
 FIRST_FREE = 24
 """Amounts of externs, cost symbols and measures of recursion, then the counters of blocks, follow from here."""
 

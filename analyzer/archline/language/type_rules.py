@@ -87,7 +87,13 @@ ARRAY_AS_NUMBER = Rule(
     ```
     """,
 )
-NOT_AN_ARRAY = Rule("AL229", "not an array", "Only arrays have elements and slices.")
+NOT_AN_ARRAY = Rule(
+    "AL229",
+    "not an array",
+    """
+    Only arrays and views of them have elements and slices; a register, size or scalar parameter has neither.
+    """,
+)
 RANK = Rule(
     "AL230",
     "wrong number of subscripts",
@@ -117,8 +123,8 @@ SHAPE = Rule(
     the extents differ at every size; where they differ only at some, the executor reports it.
 
     ```
-    algorithm square(A: real[n, n]): ...
-    square(A[0..h, 0..h+1])
+    algorithm gram(A: real[n, n]): ...
+    gram(A[0..h, 0..h+1])
     ```
     """,
 )

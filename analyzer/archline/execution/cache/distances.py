@@ -16,8 +16,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.cache.trace import CompactTrace, Lines, compact
-from archline.execution.jit import Buffer, array_of, buffer_of, filled, helper, kernel, popcount
+from archline.execution.cache.trace import CompactTrace, Lines, source_of
+from archline.execution.jit import Buffer, array_of, filled, helper, kernel, popcount
 
 _WORD = 64
 _SPARE = 4
@@ -63,22 +63,22 @@ class StackDistances:
 
 def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
     """The LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
-    trace = compact(lines)
-    words = -(-min(len(trace.lines) + 1, _SPARE * (trace.distinct + _WORD)) // _WORD)
-    histogram = filled(trace.distinct + 1, 0, np.int64)
-    latest = filled(trace.distinct, -1, np.int32)
-    _measure(
-        buffer_of(trace.lines),
-        latest,
-        filled(words * _WORD, 0, np.int32),
+    source = source_of(lines)
+    accesses = lines.accesses if isinstance(lines, CompactTrace) else len(lines)
+    words = -(-min(len(source.lines) + 1, _SPARE * (source.bound + _WORD)) // _WORD)
+    histogram = filled(source.bound + 2, 0, np.int64)
+    cold = _measure(
+        source.lines,
+        filled(source.bound, -1, source.numbers),
+        filled(words * _WORD, 0, source.numbers),
         filled(words, 0, np.int64),
-        filled(words + 1, 0, np.int32),
+        filled(words + 1, 0, source.numbers),
         histogram,
     )
-    counts = np.array(array_of(histogram, np.int64))
-    if trace.distinct:
-        counts[1] += trace.accesses - len(trace.lines)
-    return StackDistances(counts, trace.distinct)
+    counts = array_of(histogram, np.int64)[: int(cold) + 1].copy()
+    if cold:
+        counts[1] = accesses - cold - counts[2:].sum()
+    return StackDistances(counts, int(cold))
 
 
 @helper
@@ -152,19 +152,21 @@ def _append(words: Buffer, tree: Buffer, time: int) -> None:
 
 
 @kernel
-def _measure(
-    lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer
-) -> None:
+def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer) -> int:
     """The top four of the LRU stack are variables; the rest are marks, in the order in which they sank below.
 
     Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line
-    above keeps the time -2, one not seen yet -1.
+    above keeps the time -2, one not seen yet -1. Immediate repetitions are passed over. Returns the number
+    of lines seen.
     """
     times = len(owners)
     now = 0
     live = 0
     first = second = third = fourth = -1
+    seen = 0
     for line in lines:
+        if line == first:
+            continue
         if line == second:
             histogram[2] += 1
         elif line == third:
@@ -180,6 +182,8 @@ def _measure(
                 if now == times:
                     now = _renumber(latest, owners, words, tree, times)
                 before = latest[line]
+                if before == -1:
+                    seen += 1
                 if before >= 0:
                     histogram[_marks_after(words, tree, live, before, now) + 5] += 1
                     _move(words, tree, before, now)
@@ -193,3 +197,4 @@ def _measure(
                     now += 1
         second = first
         first = line
+    return seen

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archline.execution.cache.trace import CompactTrace, Lines, Writes, compact
+from archline.execution.cache.trace import CompactTrace, Lines, Writes, source_of
 from archline.execution.jit import Buffer, buffer_of, filled, helper, highest_bit, kernel
 
 
@@ -30,44 +30,33 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     never used again go first, and among these the choice changes neither count. ValueError if `capacity` < 1
     or the trace is malformed (see `compact`).
     """
-    trace = _prepare(lines, capacity, writes)
-    entries = len(trace.lines)
-    if not entries:
-        return CacheResult(0, 0)
-    # The kernels' integers are of 64 bits, a capacity is any.
-    capacity = min(capacity, trace.distinct)
-    source = buffer_of(trace.lines)
-    following = filled(entries, 0, trace.lines.dtype)
-    _next_uses(source, filled(trace.distinct, entries, trace.lines.dtype), following)
+    _require_lines(capacity)
+    source = source_of(lines, writes)
+    accesses = len(source.lines)
+    following = filled(accesses, 0, source.numbers)
+    marks = filled(accesses if len(source.writes) else 0, 0, np.uint8)
+    entries = int(_link(source.lines, source.writes, filled(source.bound, -1, source.numbers), following, marks))
     starts = _level_starts(entries)
     words = filled(starts[-1], 0, np.int64)
     levels = buffer_of(np.array(starts, np.int64))
-    io, written = _run_optimal(source, _marks(trace), following, words, levels, _clean(trace), capacity)
+    # The kernels' integers have 64 bits, a capacity any number.
+    io, written = _run_optimal(following, marks, entries, words, levels, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
 
 
 def lru(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
     """Least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
-    trace = _prepare(lines, capacity, writes)
-    latest = filled(trace.distinct, -1, trace.lines.dtype)
-    capacity = min(capacity, trace.distinct)
-    io, written = _run_lru(buffer_of(trace.lines), _marks(trace), latest, _clean(trace), capacity)
+    _require_lines(capacity)
+    source = source_of(lines, writes)
+    latest = filled(source.bound, -1, source.numbers)
+    dirty = filled(source.bound, 0, np.uint8)
+    io, written = _run_lru(source.lines, source.writes, latest, dirty, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
 
 
-def _prepare(lines: Lines | CompactTrace, capacity: int, writes: Writes | None) -> CompactTrace:
+def _require_lines(capacity: int) -> None:
     if capacity < 1:
         raise ValueError(f"a cache holds at least one line, not {capacity}")
-    return compact(lines, writes)
-
-
-def _marks(trace: CompactTrace) -> Buffer:
-    """The flags of writing entries; empty, which the kernels read as "none", where nothing writes."""
-    return buffer_of(np.empty(0, np.uint8) if trace.writes is None else trace.writes)
-
-
-def _clean(trace: CompactTrace) -> Buffer:
-    return filled(trace.distinct, 0, np.uint8)
 
 
 def _level_starts(bits: int) -> list[int]:
@@ -116,32 +105,43 @@ def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
 
 
 @kernel
-def _next_uses(lines: Buffer, upcoming: Buffer, following: Buffer) -> None:
-    for entry in range(len(lines) - 1, -1, -1):
-        line = lines[entry]
-        following[entry] = upcoming[line]
-        upcoming[line] = entry
+def _link(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, marks: Buffer) -> int:
+    """Merge runs of accesses to one line into entries, and give each the next entry of its line, 0 if none.
+
+    `marks` becomes 1 for entries that write. Returns how many entries there are.
+    """
+    marked = len(writes) > 0
+    entries = 0
+    previous = -1
+    for access in range(len(lines)):
+        line = lines[access]
+        if line != previous:
+            previous = line
+            before = latest[line]
+            if before >= 0:
+                following[before] = entries
+            latest[line] = entries
+            entries += 1
+        if marked and writes[access]:
+            marks[entries - 1] = 1
+    return entries
 
 
 @kernel
 def _run_optimal(
-    lines: Buffer,
-    marks: Buffer,
-    following: Buffer,
-    words: Buffer,
-    starts: Buffer,
-    dirty: Buffer,
-    capacity: int,
+    following: Buffer, marks: Buffer, entries: int, words: Buffer, starts: Buffer, capacity: int
 ) -> tuple[int, int]:
     """The resident lines are the bits of a bitset over entries: each line is kept as its next use.
 
     An access hits if its own bit is set. Bits at or before the present need no clearing, since an eviction
-    takes the maximum, which lies in the future. Lines without a next use are only counted. One use, later
-    than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`, which no bit does,
-    it is the maximum. A streamed line is mostly evicted from there, without a walk through the levels.
+    takes the maximum, which lies in the future. Lines without a next use are only counted, and written back
+    when they become so. Otherwise a dirty line carries a 2 in the mark of its next use.
+
+    One use, later than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`,
+    which no bit does, it is the maximum. A streamed line is mostly evicted from there, without a walk through
+    the levels.
     """
-    entries = len(lines)
-    marked = len(marks)
+    marked = len(marks) > 0
     io = 0
     written = 0
     held = 0
@@ -158,58 +158,59 @@ def _run_optimal(
             elif dead > 0:
                 dead -= 1
             else:
-                use = pending
+                victim = pending
                 if pending <= bound:
                     bound = _maximum(words, starts)
-                    use = max(pending, bound)
-                if use == pending:
+                    victim = max(pending, bound)
+                if victim == pending:
                     pending = -1
                 else:
-                    _remove(words, starts, use)
-                victim = lines[use]
-                written += dirty[victim]
-                dirty[victim] = 0
-        if marked and marks[entry]:
-            dirty[lines[entry]] = 1
+                    _remove(words, starts, victim)
+                if marked:
+                    written += marks[victim] >> 1
+                    marks[victim] &= 1
         use = following[entry]
-        if use < entries:
-            if use > pending:
-                use, pending = pending, use
-            if use >= 0:
-                _insert(words, starts, use)
-                bound = max(bound, use)
-        else:
+        if use == 0:
             dead += 1
-    # A dead line keeps its dirty flag whether it was evicted or is still held: it is written back once.
-    if marked:
-        for flag in dirty:
-            written += flag
+            if marked and marks[entry]:
+                written += 1
+            continue
+        if marked and marks[entry]:
+            marks[use] |= 2
+        if use > pending:
+            use, pending = pending, use
+        if use >= 0:
+            _insert(words, starts, use)
+            bound = max(bound, use)
     return io, written
 
 
 @kernel
-def _run_lru(lines: Buffer, marks: Buffer, latest: Buffer, dirty: Buffer, capacity: int) -> tuple[int, int]:
-    """The resident lines are those accessed since entry `oldest`; the trace itself is the recency list."""
-    marked = len(marks)
+def _run_lru(lines: Buffer, writes: Buffer, latest: Buffer, dirty: Buffer, capacity: int) -> tuple[int, int]:
+    """The resident lines are those accessed since access `oldest`; the trace itself is the recency list."""
+    marked = len(writes) > 0
     io = 0
     written = 0
     held = 0
     oldest = 0
-    for entry in range(len(lines)):
-        line = lines[entry]
-        if latest[line] < oldest:
-            io += 1
-            if held < capacity:
-                held += 1
-            else:
-                while latest[lines[oldest]] != oldest:
+    previous = -1
+    for access in range(len(lines)):
+        line = lines[access]
+        if line != previous:
+            previous = line
+            if latest[line] < oldest:
+                io += 1
+                if held < capacity:
+                    held += 1
+                else:
+                    while latest[lines[oldest]] != oldest:
+                        oldest += 1
+                    victim = lines[oldest]
                     oldest += 1
-                victim = lines[oldest]
-                oldest += 1
-                written += dirty[victim]
-                dirty[victim] = 0
-        latest[line] = entry
-        if marked and marks[entry]:
+                    written += dirty[victim]
+                    dirty[victim] = 0
+            latest[line] = access
+        if marked and writes[access]:
             dirty[line] = 1
     if marked:
         for flag in dirty:

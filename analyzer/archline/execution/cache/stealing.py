@@ -136,9 +136,7 @@ class _Simulation:
                 return self._at(_Frame(_Kind.CALLED, frame), event + 1)
             case Event.SYNC if not self._waits(task):
                 return self._at(frame, event + 1)
-            case Event.SPAWN_END | Event.RETURN | Event.ITERATION | Event.PARALLEL_END if not self._waits(
-                task
-            ):
+            case Event.SPAWN_END | Event.RETURN | Event.ITERATION | Event.PARALLEL_END if not self._waits(task):
                 return self._leave(worker, task)
             case Event.ALLOCATE:
                 self._stacks.allocate(worker, structure.allocation[event], structure.values[event])

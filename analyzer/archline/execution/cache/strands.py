@@ -89,9 +89,7 @@ def structure(log: StrandLog, accesses: int) -> Structure:
     """
     positions = [*log.positions.tolist(), accesses]
     _require(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
-    _require(
-        all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace"
-    )
+    _require(all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace")
     kinds = [Event(kind) for kind in log.kinds.tolist()]
     values = log.values.tolist()
     partner = [0] * len(positions)
@@ -103,9 +101,7 @@ def structure(log: StrandLog, accesses: int) -> Structure:
         if kind in _CLOSED_BY:
             opened.append(event)
         elif kind in _OPENED_BY:
-            _require(
-                bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open"
-            )
+            _require(bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open")
             begin = opened.pop()
             partner[event], partner[begin] = begin, event
         if kind is Event.PARALLEL:
@@ -122,9 +118,7 @@ def structure(log: StrandLog, accesses: int) -> Structure:
             _require(values[event] == values[begin], "an array is released with the size it was allocated")
             allocation[event] = allocation[begin]
     _require(not opened, "everything opened is closed")
-    return Structure(
-        [*kinds, Event.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations
-    )
+    return Structure([*kinds, Event.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
 
 
 def _require(holds: bool, rule: str) -> None:

@@ -43,8 +43,7 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
     if isinstance(lines, CompactTrace):
         return lines
     check_trace(lines, writes)
-    if not len(lines):
-        return CompactTrace(np.empty(0, np.int32), None, 0, 0)
+    lines = _signed(lines)
     merged, distinct = _number(lines)
     marks = None
     if writes is not None:
@@ -53,25 +52,66 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
     return CompactTrace(merged, None if marks is None else array_of(marks, np.uint8), distinct, len(lines))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Source:
+    """A trace as the kernels read it: line numbers below `bound`, runs of accesses to one line kept or merged.
+
+    `writes` has one flag an entry, or is empty where nothing writes. `numbers` is the type of an index into it.
+    """
+
+    lines: Buffer
+    writes: Buffer
+    bound: int
+    numbers: type[np.signedinteger[Any]]
+
+
+def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> Source:
+    """A trace's lines under their own numbers if these are small enough for tables, else compacted."""
+    if not isinstance(lines, CompactTrace):
+        check_trace(lines, writes)
+        lines = _signed(lines)
+        top = _top(lines)
+        if _dense(top, len(lines)):
+            flags = np.empty(0, np.uint8) if writes is None else writes.view(np.uint8)
+            return Source(buffer_of(lines), buffer_of(flags), top + 1, _numbers(lines))
+    trace = compact(lines, writes)
+    flags = np.empty(0, np.uint8) if trace.writes is None else trace.writes
+    return Source(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _numbers(trace.lines))
+
+
+def _signed(lines: Lines) -> Lines:
+    return lines.astype(np.int64) if lines.dtype.kind == "u" else lines
+
+
+def _top(lines: Lines) -> int:
+    return int(lines.max(initial=0))
+
+
+def _dense(top: int, accesses: int) -> bool:
+    return top < max(_SMALL_TABLE, 2 * accesses)
+
+
+def _numbers(lines: Lines) -> type[np.signedinteger[Any]]:
+    return np.int32 if len(lines) < 1 << 30 else np.int64
+
+
 def check_trace(lines: Lines, writes: Writes | None) -> None:
     """ValueError unless `lines` and `writes` are what `compact` takes."""
     if lines.ndim != 1 or lines.dtype.kind not in "iu":
         raise ValueError(f"a trace is a 1-D array of integers, not {lines.ndim}-D of {lines.dtype}")
     if writes is not None and (writes.shape != lines.shape or writes.dtype not in (np.bool_, np.uint8)):
-        raise ValueError(
-            f"writes is an array of {len(lines)} bool or uint8, not {writes.shape} of {writes.dtype}"
-        )
+        raise ValueError(f"writes is an array of {len(lines)} bool or uint8, not {writes.shape} of {writes.dtype}")
     if len(lines) and (int(lines.min()) < 0 or int(lines.max()) >= 1 << 63):
         raise ValueError("line numbers are at least 0 and below 2^63")
 
 
 def _number(lines: Lines) -> tuple[Lines, int]:
     """The merged trace in dense numbers, and how many there are."""
-    source = buffer_of(lines.astype(np.int64) if lines.dtype.kind == "u" else lines)
-    dtype = np.int32 if len(lines) < 1 << 30 else np.int64
+    source = buffer_of(lines)
+    dtype = _numbers(lines)
     target = filled(len(lines), 0, dtype)
-    top = int(lines.max())
-    if top < max(_SMALL_TABLE, 2 * len(lines)):
+    top = _top(lines)
+    if _dense(top, len(lines)):
         entries, distinct = _number_by_table(source, filled(top + 1, -1, dtype), target)
     else:
         entries, distinct = _number_by_hash(source, target, dtype)
@@ -81,9 +121,7 @@ def _number(lines: Lines) -> tuple[Lines, int]:
 def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
     slots = _SMALL_TABLE
     while True:
-        entries, distinct = _number_hashed(
-            source, filled(slots, -1, np.int64), filled(slots, 0, dtype), target
-        )
+        entries, distinct = _number_hashed(source, filled(slots, -1, np.int64), filled(slots, 0, dtype), target)
         if entries >= 0:
             return entries, distinct
         slots *= 4

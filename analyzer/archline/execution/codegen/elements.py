@@ -18,6 +18,8 @@ def read_register(fn: Function, expr: s.Name, register: Register) -> str:
     if register.flag is not None:
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
         fn.check(f"{register.flag} == 0", site)
+    if register.shadow is not None and not fn.free:
+        fn.touch(register.shadow, "read", expr.span, f"`{expr.id}` is read")
     return register.code
 
 

@@ -64,16 +64,17 @@ def bracket(fn: Function, text: str, *parts: Code, bound: int | None = None) -> 
 
 
 def _name(fn: Function, expr: s.Name, name: str) -> Code:
-    meaning = fn.names[name]
+    meaning = fn.names.get(name)
     match meaning:
         case Static(code=code, bound=bound):
             return Code(code, bound, 0, True)
         case Register():
             from archline.execution.codegen.elements import read_register
 
-            # A register may change before the value is used, but not within its statement.
-            return Code(read_register(fn, expr, meaning), INT_LIMIT, 0, False)
-    raise AssertionError(f"`{name}` is not a number")
+            # A register that may change is no atom: a view keeps its bounds, a loop its range.
+            return Code(read_register(fn, expr, meaning), INT_LIMIT, 0, meaning.fixed)
+    # Declared costs also speak of the machine and of the cost symbols of externs.
+    return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
 def _binary(fn: Function, expr: s.Binary, op: str, left: Code, right: Code) -> Code:

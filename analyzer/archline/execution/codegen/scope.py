@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from archline.execution.codegen.layout import Layout
@@ -17,11 +17,14 @@ class Function(Writer):
 
     layout: Layout
     names: dict[str, Meaning]
+    instance: Callable[[s.Algorithm, tuple[str, ...]], str]
+    """The Python function that runs an algorithm on arguments of the given forms."""
 
-    def attach(self, layout: Layout) -> None:
+    def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
         """Start writing, with no names in sight."""
         self.layout = layout
         self.names = {}
+        self.instance = instance
 
     def static(self, name: str) -> Static:
         """The integer a name stands for."""

@@ -38,11 +38,17 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A scalar parameter or local; `flag` is the variable that says whether it has a value, where that is asked."""
+    """A scalar parameter or local.
+
+    `flag` is the variable that says whether it has a value, where that is asked, and `shadow` what remembers who
+    touched it, where iterations of a parallel loop share it. `fixed`: it is never assigned.
+    """
 
     code: str
     kind: Kind
     flag: str | None = None
+    shadow: str | None = None
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

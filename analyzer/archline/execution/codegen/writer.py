@@ -41,6 +41,7 @@ class Access:
     address: str
     kind: str
     site: int
+    shadow: str = "S"
 
 
 @dataclass(slots=True)
@@ -178,9 +179,9 @@ class Writer:
             self._blocks.append(block)
             yield block
             self.flush()
-            self._blocks.pop()
-            if not block.straight:
-                self.close(block)
+            last = self._blocks.pop()
+            if not last.straight:
+                self.close(last)
 
     def close(self, block: Block, times: str = "1") -> None:
         """Count `times` executions of a block, an expression without effects."""
@@ -230,6 +231,17 @@ class Writer:
     def _race_site(self, span: Span, what: str) -> int:
         return self.site(rules.RACE, span, what) if self.options.races else 0
 
+    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
+        """Check an access of a register that iterations of a parallel loop share, for races only."""
+        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
+
+    def cut(self) -> None:
+        """Count what the block cost so far, since control may leave it here."""
+        self.flush()
+        block = self._blocks.pop()
+        self.close(block)
+        self._blocks.append(Block(block.looped, straight=False))
+
     def flush(self) -> None:
         """Log the accesses gathered so far."""
         pending, self._pending = self._pending, []
@@ -253,7 +265,7 @@ class Writer:
         if access.kind == "atomic read":
             return
         function = {"read": "race_read", "write": "race_write", "atomic write": "race_atomic"}[access.kind]
-        self.emit(f"{function}(mem, {access.address}, {self.frame.task}, {access.site})")
+        self.emit(f"{function}(mem, {access.shadow}, {access.address}, {self.frame.task}, {access.site})")
 
     # What callees share
     def publish(self) -> None:

@@ -1,0 +1,80 @@
+"""Derived costs as sympy expressions, for further algebra, LaTeX and lambdify. sympy is imported when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import Atom, Poly, Symbol
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def symbols(names: Mapping[str, int | None]) -> dict[str, sympy.Symbol]:
+    """The sympy symbols of sizes, given each size's least value (None for an index, of any sign)."""
+    import sympy
+
+    def assumptions(least: int | None) -> dict[str, bool]:
+        if least is None:
+            return {"integer": True}
+        return {"integer": True, "positive": True} if least >= 1 else {"integer": True, "nonnegative": True}
+
+    return {name: sympy.Symbol(name, **assumptions(least)) for name, least in names.items()}
+
+
+def to_sympy(value: Poly, known: Mapping[str, sympy.Symbol] | None = None) -> sympy.Expr:
+    """The expression in sympy: Max, floor, ceiling(log(x, 2)), exact rationals.
+
+    Symbols that `known` does not hold become positive integers. ValueError if the expression holds an element of an
+    array, which no derived cost does.
+    """
+    return _Translator(dict(known or {})).expression(value)
+
+
+class _Translator:
+    """Translates one expression, every atom once."""
+
+    def __init__(self, known: dict[str, sympy.Symbol]) -> None:
+        self._known = known
+        self._atoms: dict[Atom, sympy.Expr] = {}
+
+    def expression(self, value: Poly) -> sympy.Expr:
+        import sympy
+
+        terms = []
+        for monomial, coefficient in value.terms.items():
+            factors = [self._atom(atom) ** power for atom, power in monomial]
+            terms.append(sympy.Mul(sympy.Rational(int(coefficient.p), int(coefficient.q)), *factors))
+        return sympy.Add(*terms)
+
+    def _atom(self, atom: Atom) -> sympy.Expr:
+        if atom not in self._atoms:
+            self._atoms[atom] = self._translate(atom)
+        return self._atoms[atom]
+
+    def _translate(self, atom: Atom) -> sympy.Expr:
+        import sympy
+
+        match atom:
+            case Symbol(name=name):
+                if name not in self._known:
+                    self._known.update(symbols({name: 1}))
+                return self._known[name]
+            case a.PositivePart():
+                return sympy.Max(0, self.expression(atom.argument))
+            case a.Floor() | a.Quotient():
+                top, bottom = (self.expression(part) for part in atom.parts)
+                return sympy.floor(top / bottom) if isinstance(atom, a.Floor) else top / bottom
+            case a.CeilLog2():
+                # ceil(log2) is 0 below 1; a symbol that is positive needs no guard, and sympy drops it there.
+                return sympy.ceiling(sympy.log(sympy.Max(1, self.expression(atom.argument)), 2))
+            case a.Exponential():
+                return sympy.Integer(atom.base) ** self.expression(atom.exponent)
+            case a.Function(function="log2"):
+                return sympy.log(self.expression(atom.argument), 2)
+            case a.Function():
+                root = sympy.sqrt(self.expression(atom.argument))
+                return sympy.floor(root) if atom.function == "isqrt" else root
+        raise ValueError(f"`{atom.key}` depends on the data")

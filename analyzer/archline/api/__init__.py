@@ -1,0 +1,1 @@
+"""The Python API: what the command line does, for notebooks and tests."""

@@ -1,0 +1,100 @@
+"""Rules about requests: sizes, caches, schedules, targets, options (AL401 to AL419), and defects (AL999)."""
+
+from archline.language.diagnostics import Rule
+
+UNKNOWN_SIZE = Rule(
+    "AL401",
+    "no such size",
+    """
+    A value is given for a name that the algorithm does not have. Values are given for its sizes and `index`
+    parameters, for the machine symbols P, Z, L and K, and for the cost symbols of `extern` functions:
+
+        archline cost dense.matmul::matmul_basic --at n=64,m=64,p=64
+    """,
+)
+MISSING_SIZE = Rule(
+    "AL402",
+    "size without a value",
+    "Every size of the algorithm needs a value; the message names those that have none.",
+)
+REPEATED_SIZE = Rule("AL403", "size given twice", "A name may be given one value only.")
+NOT_A_NUMBER = Rule(
+    "AL404",
+    "value that is not a number",
+    """
+    A value is an exact expression of constants, such as `64`, `2^20`, `10^30` or `3*2^10 + 1`. It holds no names,
+    and no number in it may have more than 65536 bits.
+    """,
+)
+NOT_AN_INTEGER = Rule(
+    "AL405", "size that is not an integer", "Sizes are integers: `7/2`, `1.5` and `log2(3)` are not. `8/2` is."
+)
+TOO_SMALL = Rule(
+    "AL406",
+    "size too small",
+    """
+    A size is at least 1, and at least 0 where the `where` of the algorithm says `n >= 0`. What an extern costs, and
+    P, Z, L and K, are at least 1 (an extern's cost at least 0).
+    """,
+)
+FACT_FAILS = Rule(
+    "AL407",
+    "the sizes break a `where` fact",
+    """
+    The algorithm, or `--where`, states a fact that is false at the sizes given. Costs are derived under those facts,
+    so nothing is known there. Change the sizes.
+    """,
+)
+WRONG_CACHE = Rule(
+    "AL408",
+    "impossible cache",
+    """
+    A cache is `--cache Z=32768,L=8`: Z words of fast memory in lines of L words, both at least 1, with room for a line:
+    Z >= L. It holds Z // L lines. In Python: `archline.Cache(Z=32768, L=8)`.
+    """,
+)
+WRONG_SCHEDULE = Rule(
+    "AL409",
+    "impossible schedule",
+    """
+    A schedule is `static`, `chunked:C` with C iterations a chunk, or `stealing` or `stealing:SEED`. It needs
+    `--procs P` with P at least 1, since it says which processor executes what.
+    """,
+)
+WHICH_ALGORITHM = Rule(
+    "AL410",
+    "one algorithm is wanted",
+    "The file or module defines several algorithms; name one with `::`, as in `dense.matmul::matmul_basic`.",
+)
+OPTIONS_CLASH = Rule(
+    "AL411",
+    "options that do not go together",
+    "The message says which options exclude or need each other; `archline COMMAND --help` describes each.",
+)
+UNKNOWN_CODE = Rule("AL412", "no such rule", "`archline explain` without a code lists all rules.")
+NOT_WRITTEN = Rule(
+    "AL413",
+    "file cannot be written",
+    """
+    The formatted text is written beside the file and then takes its place, so the folder must be writable and the disk
+    must have room. The file is as it was.
+    """,
+)
+NEEDS_BOUND = Rule(
+    "AL414",
+    "a needed cost is unknown",
+    """
+    The energy of a run needs its work and span. Where one of them cannot be derived, there is nothing to compute with;
+    the message gives the reason.
+    """,
+)
+DEFECT = Rule(
+    "AL999",
+    "defect in archline",
+    """
+    Something happened that no input should cause: an unexpected exception, a derived cost that contradicts itself, or
+    an execution outside its derived bounds. Please report the command and its input. The exit code is 3 (1 for an
+    execution outside its bounds, which is printed in full). With `ARCHLINE_TRACEBACK=1` in the environment, the
+    traceback is printed.
+    """,
+)

@@ -1,0 +1,162 @@
+"""Values given for sizes, as `--at`, `--cache` and keyword arguments give them: read, checked, made a point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archline.api import rules
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
+from archline.language.evaluate import Enclosure, EvaluationError, evaluate, holds
+from archline.language.model import Signature
+from archline.language.parser import parse_settings
+from archline.language.printer import format_fact
+from archline.language.source import Span
+
+MACHINE_SYMBOLS = ("P", "Z", "L", "K")
+Number = int | Fraction
+Point = dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What values may be given for: sizes with their least values, indices (any sign), cost symbols (>= 0).
+
+    `needed` are those without which there is no point; machine symbols are always allowed.
+    """
+
+    sizes: Mapping[str, int]
+    indices: tuple[str, ...] = ()
+    amounts: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(signature: Signature, amounts: Iterable[str] = (), indices_needed: Iterable[str] = ()) -> Names:
+        """The names of an algorithm, and the cost symbols among what its costs hold."""
+        sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
+        free = tuple(name for name in amounts if name not in (*MACHINE_SYMBOLS, *sizes, *signature.indices))
+        wanted = [name for name in signature.indices if name in set(indices_needed)]
+        return Names(sizes, signature.indices, free, (*sizes, *wanted, *free))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every name that may be given a value."""
+        return (*self.sizes, *self.indices, *self.amounts, *MACHINE_SYMBOLS)
+
+    def least(self, name: str) -> int | None:
+        """The least value of a name; None where any integer will do."""
+        if name in self.sizes:
+            return self.sizes[name]
+        if name in self.indices:
+            return None
+        return 0 if name in self.amounts else 1
+
+
+def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
+    """The names and exact values of `n=64,m=2^20`. Raises ArchlineError (AL101, AL403, AL404) with all findings."""
+    found: dict[str, tuple[Number, Span]] = {}
+    problems: list[Diagnostic] = []
+    for name, expr, span in parse_settings(text, option):
+        if name in found:
+            problems.append(Diagnostic(rules.REPEATED_SIZE, f"`{name}` is given twice", span))
+            continue
+        value = _number(name, expr, problems)
+        found[name] = (value, span)
+    if problems:
+        raise ArchlineError(problems)
+    return found
+
+
+def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
+    try:
+        value = evaluate(expr, {})
+    except EvaluationError as problem:
+        culprit = problem.expr if problem.expr is not None else expr
+        reason = f"`{culprit.id}` is a name" if isinstance(culprit, s.Name) else str(problem)
+        message = f"the value of `{name}` is not a number: {reason}"
+        hint = "write it with constants, such as 64 or 2^20"
+        problems.append(Diagnostic(rules.NOT_A_NUMBER, message, culprit.span, hint=hint))
+        return 1
+    if isinstance(value, Enclosure):
+        message = f"the value of `{name}` is irrational"
+        problems.append(Diagnostic(rules.NOT_AN_INTEGER, message, expr.span))
+        return 1
+    return value
+
+
+def read_point(text: str, names: Names, where: Iterable[s.Fact] = (), option: str = "--at") -> Point:
+    """The point that `--at` gives. Raises ArchlineError (AL401 to AL407) with all that is wrong."""
+    given = read_settings(text, option)
+    return checked_point(given, names, where, option=option)
+
+
+def checked_point(
+    given: Mapping[str, tuple[object, Span | None]],
+    names: Names,
+    where: Iterable[s.Fact] = (),
+    *,
+    option: str = "--at",
+    needed: Iterable[str] | None = None,
+) -> Point:
+    """The point for values given as `--at` or keyword arguments; `needed` replaces the names' own.
+
+    Raises ArchlineError (AL401, AL402, AL404 to AL407) with all that is wrong.
+    """
+    problems: list[Diagnostic] = []
+    point: Point = {}
+    for name, (value, span) in given.items():
+        if name not in names.all:
+            hint = did_you_mean(name, names.all) or _those("the sizes are", names.needed)
+            problems.append(Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint))
+            continue
+        finding = _wrong(name, value, names, span)
+        if finding is not None:
+            problems.append(finding)
+        elif isinstance(value, int | Fraction):
+            point[name] = value if name in names.amounts else int(value)
+    wanted = names.needed if needed is None else tuple(needed)
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        hint = f"give {option} " + ",".join(f"{name}=..." for name in wanted)
+        message = _those("no value is given for", missing)
+        problems.append(Diagnostic(rules.MISSING_SIZE, message, hint=hint))
+    if not problems:
+        problems.extend(_broken_facts(point, where))
+    if problems:
+        raise ArchlineError(problems)
+    return point
+
+
+def _wrong(name: str, value: object, names: Names, span: Span | None) -> Diagnostic | None:
+    def finding(rule: Rule, message: str) -> Diagnostic:
+        return Diagnostic(rule, message, span)
+
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        return finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_shown(value)}")
+    if name not in names.amounts and value != int(value):
+        return finding(rules.NOT_AN_INTEGER, f"`{name}` is {_shown(value)}; a size is an integer")
+    least = names.least(name)
+    if least is not None and value < least:
+        kind = "a size" if name in names.sizes else "it"
+        return finding(rules.TOO_SMALL, f"`{name}` is {_shown(value)}; {kind} is at least {least}")
+    return None
+
+
+def _shown(value: object) -> str:
+    text = str(value) if isinstance(value, Fraction | int) and abs(value) < 10**40 else ""
+    return text or (f"`{str(value)[:40]}`" if not isinstance(value, Fraction | int) else "a number of many digits")
+
+
+def _those(head: str, names: Iterable[str]) -> str:
+    return f"{head} " + ", ".join(f"`{name}`" for name in names)
+
+
+def _broken_facts(point: Point, where: Iterable[s.Fact]) -> list[Diagnostic]:
+    whole = {name: value for name, value in point.items() if isinstance(value, int)}
+    return [
+        Diagnostic(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold at these sizes", fact.span)
+        for fact in where
+        if holds(fact, whole) is False
+    ]

@@ -1,0 +1,175 @@
+"""Arguments checked against an algorithm's parameters, and put in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution import run_rules as rules
+from archline.execution.placement import Placement, place
+from archline.execution.slots import INT_LIMIT
+from archline.language import syntax as s
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.format_expressions import format_type
+from archline.language.model import Module
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Arguments ready to be run on.
+
+    `scalars` and `arrays` by parameter; `facts` of offsets (total, longest gap) and index arrays (a bound above all).
+    """
+
+    scalars: Mapping[str, int | float]
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, tuple[int, ...]]
+    symbols: Mapping[str, int | Fraction]
+    placements: Mapping[str, Placement]
+    words: int
+
+
+def bind(
+    module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str], line: int
+) -> Bound:
+    """Check arguments, and lay their arrays out in memory. Raises ArchlineError (AL512, AL513, AL520 to AL524)."""
+    _check_names(module, algorithm, arguments, symbols)
+    scalars: dict[str, int | float] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    facts: dict[str, tuple[int, ...]] = {}
+    placements: dict[str, Placement] = {}
+    words = 0
+    for parameter in algorithm.parameters:
+        value = arguments[parameter.name]
+        match parameter.type:
+            case s.SizeType() | s.IndexType() | s.ScalarType():
+                scalars[parameter.name] = _scalar(parameter, value)
+                continue
+            case s.ArrayType(element=element, shape=shape, layout=layout):
+                array = _array(parameter, value, element, len(shape))
+            case s.OffsetsType():
+                array, layout = _array(parameter, value, "int", 1), "rowmajor"
+                facts[parameter.name] = _offsets(parameter, array)
+            case s.IndexArrayType(shape=shape):
+                array, layout = _array(parameter, value, "int", len(shape)), "rowmajor"
+                facts[parameter.name] = _indices(parameter, array)
+        arrays[parameter.name] = array
+        placed = place(words, array.shape, layout, line)
+        placements[parameter.name] = placed
+        words += placed.words
+    given = {name: _symbol(name, arguments[name]) for name in symbols if name in arguments}
+    return Bound(scalars, arrays, facts, given, placements, words)
+
+
+def _check_names(
+    module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]
+) -> None:
+    parameters = {parameter.name: parameter for parameter in algorithm.parameters}
+    sizes = module.signatures[algorithm].size_names
+    for name in arguments:
+        if name in parameters or name in symbols:
+            continue
+        if name in sizes:
+            hint = f"`{name}` is told by the arrays"
+        else:
+            hint = did_you_mean(str(name), [*parameters, *symbols]) or _signature(algorithm)
+        raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
+    missing = [parameter for name, parameter in parameters.items() if name not in arguments]
+    if missing:
+        listed = ", ".join(f"`{each.name}: {format_type(each.type)}`" for each in missing)
+        raise error(
+            rules.MISSING_ARGUMENT, f"`{algorithm.name}` needs {listed}", span=missing[0].span, hint=_signature(algorithm)
+        )
+
+
+def _signature(algorithm: s.Algorithm) -> str:
+    return f"its parameters are {', '.join(each.name for each in algorithm.parameters)}"
+
+
+def _wrong_type(parameter: s.Parameter, what: str) -> Exception:
+    message = f"`{parameter.name}` is `{format_type(parameter.type)}`, and was given {what}"
+    return error(rules.ARGUMENT_TYPE, message, span=parameter.span)
+
+
+def _scalar(parameter: s.Parameter, value: Any) -> int | float:
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    real = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
+    if isinstance(value, bool) or not isinstance(value, int | float if real else int):
+        what = f"{value!r}" if isinstance(value, int | float | complex | str) else f"a {type(value).__name__}"
+        if isinstance(parameter.type, s.SizeType | s.IndexType):
+            message = f"`{parameter.name}` is a whole number, and was given {what}"
+            raise error(rules.BAD_SIZE, message, span=parameter.span)
+        raise _wrong_type(parameter, what)
+    if real:
+        return _real(value)
+    if abs(value) > INT_LIMIT:
+        raise error(rules.BAD_SIZE, f"`{parameter.name}` is {value}, beyond 64 bits", span=parameter.span)
+    return int(value)
+
+
+def _real(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _symbol(name: str, value: Any) -> int | Fraction:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | Fraction) or value < 0:
+        raise error(rules.BAD_SIZE, f"the cost symbol `{name}` is a number >= 0, not {value!r}")
+    return value
+
+
+def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArray[Any]:
+    """A copy that the run may change: real as float64 with one kind of NaN, int as int64."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        raise _wrong_type(parameter, "rows of different lengths") from None
+    kinds = "iuf" if element == "real" else "iu"
+    if given.dtype.kind not in kinds and given.size:
+        raise _wrong_type(parameter, f"an array of {given.dtype}")
+    if given.ndim != rank:
+        message = f"`{parameter.name}` has {rank} dimension{'s' * (rank != 1)}, and was given {given.ndim}"
+        raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
+    if element == "real":
+        array = given.astype(np.float64)
+        # Arithmetic does not make the NaN that marks unset elements; data must not bring it in either.
+        array[np.isnan(array)] = np.nan
+        return array
+    if given.size and (int(given.max()) > INT_LIMIT or int(given.min()) < -INT_LIMIT):
+        raise _wrong_type(parameter, "an integer beyond 64 bits")
+    return given.astype(np.int64)
+
+
+def _offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, int]:
+    """Total and longest gap of offsets, which start at 0 and do not decrease."""
+    name = parameter.name
+    if len(array) < 1:
+        problem = f"`{name}` is empty; offsets have an entry more than segments"
+    elif array[0] != 0:
+        problem = f"`{name}` starts at {array[0]}, not at 0"
+    else:
+        gaps = np.diff(array)
+        if not (gaps < 0).any():
+            return int(array[-1]), int(gaps.max(initial=0))
+        at = int(np.argmax(gaps < 0)) + 1
+        problem = f"`{name}` decreases at entry {at}: from {array[at - 1]} to {array[at]}"
+    raise error(rules.OFFSETS, problem, span=parameter.span)
+
+
+def _indices(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int]:
+    if array.size and int(array.min()) < 0:
+        at = np.unravel_index(int(np.argmin(array)), array.shape)
+        subscripts = ", ".join(map(str, at))
+        message = f"`{parameter.name}[{subscripts}]` is {array.min()}, below 0"
+        raise error(rules.INDICES, message, span=parameter.span)
+    return (int(array.max()) + 1 if array.size else 0,)

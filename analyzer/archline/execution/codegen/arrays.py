@@ -1,0 +1,150 @@
+"""Local arrays on the stack of lines, and statements on whole arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from archline.execution import run_rules as rules
+from archline.execution.cache.strands import Event
+from archline.execution.codegen.elements import load, place_of, store
+from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.scope import Function
+from archline.execution.codegen.sites import READS, WORK, WRITES
+from archline.execution.codegen.values import Atom, Linear, Morton, View
+from archline.execution.slots import LINE
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.model import Kind
+from archline.language.source import Span
+
+
+def spawns(statements: tuple[s.Stmt, ...]) -> bool:
+    """Whether these statements spawn calls of their own: iterations of parallel loops spawn theirs."""
+    for statement in statements:
+        match statement:
+            case s.Invoke(spawned=True):
+                return True
+            case s.Loop(parallel=False, body=body) | s.While(body=body):
+                if spawns(body):
+                    return True
+            case s.If(branches=branches):
+                if any(spawns(branch.body) for branch in branches):
+                    return True
+    return False
+
+
+@contextmanager
+def nest(fn: Function, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
+    """Loops over all elements of a shape, in row-major order; the names of their indices."""
+    fn.flush()
+    indices: list[Atom] = []
+    with ExitStack() as stack:
+        for extent in extents:
+            indices.append(fn.name("e"))
+            stack.enter_context(fn.indented(f"for {indices[-1]} in range({extent}):", span, loop=True))
+        yield indices
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A local array: its view, its words of address space, its elements."""
+
+    view: View
+    words: Atom
+    elements: Atom
+
+
+def allocate(fn: Function, local: s.Local, type_: s.ArrayType) -> Allocation:
+    """Put a local array on the stack; what was on top is where it starts."""
+    shape = tuple(atom(fn, integer(fn, entry), "w") for entry in type_.shape)
+    sizes = [extent for extent in shape if not extent.isdigit()]
+    if sizes:
+        site = fn.site(rules.SIZE_TOO_SMALL, local.span, f"an extent of `{local.name}` is negative")
+        fn.check(" or ".join(f"{extent} < 0" for extent in sizes), site)
+    element = Kind.REAL if type_.element == "real" else Kind.INT
+    base, alive = fn.frame.top, fn.frame.alive
+    place, words = _placed(fn, shape, type_.layout)
+    elements = _product(fn, shape)
+    # A product beyond 64 bits is negative, and no memory holds that much.
+    fn.wide(f"{words} < 0 or {elements} < 0")
+    fn.frame = replace(
+        fn.frame, top=fn.temp(f"{base} + {words}", "top"), alive=fn.temp(f"{alive} + {elements}", "alive")
+    )
+    fn.emit(f"allocate(mem, {base}, {words}, {fn.frame.alive}, {int(element is Kind.REAL)})")
+    fn.event(Event.ALLOCATE, f"{words} // K[{LINE}]")
+    return Allocation(View(element, base, shape, place), words, elements)
+
+
+def _product(fn: Function, factors: tuple[Atom, ...]) -> Atom:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = fn.temp(f"mul_int({result}, {factor})", "w")
+    return result
+
+
+def _lines(fn: Function, words: Atom) -> Atom:
+    """The words of the lines that a row of this many words takes."""
+    return fn.temp(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
+
+
+def _placed(fn: Function, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
+    if layout == "zmorton" and len(shape) == 2:
+        words = _lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
+        return Morton("0", "0", ("1", "0"), ("0", "1")), words
+    # The contiguous index first, then the others outwards.
+    order = shape if layout == "colmajor" else shape[::-1]
+    words = _lines(fn, order[0])
+    strides = ["1"]
+    for extent in order[1:]:
+        strides.append(words)
+        words = _product(fn, (words, extent))
+    return Linear(tuple(strides if layout == "colmajor" else strides[::-1])), words
+
+
+def release(fn: Function, allocations: list[Allocation]) -> None:
+    """Take the local arrays of a block off the stack, the last one first."""
+    for each in reversed(allocations):
+        fn.event(Event.RELEASE, f"{each.words} // K[{LINE}]")
+
+
+def fill(fn: Function, target: View, value: str, at: s.Node, name: str) -> None:
+    """Write one value to every element, as a loop nest would."""
+    held = value if value.isidentifier() else fn.temp(value, "v")
+    with nest(fn, target.extents, at.span) as indices:
+        place = place_of(fn, target, indices)
+        store(fn, target, place, held)
+        fn.log(place, "write", at.span, f"`{name}` is filled")
+        fn.flush()
+    _count(fn, target.extents, (WRITES,))
+
+
+def copy(fn: Function, target: View, source: View, at: s.Node, value: s.Expr, name: str) -> None:
+    """Copy element by element, as a loop nest would."""
+    for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
+        if ours != theirs:
+            message = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
+            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, message), ours, theirs)
+    with nest(fn, target.extents, at.span) as indices:
+        origin = place_of(fn, source, indices)
+        fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")
+        held = load(fn, value, source, origin)
+        place = place_of(fn, target, indices)
+        store(fn, target, place, held)
+        fn.log(place, "write", at.span, f"`{name}` is written by a copy")
+        fn.flush()
+    _count(fn, target.extents, (READS, WRITES))
+
+
+def _count(fn: Function, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
+    """Each level of the nest costs one for each of its iterations."""
+    levels = [extents[0]]
+    for extent in extents[1:]:
+        levels.append(fn.temp(f"{levels[-1]} * {extent}", "w"))
+    iterations = " + ".join(levels) if len(levels) == 1 else fn.temp(" + ".join(levels), "w")
+    fn.fuel(iterations)
+    fn.emit(f"{fn.frame.span} += {iterations}")
+    fn.count(Counter({WORK: 1}), iterations, fn.block.looped)
+    fn.count(Counter(dict.fromkeys(accesses, 1)), levels[-1], fn.block.looped)

@@ -1,0 +1,144 @@
+"""Calls and spawns of algorithms: arguments, the facts of index data, span and tasks."""
+
+from __future__ import annotations
+
+from archline.execution import run_rules as rules
+from archline.execution.cache.strands import Event
+from archline.execution.codegen.arrays import spawns
+from archline.execution.codegen.elements import unset
+from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.reals import real
+from archline.execution.codegen.scope import Function
+from archline.execution.codegen.values import Atom, Linear, View
+from archline.execution.codegen.views import view
+from archline.execution.slots import NO_INT, SPAN
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.format_expressions import format_expression
+
+
+def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
+    """Call an algorithm; the name that holds its result, if it has one."""
+    callee = fn.module.targets[expr]
+    assert isinstance(callee, s.Algorithm)
+    forms: list[str] = []
+    arguments: list[str] = []
+    for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
+        _pass(fn, parameter, argument, forms, arguments)
+    fn.step()
+    function = fn.instance(callee, tuple(forms))
+    site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
+    if spawned:
+        _spawn(fn, function, site, arguments)
+        return ""
+    framed = spawns(callee.body)
+    if framed:
+        fn.event(Event.CALL)
+    fn.publish()
+    text = _text(fn, function, site, arguments, fn.frame.task)
+    result = ""
+    if callee.result is None:
+        fn.emit(text)
+    else:
+        result = fn.temp(text, "v")
+    fn.resume()
+    fn.emit(f"{fn.frame.span} += K[{SPAN}]")
+    if framed:
+        fn.event(Event.RETURN)
+    return result
+
+
+def _text(fn: Function, function: str, site: int, arguments: list[str], task: str) -> str:
+    common = ["mem", str(site), fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
+    return f"{function}({', '.join([*common, *arguments])})"
+
+
+def _spawn(fn: Function, function: str, site: int, arguments: list[str]) -> None:
+    fn.settle()
+    fn.event(Event.SPAWN)
+    fn.publish()
+    task = fn.temp("new_task(mem)", "task") if fn.options.races else ""
+    fn.emit(_text(fn, function, site, arguments, task))
+    fn.resume()
+    frame = fn.frame
+    fn.emit(f"{frame.pending} = max({frame.pending}, {frame.span} + K[{SPAN}])")
+    if fn.options.races:
+        fn.emit(f"{frame.bag} = into_parallel(mem, {frame.bag}, {task})")
+    fn.event(Event.SPAWN_END)
+
+
+def synchronise(fn: Function) -> None:
+    """Wait for what the running strand spawned."""
+    frame = fn.frame
+    if not frame.pending:
+        return
+    fn.settle()
+    fn.flush()
+    fn.emit(f"{frame.span} = max({frame.span}, {frame.pending})")
+    if fn.options.races:
+        fn.emit(f"{frame.bag} = into_serial(mem, {frame.bag}, {frame.task})")
+    fn.event(Event.SYNC)
+
+
+def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[str], arguments: list[str]) -> None:
+    match parameter.type:
+        case s.SizeType() | s.IndexType():
+            arguments.append(atom(fn, integer(fn, argument)))
+        case s.ScalarType(element="real"):
+            arguments.append(real(fn, argument).text)
+        case s.ScalarType():
+            arguments.append(integer(fn, argument).text)
+        case s.OffsetsType():
+            given = view(fn, argument)
+            facts = given.facts if len(given.facts) == 2 else _offsets(fn, given, argument)
+            forms.append(given.form)
+            arguments += [*_bare(given), *facts]
+        case s.IndexArrayType():
+            given = view(fn, argument)
+            facts = given.facts if len(given.facts) == 1 else (_index_bound(fn, given, argument),)
+            forms.append(given.form)
+            arguments += [*_bare(given), *facts]
+        case _:
+            given = view(fn, argument)
+            forms.append(given.form)
+            arguments += _bare(given)
+
+
+def _bare(given: View) -> tuple[Atom, ...]:
+    return given.atoms[: len(given.atoms) - len(given.facts)]
+
+
+OFFSETS_VARIANTS = (
+    "entry {1} of the offsets is unset",
+    "the offsets start at {1}, not at 0",
+    "the offsets decrease at entry {1}: from {2} to {3}",
+    "the offsets are empty; they need an entry more than there are segments",
+)
+INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
+
+
+def _offsets(fn: Function, given: View, argument: s.Expr) -> tuple[Atom, Atom]:
+    if not isinstance(given.place, Linear):
+        message = f"`{format_expression(argument)}` is not contiguous enough to be offsets"
+        raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
+    site = fn.site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
+    entries, stride = given.extents[0], given.place.strides[0]
+    mark = "None" if not fn.options.compiled else str(NO_INT)
+    total = fn.temp(f"offsets_total(I, K, {site}, {given.base}, {entries}, {stride}, {mark})")
+    return total, fn.temp(f"longest_gap(I, {given.base}, {entries}, {stride})")
+
+
+def _index_bound(fn: Function, given: View, argument: s.Expr) -> Atom:
+    from archline.execution.codegen.arrays import nest
+
+    site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
+    bound = fn.temp("0")
+    with nest(fn, given.extents, argument.span) as indices:
+        from archline.execution.codegen.elements import place_of
+
+        place = place_of(fn, given, indices)
+        value = fn.temp(f"I[{place}]", "v")
+        fn.check(unset(fn, given, place, value), site, "0", indices[-1])
+        fn.check(f"{value} < 0", site, "1", indices[-1], value)
+        fn.emit(f"{bound} = max({bound}, {value} + 1)")
+    return bound

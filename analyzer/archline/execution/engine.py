@@ -1,0 +1,72 @@
+"""Generated programs made callable, and kept: as plain Python, or compiled by numba."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from archline.execution.codegen.program import Generated, generate
+from archline.execution.codegen.writer import Options
+from archline.execution.externs import guarded, registered, test_function
+from archline.execution.jit import jit
+from archline.execution.runtime import namespace
+from archline.language import syntax as s
+from archline.language.model import Module
+
+_Key = tuple[s.Algorithm, tuple[str, ...], Options]
+_CACHE: WeakKeyDictionary[Module, dict[_Key, Engine]]
+
+
+@dataclass(eq=False)
+class Engine:
+    """A program that runs on `mem` and the arguments of its entry."""
+
+    program: Generated
+    names: dict[str, Any]
+    externs: dict[str, Callable[..., Any] | None] = field(default_factory=dict)
+
+    def call(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the entry."""
+        return self.names[self.program.entry](*arguments)
+
+    def compile(self, arguments: tuple[Any, ...]) -> float:
+        """Compile for arguments of these types, if that has not been done; the seconds it took."""
+        import numba
+
+        started = time.perf_counter()
+        self.names[self.program.entry].compile(tuple(numba.typeof(argument) for argument in arguments))
+        return time.perf_counter() - started
+
+
+_CACHE = WeakKeyDictionary()
+
+
+def engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
+    """The engine of an algorithm for arguments of these forms. Raises ArchlineError as `generate` does."""
+    kept = _CACHE.setdefault(module, {})
+    key = (algorithm, forms, options)
+    found = kept.get(key)
+    if found is None or any(registered(name) is not function for name, function in found.externs.items()):
+        found = _build(generate(module, algorithm, forms, options))
+        kept[key] = found
+    return found
+
+
+def _build(program: Generated) -> Engine:
+    names = namespace(program.options.compiled)
+    externs: dict[str, Callable[..., Any] | None] = {}
+    for name, extern in program.layout.used_externs.items():
+        given = externs[name] = registered(name)
+        function = given or test_function(len(extern.parameters), extern.result)
+        if program.options.compiled:
+            names[f"E_{name}"] = jit(function)
+        else:
+            names[f"E_{name}"] = guarded(name, function, extern.result)
+    exec(compile(program.source, "<generated from a sketch>", "exec"), names)
+    if program.options.compiled:
+        for name in program.functions:
+            names[name] = jit(names[name])
+    return Engine(program, names, externs)

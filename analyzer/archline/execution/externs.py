@@ -1,0 +1,55 @@
+"""Python functions that give externs their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from archline.execution.slots import INT_LIMIT, NO_INT
+
+_REGISTERED: dict[str, Callable[..., Any]] = {}
+
+
+def register_extern(name: str, function: Callable[..., Any]) -> None:
+    """Let the extern `name` take its value from a Python function of its arguments (floats and ints).
+
+    Without one, an extern is a fixed smooth function of its arguments, which is good for testing only. A function
+    that numba cannot compile keeps the programs that call it from being compiled.
+    """
+    _REGISTERED[name] = function
+
+
+def registered(name: str) -> Callable[..., Any] | None:
+    """The function registered for an extern."""
+    return _REGISTERED.get(name)
+
+
+def test_function(arity: int, result: str | None) -> Callable[..., Any]:
+    """The fixed smooth function of `arity` arguments: cos(x1 + 2 x2 + 3 x3 + ...), in thousandths for an int."""
+    names = ", ".join(f"x{k}" for k in range(1, arity + 1))
+    phase = " + ".join(f"{k} * x{k}" for k in range(1, arity + 1)) or "0.0"
+    value = f"cos({phase})" if result != "int" else f"int(floor(1000.0 * cos({phase})))"
+    namespace: dict[str, Any] = {"cos": _cosine, "floor": math.floor}
+    exec(f"def smooth({names}):\n return {value}\n", namespace)
+    function: Callable[..., Any] = namespace["smooth"]
+    return function
+
+
+def _cosine(x: float) -> float:
+    return math.cos(x) if math.isfinite(x) else math.nan
+
+
+def guarded(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
+    """The function with its value converted to the extern's type; ints beyond 64 bits become NO_INT."""
+
+    def call(*arguments: Any) -> Any:
+        value = function(*arguments)
+        if result is None:
+            return 0
+        if result == "real":
+            return float(value)
+        whole = int(value)
+        return whole if -INT_LIMIT <= whole <= INT_LIMIT else NO_INT
+
+    return call

@@ -1,0 +1,258 @@
+"""Running a bound program: as plain Python, or compiled with as much room as it turns out to need."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from archline.execution import run_rules as rules
+from archline.execution.binding import Bound
+from archline.execution.codegen.program import Generated
+from archline.execution.codegen.writer import Options
+from archline.execution.engine import Engine, engine
+from archline.execution.failures import report
+from archline.execution.jit import compiled_available
+from archline.execution.machine import available_bytes, shown_bytes
+from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, refuse
+from archline.execution.progress import in_large_stack, shown
+from archline.execution.results import Cache
+from archline.execution.slots import (
+    EVENTS,
+    LINE,
+    MAX_DEPTH,
+    MEM_EVENTS,
+    MEM_TRACE,
+    PEAK,
+    SHADOW,
+    SITE,
+    SITE_FUEL,
+    SITE_FULL,
+    SITE_WIDE,
+    TRACE,
+    VALUES,
+)
+from archline.execution.stops import Stopped
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.model import Module
+
+PLAIN_STEPS = 300_000
+"""Iterations and calls that plain Python does before a run is compiled instead."""
+PLAIN_WORDS = 1_000_000
+_SPARE_WORDS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is to do."""
+
+    module: Module
+    algorithm: s.Algorithm
+    bound: Bound
+    line: int
+    cache: Cache | None
+    options: Options
+    progress: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that reached its end."""
+
+    engine: Engine
+    memory: Memory
+    value: Any
+    amounts: dict[str, int]
+    seconds: float
+    compile_seconds: float
+
+    @property
+    def program(self) -> Generated:
+        """What ran."""
+        return self.engine.program
+
+
+def launch(plan: Plan, compiled: bool | None) -> Finished:
+    """Run to the end, or raise ArchlineError."""
+    if not compiled_available() or compiled is False:
+        return _plain(plan)
+    if compiled is None and plan.bound.words <= PLAIN_WORDS:
+        finished = _try_plain(plan, PLAIN_STEPS)
+        if finished is not None:
+            return finished
+    return _compiled(plan)
+
+
+def _plain(plan: Plan) -> Finished:
+    finished = _try_plain(plan, None)
+    if finished is None:
+        raise error(rules.INTERRUPTED, "the run was interrupted")
+    return finished
+
+
+def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
+    """Run as plain Python; None where the fuel did not suffice."""
+    forms, values = _entry_arguments(plan)
+    built = engine(plan.module, plan.algorithm, forms, plan.options)
+    memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
+    amounts = _fill_state(plan, built, memory)
+    arguments = _call_arguments(plan, memory, values)
+    started = time.perf_counter()
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
+        with shown(plan.algorithm.name, memory.state, plan.progress):
+            value = built.call(arguments)
+    except Stopped:
+        if memory.state[SITE] == SITE_FUEL:
+            return None
+        if memory.state[SITE] == SITE_FULL:
+            raise _too_large(int(memory.state[VALUES + 1])) from None
+        raise report(built.program, memory.state) from None
+    except MemoryError:
+        raise error(rules.NO_MEMORY, "the run used up the memory") from None
+    finally:
+        sys.setrecursionlimit(limit)
+    return Finished(built, memory, value, amounts, time.perf_counter() - started, 0.0)
+
+
+def _too_large(words: int) -> Exception:
+    free = shown_bytes(available_bytes())
+    message = f"the run's arrays grow beyond {words:,} words, and only {free} of memory are free"
+    return error(rules.NO_MEMORY, message)
+
+
+def _compiled(plan: Plan) -> Finished:
+    plan = replace(plan, options=replace(plan.options, compiled=True))
+    room = Room(2 * plan.bound.words + _SPARE_WORDS)
+    while True:
+        outcome = _try_compiled(plan, room)
+        if isinstance(outcome, Room):
+            word = 8 + (4 * SHADOW if plan.options.races else 0)
+            refuse(outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes())
+            room = outcome
+        elif outcome is None:
+            return _plain(replace(plan, options=replace(plan.options, compiled=False)))
+        else:
+            return outcome
+
+
+def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
+    """Run compiled. More room where that was too little; None where integers left the range of compiled code."""
+    forms, values = _entry_arguments(plan)
+    built = engine(plan.module, plan.algorithm, forms, plan.options)
+    memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
+    amounts = _fill_state(plan, built, memory)
+    arguments = _call_arguments(plan, memory, values)
+    if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):
+        return None
+    compile_seconds = _compile(built, arguments)
+    if compile_seconds is None:
+        return None
+    started = time.perf_counter()
+    recursive = bool(built.program.layout.measures)
+    try:
+        with shown(plan.algorithm.name, memory.state, plan.progress):
+            value = in_large_stack(lambda: built.call(arguments), memory.state, recursive)
+    except Stopped:
+        state = memory.state
+        if state[SITE] == SITE_WIDE:
+            return None
+        if state[SITE] == SITE_FULL:
+            return room.larger(tasks=state[VALUES] == 1)
+        if state[SITE] == SITE_FUEL:
+            raise error(rules.INTERRUPTED, "the run was interrupted") from None
+        raise report(built.program, state) from None
+    if 3 * memory.state[EVENTS] > len(memory.arrays[MEM_EVENTS]):
+        return replace(room, events=int(memory.state[EVENTS]))
+    _check_trace(memory)
+    return Finished(built, memory, value, amounts, time.perf_counter() - started, compile_seconds)
+
+
+def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
+    """The seconds that compiling took; None where a registered extern cannot be compiled."""
+    from numba.core.errors import NumbaError
+
+    try:
+        return built.compile(arguments)
+    except NumbaError:
+        if any(function is not None for function in built.externs.values()):
+            return None
+        raise
+
+
+def _check_trace(memory: Memory) -> None:
+    trace = memory.arrays[MEM_TRACE]
+    count = int(memory.state[TRACE])
+    if count > len(trace):
+        needed, free = count * trace.itemsize, available_bytes()
+        message = f"the trace of {count:,} accesses needs {shown_bytes(needed)}, and {shown_bytes(free)} are free"
+        raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
+
+
+def _entry_arguments(plan: Plan) -> tuple[tuple[str, ...], list[Any]]:
+    forms: list[str] = []
+    values: list[Any] = []
+    for parameter in plan.algorithm.parameters:
+        name = parameter.name
+        if name in plan.bound.scalars:
+            values.append(plan.bound.scalars[name])
+            continue
+        placement = plan.bound.placements[name]
+        forms.append(placement.form)
+        values += [*placement.atoms(), *plan.bound.facts.get(name, ())]
+    return tuple(forms), values
+
+
+def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any, ...]:
+    alive = sum(placement.elements for placement in plan.bound.placements.values())
+    memory.state[PEAK] = alive
+    task = [0] if plan.options.races else []
+    return (memory.arrays, 0, plan.bound.words, alive, *task, *values)
+
+
+def _fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:
+    """Set the line, the symbols that declared costs use, and what each extern adds to the span.
+
+    Returns the declared flops of each extern, and its other counted metrics under `extern metric`.
+    """
+    memory.state[LINE] = plan.line
+    layout = built.program.layout
+    point: dict[str, Any] = {"L": plan.line, **({"Z": plan.cache.Z} if plan.cache else {}), **plan.bound.symbols}
+    for name in layout.used_symbols:
+        memory.state[layout.symbols[name]] = int(_given(point, name))
+    amounts: dict[str, int] = {}
+    for name, extern in layout.used_externs.items():
+        span = 0
+        for amount, metric in extern.costs:
+            value = _amount(extern, amount, metric, point)
+            amounts[f"{name} {metric}"] = amounts.get(f"{name} {metric}", 0) + value
+            span += value if metric in ("flops", "span") else 0
+        memory.state[layout.externs[name]] = span
+    return amounts
+
+
+def _given(point: dict[str, Any], name: str) -> Any:
+    if name not in point:
+        hint = "give a cache" if name == "Z" else f"give it a value, such as {name}=1"
+        raise error(rules.MISSING_ARGUMENT, f"declared costs are in `{name}`, which has no value", hint=hint)
+    return point[name]
+
+
+def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
+    from archline.execution.codegen.layout import names_in
+
+    for name in names_in(amount):
+        _given(point, name)
+    try:
+        value = evaluate(amount, point)
+    except EvaluationError as problem:
+        raise error(rules.COST_AMOUNT, str(problem), span=amount.span) from None
+    if not isinstance(value, int | Fraction) or value != int(value) or not 0 <= value < 2**40:
+        message = f"`{extern.name}` costs {value} {metric}, which is not a whole number of them"
+        raise error(rules.COST_AMOUNT, message, span=amount.span)
+    return int(value)

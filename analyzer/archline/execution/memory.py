@@ -1,0 +1,128 @@
+"""The arrays a program runs on, made and filled for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from archline.execution import run_rules as rules
+from archline.execution.binding import Bound
+from archline.execution.codegen.program import Generated
+from archline.execution.codegen.statements import METRICS
+from archline.execution.machine import available_bytes, shown_bytes
+from archline.execution.placement import load_words
+from archline.execution.races import SERIAL
+from archline.execution.slots import CAPACITY, FUEL, NO_INT, SHADOW, UNSET_REAL
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+
+_PLAIN_WORD_BYTES = 64
+_ENDLESS = 2**62
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Memory:
+    """`arrays` is what generated code takes as `mem`; `state` is the one of them that it calls `K`."""
+
+    arrays: tuple[Any, ...]
+    state: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much compiled code may use: words of arrays, tasks, and entries of the event log."""
+
+    words: int
+    tasks: int = 1 << 20
+    events: int = 1 << 20
+
+    def larger(self, tasks: bool) -> Room:
+        """Eight times as much of what was too little."""
+        if tasks:
+            return Room(self.words, self.tasks * 8, self.events)
+        return Room(self.words * 8, self.tasks, self.events)
+
+
+def plain_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, fuel: int | None) -> Memory:
+    """Lists, which grow as the run needs more; `None` is an unset word."""
+    free = available_bytes()
+    shadow_factor = SHADOW + 1 if program.options.races else 1
+    refuse(bound.words * _PLAIN_WORD_BYTES * shadow_factor, free)
+    words: list[Any] = [None] * bound.words
+    state = [0] * (program.layout.first_counter + len(program.tables.blocks))
+    state[FUEL] = _ENDLESS if fuel is None else fuel
+    state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
+    shadow = [0] * (SHADOW * bound.words) if program.options.races else None
+    _load(algorithm, bound, words, words)
+    arrays = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(METRICS))
+    return Memory(arrays, state)
+
+
+def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, room: Room) -> Memory:
+    """numpy arrays of fixed length. Pages that are never touched take no memory."""
+    free = available_bytes()
+    options = program.options
+    refuse(8 * bound.words + (4 * SHADOW * bound.words if options.races else 0), free)
+    ints = _untouched(room.words, np.int64, free)
+    reals = ints.view(np.float64)
+    # Padding is never read; what is not loaded below is unset.
+    state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
+    state[FUEL] = _ENDLESS
+    wide = 2 * room.words >= 2**31
+    trace = _largest(free // 2, np.int64 if wide else np.int32) if options.trace else np.empty(0, np.int32)
+    events = np.empty(3 * room.events if options.events else 0, np.int64)
+    tasks = room.tasks if options.races else 1
+    parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)
+    shadow = _zeros(SHADOW * room.words if options.races else 0, np.int32, free)
+    _load(algorithm, bound, reals, ints)
+    arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(METRICS)))
+    return Memory(arrays, state)
+
+
+def refuse(needed: int, free: int) -> None:
+    """Refuse a run that needs more bytes than are free. Raises ArchlineError (AL519)."""
+    if needed > free:
+        message = f"the run needs about {shown_bytes(needed)} of memory, and {shown_bytes(free)} are free"
+        raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
+
+
+def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any) -> None:
+    for parameter in algorithm.parameters:
+        array = bound.arrays.get(parameter.name)
+        if array is None:
+            continue
+        placement = bound.placements[parameter.name]
+        real = array.dtype == np.float64
+        if parameter.mode != "out":
+            load_words(reals if real else ints, placement, array)
+        elif not isinstance(ints, list):
+            ints[placement.base : placement.base + placement.words] = UNSET_REAL if real else NO_INT
+
+
+def _untouched(length: int, dtype: Any, free: int) -> Any:
+    return _allocated(lambda: np.empty(length, dtype), length * np.dtype(dtype).itemsize, free)
+
+
+def _zeros(length: int, dtype: Any, free: int) -> Any:
+    return _allocated(lambda: np.zeros(length, dtype), length * np.dtype(dtype).itemsize, free)
+
+
+def _allocated(make: Callable[[], Any], size: int, free: int) -> Any:
+    try:
+        return make()
+    except MemoryError:
+        refuse(max(size, free + 1), free)
+        raise
+
+
+def _largest(size: int, dtype: Any) -> Any:
+    """An array of about this many bytes, or as many as the system grants."""
+    length = size // np.dtype(dtype).itemsize
+    while True:
+        try:
+            return np.empty(length, dtype)
+        except MemoryError:
+            length //= 2

@@ -1,0 +1,125 @@
+"""Arrays in the memory of words: rows on line boundaries, arrays on lines of their own (LANGUAGE.md, section 8)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.runtime import enclosing_square
+from archline.execution.slots import NO_INT
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where an array is: words `base..base + words`. `strides` are None for Z-Morton order.
+
+    `unit` is the dimension that is contiguous; with one entry in a row another stride may be 1 too.
+    """
+
+    base: int
+    words: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    unit: int = 0
+
+    @property
+    def elements(self) -> int:
+        """The number of its elements."""
+        return math.prod(self.shape)
+
+    @property
+    def form(self) -> str:
+        """As `View.form` of the generated code."""
+        if self.strides is None:
+            return "zz"
+        return "".join("1" if dimension == self.unit else "s" for dimension in range(len(self.shape)))
+
+    def atoms(self) -> tuple[int, ...]:
+        """What a generated function takes for the array."""
+        if self.strides is None:
+            return (self.base, *self.shape, 0, 0, 1, 0, 0, 1)
+        kept = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
+        return (self.base, *self.shape, *kept)
+
+    def addresses(self) -> NDArray[np.int64]:
+        """The address of every element, in the array's shape."""
+        grids = np.indices(self.shape, dtype=np.int64)
+        if self.strides is None:
+            return self.base + 2 * _spread(grids[0]) + _spread(grids[1])
+        result = np.full(self.shape, self.base, np.int64)
+        for grid, stride in zip(grids, self.strides, strict=True):
+            result += grid * stride
+        return result
+
+
+def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bit k of every index at place 2*k, as `runtime.spread` does for one."""
+    for shift, mask in (
+        (16, 0x0000FFFF0000FFFF),
+        (8, 0x00FF00FF00FF00FF),
+        (4, 0x0F0F0F0F0F0F0F0F),
+        (2, 0x3333333333333333),
+        (1, 0x5555555555555555),
+    ):
+        index = (index | (index << shift)) & mask
+    return index
+
+
+def place(base: int, shape: tuple[int, ...], layout: str, line: int) -> Placement:
+    """Place an array at a line boundary."""
+    if layout == "zmorton" and len(shape) == 2:
+        return Placement(base, _lines(enclosing_square(*shape), line), shape, None)
+    column_major = layout == "colmajor" and len(shape) > 1
+    order = shape if column_major else shape[::-1]
+    words = _lines(order[0], line)
+    strides = [1]
+    for extent in order[1:]:
+        strides.append(words)
+        words *= extent
+    if column_major:
+        return Placement(base, words, shape, tuple(strides), 0)
+    return Placement(base, words, shape, tuple(strides[::-1]), len(shape) - 1)
+
+
+def _lines(words: int, line: int) -> int:
+    return -(-words // line) * line
+
+
+def load_words(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
+    """Copy an array into memory: a list, or the numpy array of the element's type."""
+    if isinstance(memory, list):
+        addresses = placement.addresses().ravel().tolist()
+        for address, value in zip(addresses, array.ravel().tolist(), strict=True):
+            memory[address] = value
+    elif placement.strides is None:
+        memory[placement.addresses()] = array
+    else:
+        _window(memory, placement)[...] = array
+
+
+def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
+    """Copy an array out of memory; an element left unset is nan, or -2^63 in an int array."""
+    if isinstance(memory, list):
+        missing = float("nan") if real else NO_INT
+        values = [memory[address] for address in placement.addresses().ravel().tolist()]
+        values = [missing if value is None else value for value in values]
+        return np.array(values, np.float64 if real else np.int64).reshape(placement.shape)
+    if placement.strides is None:
+        result: NDArray[Any] = memory[placement.addresses()]
+    else:
+        result = _window(memory, placement).copy()
+    if real:
+        result[np.isnan(result)] = np.nan
+    return result
+
+
+def _window(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
+    """The array as a strided view of the memory."""
+    assert placement.strides is not None
+    part = memory[placement.base : placement.base + placement.words]
+    strides = tuple(stride * memory.itemsize for stride in placement.strides)
+    return np.lib.stride_tricks.as_strided(part, placement.shape, strides)

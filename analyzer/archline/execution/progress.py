@@ -1,0 +1,81 @@
+"""Running with a clock: what takes longer than two seconds says how far it is; what is compiled gets a large stack."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from archline.execution.slots import FUEL, STEPS
+
+Result = TypeVar("Result")
+
+DELAY = 2.0
+_PERIOD = 0.5
+_SMALL_STACK = 64 << 20
+_LARGE_STACK = 1 << 30
+
+
+def wanted(progress: bool | None) -> bool:
+    """Whether to show progress: as told, or where somebody looks at standard error."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+@contextmanager
+def shown(name: str, state: Any, progress: bool | None) -> Iterator[None]:
+    """Show the steps of a run on standard error once it takes longer than two seconds."""
+    if not wanted(progress):
+        yield
+        return
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(name, state, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(name: str, state: Any, done: threading.Event) -> None:
+    started = time.perf_counter()
+    wrote = False
+    while not done.wait(_PERIOD if wrote else DELAY):
+        seconds = time.perf_counter() - started
+        sys.stderr.write(f"\rrunning {name}: {seconds:.0f} s, {int(state[STEPS]):,} steps")
+        sys.stderr.flush()
+        wrote = True
+    if wrote:
+        sys.stderr.write("\n")
+
+
+def in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
+    """Do work in a thread whose stack holds deep recursion. An interrupt asks the work to stop, and waits for it."""
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as problem:
+            failure.append(problem)
+
+    before = threading.stack_size(_LARGE_STACK if recursive else _SMALL_STACK)
+    try:
+        thread = threading.Thread(target=target)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    while thread.is_alive():
+        try:
+            thread.join()
+        except BaseException:
+            state[FUEL] = -1
+            thread.join()
+            raise
+    if failure:
+        raise failure[0]
+    return outcome[0]

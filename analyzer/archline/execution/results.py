@@ -1,0 +1,77 @@
+"""What a run is given beside data, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.cache import StrandLog
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A fully associative cache of Z words in lines of L words; `policy` is "optimal" or "lru"."""
+
+    Z: int
+    L: int = 1
+    policy: str = "optimal"
+
+    @property
+    def lines(self) -> int:
+        """C, the number of lines it holds."""
+        return self.Z // self.L
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one run cost, by the rules of LANGUAGE.md, section 8.
+
+    `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, extern and declared.
+    `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at
+    once. `declared` sums the declared costs of other metrics than flops, work and span.
+    """
+
+    flops: int
+    flops_by_kind: Mapping[str, int]
+    work: int
+    span: int
+    accesses: int
+    reads: int
+    writes: int
+    memory: int
+    io: int | None = None
+    writebacks: int | None = None
+    declared: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """The accesses in order: the line of each, and 1 where it writes."""
+
+    lines: NDArray[np.integer[Any]]
+    writes: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` what it returned.
+
+    An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and indices the run bound.
+    `trace` and `events` are kept if asked for. `seconds` are those of the run itself, `compile_seconds` and
+    `cache_seconds` those of compiling it and of simulating the cache.
+    """
+
+    counts: Counts
+    outputs: Mapping[str, NDArray[Any]]
+    value: int | float | None
+    sizes: Mapping[str, int]
+    trace: Trace | None
+    events: StrandLog | None
+    compiled: bool
+    seconds: float
+    compile_seconds: float
+    cache_seconds: float

@@ -1,0 +1,38 @@
+"""An algorithm under further facts, as `--where` states them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from archline.language import syntax as s
+from archline.language.checking import check
+from archline.language.model import Module
+from archline.language.source import Source
+
+
+def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
+    """The module with the facts added to the `where` of one of its own algorithms, checked anew.
+
+    Raises ArchlineError where a fact is not one about sizes of the algorithm.
+    """
+    if not facts:
+        return module, algorithm
+    narrowed = replace(algorithm, where=(*algorithm.where, *facts))
+    items = tuple(narrowed if item is algorithm else item for item in module.program.items)
+    used = _used(module)
+    waiting = [used]
+
+    def resolve(_: s.Use) -> Module:
+        # What the file uses is loaded already: the first `use` brings all of it in, the others nothing more.
+        return waiting.pop() if waiting else replace(used, program=s.Program(used.program.source, ()), algorithms={})
+
+    return check(replace(module.program, items=items), resolve), narrowed
+
+
+def _used(module: Module) -> Module:
+    """Everything the module's file uses, as one module."""
+    own = set(module.program.items)
+    algorithms = {name: each for name, each in module.visible.items() if each not in own}
+    externs = [each for each in module.externs.values() if each not in own]
+    source = Source(module.program.source.path, "")
+    return replace(module, program=s.Program(source, (*algorithms.values(), *externs)), algorithms=algorithms)

@@ -1,0 +1,135 @@
+"""Exact evaluation at points: against Python's integers, fractions and a hundred digits of decimal arithmetic."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archline.language.evaluate import (
+    Enclosure,
+    EvaluationError,
+    evaluate,
+    evaluate_floor,
+    evaluate_static,
+    holds,
+)
+from archline.language.parser import parse_expression, parse_facts
+
+sizes = st.integers(min_value=1, max_value=10**9)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2^10 - 3*n", 1024 - 21),
+        ("(n - 20)//4", (7 - 20) // 4),
+        ("(n - 20)%4", (7 - 20) % 4),
+        ("n/2 + m/2", Fraction(7, 2) + 6),
+        ("2^(n - 8)", Fraction(1, 2)),
+        ("min(n, m, 3) + max(n, m) - abs(n - m)", 3 + 12 - 5),
+        ("floor(n/2) + ceil(n/2)", 7),
+        ("log2(64) + log2(1/4) + sqrt(49/4)", Fraction(15, 2)),
+        ("0.25*n + 1e2", Fraction(407, 4)),
+        ("-n^2", -49),
+        ("floor(log2(n))", 2),
+        ("ceil(sqrt(m))", 4),
+        ("floor(4^(1/2) + m^1.5)", 43),
+        ("0^0 + 0^5 + (-1)^(10^9 + 1)", 0),
+    ],
+)
+def test_values(text: str, value: int | Fraction) -> None:
+    assert evaluate(parse_expression(text), {"n": 7, "m": 12}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n/2", "must divide"),
+        ("log2(n)", "power of 2"),
+        ("sqrt(n)", "not a square"),
+        ("2^(0 - n)", "negative power"),
+        ("n//0", "zero"),
+        ("n%(n - 7)", "zero"),
+        ("q", "`q` has no value"),
+        ("n^(10^9)", "bits"),
+        ("2^(2^n) + 2^(2^40)", "bits"),
+        ("2.5", "not an integer"),
+        ("sqrt(0 - n)", "negative"),
+        ("log2(n - n)", "not positive"),
+        ("sin(n)", "not an expression in sizes"),
+        ("n == 7", "not an expression in sizes"),
+    ],
+)
+def test_what_has_no_integer_value(text: str, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        evaluate_static(parse_expression(text), {"n": 7})
+
+
+@given(n=sizes, m=sizes, k=st.integers(min_value=0, max_value=40))
+def test_static_evaluation_is_that_of_python(n: int, m: int, k: int) -> None:
+    point = {"n": n, "m": m, "k": k}
+    text = "(n*m - k)//(k + 1) + (n - m)%(k + 2) - 2^k*max(n, m) + n*m/m"
+    expected = (n * m - k) // (k + 1) + (n - m) % (k + 2) - 2**k * max(n, m) + n
+    assert evaluate_static(parse_expression(text), point) == expected
+
+
+@given(n=sizes)
+def test_bounds_of_while_loops_are_rounded_down_exactly(n: int) -> None:
+    # floor(log2(n + 1)) is one less than the number of bits of n + 1.
+    assert evaluate_floor(parse_expression("log2(n + 1) + 1"), {"n": n}) == (n + 1).bit_length()
+    assert evaluate_floor(parse_expression("sqrt(n)"), {"n": n}) == math.isqrt(n)
+
+
+@given(n=sizes, m=sizes, a=st.integers(min_value=-9, max_value=9), b=st.integers(min_value=1, max_value=9))
+def test_enclosures_hold_the_value(n: int, m: int, a: int, b: int) -> None:
+    with decimal.localcontext(prec=100):
+        x, y, e = decimal.Decimal(n), decimal.Decimal(m), decimal.Decimal(a) / b
+        cases = {
+            "log2(n/m)": (x / y).ln() / decimal.Decimal(2).ln(),
+            "sqrt(n/m)": (x / y).sqrt(),
+            "n^(a/b)": (x.ln() * e).exp(),
+            "sqrt(n)*log2(m + 1) - sqrt(m)/sqrt(n)": x.sqrt() * (y + 1).ln() / decimal.Decimal(2).ln()
+            - y.sqrt() / x.sqrt(),
+        }
+        for text, value in cases.items():
+            found = evaluate(parse_expression(text), {"n": n, "m": m, "a": a, "b": b})
+            exact = Fraction(value)
+            # Decimal's own rounding, far below the width of an enclosure.
+            slack = max(abs(exact), Fraction(1)) / 10**90
+            if isinstance(found, Enclosure):
+                assert found.lo - slack <= exact <= found.hi + slack
+                assert found.hi - found.lo <= max(abs(exact), Fraction(n + m)) / 10**9
+            else:
+                assert abs(found - exact) <= slack
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("n is power of 2", True),
+        ("m is power of 2", False),
+        ("n is power of n", True),
+        ("n is power of 1", False),
+        ("1 is power of 7", True),
+        ("n is square", True),
+        ("m is square", False),
+        ("3 divides m", True),
+        ("m divides 3", False),
+        ("0 divides m", False),
+        ("n >= log2(n)^2", True),
+        ("sqrt(m) < 3.5 and sqrt(m) > 3.4", True),
+        ("not (n == 64 or q > 2)", False),
+        ("n == 64 and q > 2", None),
+        ("q > 2", None),
+        ("sqrt(2)*sqrt(2) == 2", None),
+        ("n + 1", None),
+    ],
+)
+def test_facts(text: str, truth: bool | None) -> None:
+    (fact,) = parse_facts(text)
+    assert holds(fact, {"n": 64, "m": 12}) is truth

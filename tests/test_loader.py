@@ -164,6 +164,19 @@ def test_text_that_no_file_can_hold() -> None:
     assert codes(error) == ["AL006"]
 
 
+def test_views_of_views_have_a_limit() -> None:
+    lets = "".join(f"    let x{k + 1} = x{k}[: step 2]\n" for k in range(3000))
+    with pytest.raises(ArchlineError) as error:
+        load_text("algorithm f(x0: inout real[n]):\n" + lets)
+    assert set(codes(error)) == {"AL105"}
+
+
+def test_sizes_that_double_do_not_double_the_work() -> None:
+    lets = "".join(f"    let e{k + 1} = e{k} + e{k}\n" for k in range(60))
+    text = "algorithm f(x: inout local real[n]) on grid(r: P):\n    let e0 = n\n" + lets
+    load_text(text + "    shift x along r by e60\n")
+
+
 def test_deep_programs_load() -> None:
     loops = "".join(" " * (k + 1) + f"for i{k} in 0..n:\n" for k in range(300))
     load_text("algorithm f(x: inout real[n]):\n" + loops + " " * 301 + "x[0] += 1\n")

@@ -328,7 +328,7 @@ class Interpreter:
             outer.now += (len(values) - 1).bit_length() + longest
 
     def _while(self, loop: s.While, scope: dict[str, object]) -> None:
-        limit = self._value(loop.limit, scope)
+        limit = self._free(loop.limit, scope)
         rounds = 0
         while True:
             self._step(1)
@@ -341,6 +341,15 @@ class Interpreter:
             self._block(loop.body, scope)
 
     # Expressions
+    def _free(self, expr: s.Expr, scope: dict[str, object]) -> object:
+        """A value in sizes alone, which costs nothing though a log2 in it may be a fraction."""
+        counts, self._counts = self._counts, Counts()
+        now = self._frame.now
+        try:
+            return self._value(expr, scope)
+        finally:
+            self._counts, self._frame.now = counts, now
+
     def _value(self, expr: s.Expr, scope: dict[str, object]) -> object:
         match expr:
             case s.Integer(value=value):

@@ -36,14 +36,21 @@ class Facts:
     bounds: dict[str, Bounds] = field(default_factory=dict)
     rewrites: dict[str, Poly] = field(default_factory=dict)
     quotients: dict[str, Poly] = field(default_factory=dict)
+    # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
+    _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
 
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""
-        added = {old: bounds for old, bounds in self.bounds.items() if old != name}
-        added[name] = Bounds(tuple(lower), tuple(upper))
-        return replace(self, bounds=added, _proved={})
+        bounds = Bounds(tuple(lower), tuple(upper))
+        known = self._extended.get((name, bounds))
+        if known is None:
+            added = {old: each for old, each in self.bounds.items() if old != name}
+            added[name] = bounds
+            known = replace(self, bounds=added, _proved={}, _extended={})
+            self._extended[name, bounds] = known
+        return known
 
     def with_nonnegative(self, value: Poly) -> Facts:
         """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
@@ -67,7 +74,7 @@ class Facts:
             changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={})
+        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={}, _extended={})
 
     # Proofs
     def nonnegative(self, value: Poly) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -25,6 +25,8 @@ class Range:
     value: Poly
     facts: Facts
     span: Span
+    # Flops of several kinds, work and span often share their body's expression.
+    _done: dict[tuple[str, Known], Amount] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def trips(self) -> Poly:
@@ -62,6 +64,20 @@ class Range:
     ) -> Amount:
         if amount is NOTHING or isinstance(amount, Unknown):
             return amount
+        known = self._done.get((what, amount))
+        if known is None:
+            known = self._derive(amount, exact, bounded, facts, what)
+            self._done[what, amount] = known
+        return known
+
+    def _derive(
+        self,
+        amount: Known,
+        exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
+        bounded: Callable[[Poly, str, Poly, Poly, Facts, bool], Poly | None],
+        facts: Facts,
+        what: str,
+    ) -> Amount:
         try:
             if amount.exact:
                 return exactly(exact(amount.lower, self.variable, self.lo, self.hi, facts))
@@ -73,7 +89,7 @@ class Range:
         upper = bounded(amount.upper, self.variable, self.lo, self.hi, facts, True)
         if upper is None:
             return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
-        return Known(ZERO if lower is None else lower, upper)
+        return Known(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
 def parallel_span(iterations: Range, body: Amount) -> Amount:

@@ -100,47 +100,64 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 
 @helper
-def clash(mem: Any, shadow: Words, entry: int, task: int, site: int, kind: int) -> None:
-    """Report a race if the access in this entry of the shadow is parallel to the running task."""
-    other = shadow[entry]
-    if other > 0 and other != task + 1 and mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == PARALLEL:
-        mem[MEM_STATE][OTHER_SITE] = shadow[entry + 1]
-        fail(mem[MEM_STATE], site, entry // SHADOW, kind, entry % SHADOW)
+def parallel(parents: Words, bags: Words, other: int, task: int) -> bool:
+    """Whether the access of an entry of the shadow is parallel to the running task."""
+    return other > 0 and other != task + 1 and bags[find(parents, other - 1)] == PARALLEL
 
 
 @helper
-def keep(mem: Any, shadow: Words, entry: int, task: int, site: int) -> None:
+def clash(state: Words, shadow: Words, entry: int, site: int) -> None:
+    """Report a race with the access in this entry of the shadow."""
+    state[OTHER_SITE] = shadow[entry + 1]
+    fail(state, site, entry // SHADOW)
+
+
+@helper
+def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
     """Make the running task the one remembered, unless the one remembered is parallel to it."""
     other = shadow[entry]
-    if other != task + 1 and (other == 0 or mem[MEM_BAGS][find(mem[MEM_PARENTS], other - 1)] == SERIAL):
+    if other != task + 1 and (other == 0 or bags[find(parents, other - 1)] == SERIAL):
         shadow[entry] = task + 1
         shadow[entry + 1] = site
 
 
 @helper
-def race_read(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
+def race_read(
+    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
+) -> None:
     """Check and remember that the running task reads an element."""
     entry = SHADOW * address
-    clash(mem, shadow, entry + WRITER, task, site, READER)
-    clash(mem, shadow, entry + ATOMIC, task, site, READER)
-    keep(mem, shadow, entry + READER, task, site)
+    if parallel(parents, bags, shadow[entry + WRITER], task):
+        clash(state, shadow, entry + WRITER, site)
+    if parallel(parents, bags, shadow[entry + ATOMIC], task):
+        clash(state, shadow, entry + ATOMIC, site)
+    keep(shadow, parents, bags, entry + READER, task, site)
 
 
 @helper
-def race_write(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
+def race_write(
+    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
+) -> None:
     """Check and remember that the running task writes an element."""
     entry = SHADOW * address
-    clash(mem, shadow, entry + WRITER, task, site, WRITER)
-    clash(mem, shadow, entry + READER, task, site, WRITER)
-    clash(mem, shadow, entry + ATOMIC, task, site, WRITER)
+    if parallel(parents, bags, shadow[entry + WRITER], task):
+        clash(state, shadow, entry + WRITER, site)
+    if parallel(parents, bags, shadow[entry + READER], task):
+        clash(state, shadow, entry + READER, site)
+    if parallel(parents, bags, shadow[entry + ATOMIC], task):
+        clash(state, shadow, entry + ATOMIC, site)
     shadow[entry + WRITER] = task + 1
     shadow[entry + WRITER + 1] = site
 
 
 @helper
-def race_atomic(mem: Any, shadow: Words, address: int, task: int, site: int) -> None:
+def race_atomic(
+    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
+) -> None:
     """Check and remember that the running task updates an element atomically."""
     entry = SHADOW * address
-    clash(mem, shadow, entry + WRITER, task, site, ATOMIC)
-    clash(mem, shadow, entry + READER, task, site, ATOMIC)
-    keep(mem, shadow, entry + ATOMIC, task, site)
+    if parallel(parents, bags, shadow[entry + WRITER], task):
+        clash(state, shadow, entry + WRITER, site)
+    if parallel(parents, bags, shadow[entry + READER], task):
+        clash(state, shadow, entry + READER, site)
+    keep(shadow, parents, bags, entry + ATOMIC, task, site)

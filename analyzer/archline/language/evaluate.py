@@ -245,7 +245,7 @@ class _Evaluator:
         if base not in (0, 1, -1) and bits * abs(exponent) > MAX_BITS:
             raise EvaluationError(f"the power has more than {MAX_BITS} bits", expr)
         if base in (0, 1, -1):
-            return 1 if exponent == 0 else int(base) if exponent % 2 else int(abs(base))
+            return int(base) if exponent % 2 else int(exponent == 0 or base != 0)
         return _tidy(Fraction(base) ** exponent)
 
     def _real_power(self, expr: s.Expr, base: Value, exponent: Value) -> Value:

@@ -17,7 +17,9 @@ from archline.execution.codegen.values import Register, Static, View, view_param
 from archline.execution.slots import (
     DEPTH,
     MAX_DEPTH,
+    MEM_BAGS,
     MEM_INTS,
+    MEM_PARENTS,
     MEM_REALS,
     MEM_SHADOW,
     MEM_STATE,
@@ -68,6 +70,8 @@ def _opening(fn: Function) -> Iterator[str]:
             yield f" now = K[{TRACE}]"
     if fn.options.races:
         yield f" S = mem[{MEM_SHADOW}]"
+        yield f" U = mem[{MEM_PARENTS}]"
+        yield f" B = mem[{MEM_BAGS}]"
     yield " s = 0"
     if fn.frame.pending:
         yield " q = 0"

@@ -265,7 +265,7 @@ class Writer:
         if access.kind == "atomic read":
             return
         function = {"read": "race_read", "write": "race_write", "atomic write": "race_atomic"}[access.kind]
-        self.emit(f"{function}(mem, {access.shadow}, {access.address}, {self.frame.task}, {access.site})")
+        self.emit(f"{function}(K, {access.shadow}, U, B, {access.address}, {self.frame.task}, {access.site})")
 
     # What callees share
     def publish(self) -> None:

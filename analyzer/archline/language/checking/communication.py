@@ -16,7 +16,6 @@ from archline.language.checking.expressions import base_symbol, condition, count
 from archline.language.checking.extents import shown
 from archline.language.checking.points import Opaque
 from archline.language.checking.scopes import Role, Symbol
-from archline.language.diagnostics import did_you_mean
 from archline.language.model import Kind, ViewType
 
 
@@ -157,7 +156,7 @@ def check_axis(body: Body, expr: s.Expr) -> None:
 def _known_axis(body: Body, name: str, at: s.Node) -> None:
     axes = [axis.name for axis in body.algorithm.grid] + body.groups
     if name not in axes and body.distributed:
-        hint = did_you_mean(name, axes) or "the axes are " + ", ".join(axes)
+        hint = body.findings.closest(name, axes) or "the axes are " + ", ".join(axes)
         body.report(rules.UNKNOWN_AXIS, f"`{name}` is not an axis of the grid", at.span, hint)
 
 
@@ -168,14 +167,15 @@ def _check_shift(body: Body, axis: s.Expr, by: s.Expr) -> None:
 
 
 def _depends(body: Body, expr: s.Expr, axis: str) -> bool:
-    for leaf in leaves(expr):
-        if isinstance(leaf, s.Name):
-            symbol = body.scope.find(leaf.id)
-            if leaf.id == axis:
-                return True
-            if symbol is not None and symbol.value is not None and _depends(body, symbol.value, axis):
-                return True
-    return False
+    """Whether an expression mentions the axis, itself or through `let` names."""
+    seen: set[str] = set()
+    open_ = [expr]
+    while open_:
+        names = {leaf.id for leaf in leaves(open_.pop()) if isinstance(leaf, s.Name)} - seen
+        seen |= names
+        symbols = (body.scope.find(name) for name in names)
+        open_.extend(symbol.value for symbol in symbols if symbol is not None and symbol.value is not None)
+    return axis in seen
 
 
 def check_transfer(body: Body, statement: s.Transfer) -> None:

@@ -27,6 +27,10 @@ class Findings:
         """Report a finding."""
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
+    def closest(self, name: str, candidates: Iterable[str]) -> str | None:
+        """A hint naming the candidate closest to an unknown name; none once nothing more is reported."""
+        return did_you_mean(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
+
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Report findings made elsewhere."""
         for each in diagnostics:
@@ -36,12 +40,13 @@ class Findings:
 
 @dataclass(eq=False)
 class Facts:
-    """What the checker learns of expressions, as `Module` hands it on."""
+    """What the checker learns of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
     shapes: dict[s.Expr, tuple[s.Expr, ...]] = field(default_factory=dict)
     bindings: dict[s.Call, Mapping[str, s.Expr | None]] = field(default_factory=dict)
+    depth: dict[s.Expr, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +157,7 @@ class Body:
             hint = f"`{name}` was defined in a block that has ended; define it before that block"
             self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
         else:
-            hint = did_you_mean(name, self.scope.names())
+            hint = self.findings.closest(name, self.scope.names())
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 

@@ -12,7 +12,7 @@ from archline.language.checking.context import Body, Facts, Findings, Library, l
 from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import Rule, did_you_mean
+from archline.language.diagnostics import Rule
 from archline.language.model import Kind
 from archline.language.source import Span
 
@@ -113,7 +113,7 @@ class Formulas:
             return self._cost(expr, self.algorithms)
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            hint = did_you_mean(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIM_METRICS])
+            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIM_METRICS])
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         wanted = FUNCTIONS[name]
@@ -130,7 +130,7 @@ class Formulas:
                 if name in library.visible:
                     return Kind.REAL
                 if name not in library.lost and library.complete:
-                    hint = did_you_mean(name, library.visible)
+                    hint = self.findings.closest(name, library.visible)
                     message = f"unknown algorithm `{name}`"
                     self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
             case _:
@@ -142,7 +142,7 @@ class Formulas:
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
     """Report a metric that is not one of those allowed."""
     if metric not in allowed:
-        hint = did_you_mean(metric, allowed) or "they are " + ", ".join(allowed)
+        hint = findings.closest(metric, allowed) or "they are " + ", ".join(allowed)
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
@@ -161,7 +161,7 @@ def formulas_of(body: Body) -> Formulas:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
             return name_rules.NOT_A_SIZE, message, None
         names = body.scope.names(lambda each: each.type is Kind.STATIC)
-        hint = did_you_mean(expr.id, [*names, *body.library.cost_symbols])
+        hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
 
@@ -214,7 +214,7 @@ def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Cla
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        return name_rules.UNKNOWN_NAME, message, did_you_mean(expr.id, known)
+        return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, known)
 
     if not named:
         message = "this claim is about no algorithm"

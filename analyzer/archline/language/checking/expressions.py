@@ -11,7 +11,6 @@ from archline.language.checking.agreement import agree
 from archline.language.checking.context import Body
 from archline.language.checking.extents import combine, length, shown
 from archline.language.checking.scopes import Role, Symbol
-from archline.language.diagnostics import did_you_mean
 from archline.language.model import ExprType, Kind, ViewType
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -214,7 +213,7 @@ def report_unknown_function(body: Body, call: s.Call) -> None:
     library = body.library
     if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
         return
-    hint = did_you_mean(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    hint = body.findings.closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)

@@ -48,6 +48,7 @@ def combine(facts: Facts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s
         case "+", s.Integer(value=a), s.Integer(value=b):
             return integer(facts, a + b, span)
     node = s.Binary(op, left, right, span=span)
+    facts.depth[node] = 1 + max(facts.depth.get(left, 0), facts.depth.get(right, 0))
     kinds = (facts.types.get(left), facts.types.get(right))
     facts.types[node] = Kind.INT if Kind.INT in kinds else Kind.STATIC
     return node

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
+from archline.language.builder import MAX_DEPTH
 from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
 from archline.language.checking.communication import (
@@ -31,6 +32,7 @@ from archline.language.checking.points import Definition, Interval
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import array_type, element_kind
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.syntax_rules import TOO_DEEP
 
 
 def check_block(body: Body, statements: tuple[s.Stmt, ...]) -> None:
@@ -132,7 +134,7 @@ def _let(body: Body, statement: s.Let) -> None:
         writable = base is not None and base.writable
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
-        shape = body.facts.shapes.get(value, ())
+        shape = _limited(body, value, body.facts.shapes.get(value, ()))
         body.define(Symbol(name, Role.LET, found, span, shape, writable, shared, origin=origin))
         return
     if found not in (None, Kind.STATIC):
@@ -143,6 +145,15 @@ def _let(body: Body, statement: s.Let) -> None:
     body.define(Symbol(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
     if found is Kind.STATIC:
         body.path.append(Definition(name, value))
+
+
+def _limited(body: Body, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
+    """The extents of a view that is to be named, if views of views have not made them too deep to work with."""
+    if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
+        return shape
+    message = f"the extents of this view, in the names of the views it is taken from, nest over {MAX_DEPTH} levels"
+    body.report(TOO_DEEP, message, value.span, "take it from an array instead")
+    return tuple(s.Name("...", span=extent.span) for extent in shape)
 
 
 def _local(body: Body, statement: s.Local) -> None:

@@ -1,0 +1,215 @@
+"""What a report shows, whatever its format: plain typed values, already checked and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.algebra.printing import to_text
+from archline.analysis.contracts import Verdict
+from archline.analysis.costs import Cost, Costs
+from archline.analysis.derivation import Step
+from archline.energy.model import Estimate
+from archline.language import syntax as s
+from archline.language.printer import format_expression, format_fact
+
+Number = int | Fraction
+Point = Mapping[str, Number]
+
+
+@dataclass(frozen=True)
+class Values:
+    """A cost at a point: exact bounds, the same where the cost is exact."""
+
+    lower: Number
+    upper: Number
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
+
+    `values` holds it at the view's point; None without a point, or where it has no rational value there.
+    """
+
+    metric: str
+    status: str
+    lower: Poly | None
+    upper: Poly | None
+    values: Values | None
+    reason: str | None
+    place: str | None
+    declared: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are known and the same."""
+        return self.lower is not None and self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class Contract:
+    """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails."""
+
+    text: str
+    outcome: str
+    reason: str
+    point: Point | None
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class CostView:
+    """The derived costs of an algorithm; `at` is the point of the rows' values."""
+
+    algorithm: str
+    place: str
+    doc: str | None
+    parameters: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    rows: tuple[Row, ...]
+    kinds: tuple[Row, ...]
+    contracts: tuple[Contract, ...]
+    at: Point | None
+    derivation: tuple[Step, ...] = ()
+
+    def text(self, value: Poly) -> str:
+        """An expression of the view in the language's syntax, sizes in the algorithm's order."""
+        return to_text(value, self.parameters)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What an execution counted, beside what was derived for it: `derived` by metric where there is a derivation."""
+
+    executed: Mapping[str, int]
+    derived: Mapping[str, Values]
+    statuses: Mapping[str, str]
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The metrics whose executed count lies outside its derived bounds: a defect."""
+        return tuple(
+            metric
+            for metric, values in self.derived.items()
+            if not values.lower <= self.executed[metric] <= values.upper
+        )
+
+
+@dataclass(frozen=True)
+class CacheView:
+    """The cache that io was counted for; `processors` and `schedule` where there is one a processor."""
+
+    words: int
+    line: int
+    policy: str
+    chosen: bool
+    processors: int = 1
+    schedule: str | None = None
+
+
+@dataclass(frozen=True)
+class MatrixView:
+    """The matrix of a run: rows, columns, nonzeros, most in a row, most in a column; its block size, if blocked."""
+
+    path: str
+    n: int
+    m: int
+    nz: int
+    nr: int
+    nc: int
+    block: int | None = None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run. `unchecked` says by metric why a count has no derived value to be held against."""
+
+    algorithm: str
+    at: Point
+    counts: Counts
+    kinds: Mapping[str, int]
+    cache: CacheView
+    matrix: MatrixView | None
+    data: str
+    unchecked: Mapping[str, str]
+    processor_io: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class EnergyView:
+    """A model's answer, the amounts it rests on, and how each of them was found."""
+
+    algorithm: str
+    at: Point
+    machine_title: str
+    model_title: str
+    model_source: str
+    estimate: Estimate
+    amounts: Mapping[str, Values]
+    origins: Mapping[str, str]
+    cache: CacheView
+    data: str
+
+
+def cost_view(
+    algorithm: s.Algorithm, costs: Costs, verdicts: tuple[Verdict, ...] = (), at: Point | None = None
+) -> CostView:
+    """The view of derived costs, evaluated at `at` where one is given."""
+    return CostView(
+        algorithm=costs.algorithm,
+        place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
+        doc=algorithm.doc,
+        parameters=costs.parameters,
+        assumptions=costs.assumptions,
+        rows=tuple(_row(cost, at) for cost in costs),
+        kinds=tuple(_row(cost, at) for cost in costs.flops_by_kind.values()),
+        contracts=tuple(_contract(verdict) for verdict in verdicts),
+        at=at,
+        derivation=costs.derivation,
+    )
+
+
+def _row(cost: Cost, at: Point | None) -> Row:
+    values: Values | None = None
+    reason = cost.reason
+    if at is not None:
+        try:
+            values = values_at(cost, at)
+        except EvaluationError as problem:
+            reason = str(problem)
+    place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
+    metric = cost.metric.removeprefix("flops.")
+    return Row(metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared)
+
+
+def values_at(cost: Cost, at: Point) -> Values | None:
+    """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
+    if cost.lower is None or cost.upper is None:
+        return None
+    lower = evaluate(cost.lower, at)
+    return Values(lower, lower if cost.exact else evaluate(cost.upper, at))
+
+
+def _contract(verdict: Verdict) -> Contract:
+    span = verdict.ensures.span
+    return Contract(
+        contract_text(verdict.ensures),
+        verdict.outcome,
+        verdict.reason,
+        verdict.point,
+        f"{span.source.path}:{span.line}",
+    )
+
+
+def contract_text(ensures: s.Ensures) -> str:
+    """The `ensures` as the source has it, in canonical form."""
+    bound = format_expression(ensures.bound)
+    relation = ensures.relation
+    comparison = relation in ("==", "<=", ">=")
+    text = f"{ensures.metric} {relation} {bound}" if comparison else f"{ensures.metric} is {relation}({bound})"
+    when = ", ".join(format_fact(fact) for fact in ensures.when)
+    return f"{text} when {when}" if when else text

@@ -42,7 +42,11 @@ def choose_bounds(ctx: Context, scope: Scope, *, parallel: bool) -> Bounds | Non
     options = [each for each in options if each[1].trips * scope.weight <= ctx.budget]
     if not options:
         return None
-    found = ctx.choose.weighted(options)
+    return ctx.choose.weighted(options)
+
+
+def commit(ctx: Context, scope: Scope, found: Bounds, *, parallel: bool) -> None:
+    """Note what a loop with these bounds, in this scope, means for the program."""
     ctx.features.update(found.features)
     if found.irregular:
         ctx.irregular.add("bounds that are not affine")
@@ -50,7 +54,6 @@ def choose_bounds(ctx: Context, scope: Scope, *, parallel: bool) -> Bounds | Non
         ctx.depend(name, direction)
         if parallel and not next(index.parallel for index in scope.indices if index.name == name):
             ctx.irregular.add("parallel loop whose count depends on a serial index")
-    return found
 
 
 def typical(extent: Extent) -> int:
@@ -152,7 +155,11 @@ def _triangular(ctx: Context, outer: list[Index]) -> list[tuple[int, Bounds]]:
         options.append((1, bounds(f"{i} + {other.name}..{d}", moves)))
         if typical(domain) * typical(other.domain) <= 50:
             product = Bounds(
-                f"0..{i}*{other.name}", domain * other.domain, half * 2, moves=moves, features=("triangular", "polynomial")
+                f"0..{i}*{other.name}",
+                domain * other.domain,
+                half * 2,
+                moves=moves,
+                features=("triangular", "polynomial"),
             )
             options.append((1, product))
     return options

@@ -74,7 +74,13 @@ def _scalar(ctx: Context, scope: Scope, parameter: Parameter) -> str:
 
 
 def _view(
-    ctx: Context, scope: Scope, callee: Callee, parameter: Parameter, sizes: dict[str, Extent], used: dict[str, bool], floor: int
+    ctx: Context,
+    scope: Scope,
+    callee: Callee,
+    parameter: Parameter,
+    sizes: dict[str, Extent],
+    used: dict[str, bool],
+    floor: int,
 ) -> tuple[str, Array] | None:
     wanted = [extent.plain for extent in parameter.shape]
     fitting: list[tuple[Array, tuple[int, ...]]] = []
@@ -296,7 +302,9 @@ def while_loop(makers: list[tuple[int, Maker]]) -> Maker:
         if ctx.choose.chance(35):
             head = f"while {name} > 0 at most log2({e} + 1) + 1 times:"
             return [f"local {name}: int = {e}", head, *body, f"    {name} = {name}//2"]
-        arrays = [each for each in scope.arrays if each.shape == (extent,) and each.element == "real" and not each.fixed]
+        arrays = [
+            each for each in scope.arrays if each.shape == (extent,) and each.element == "real" and not each.fixed
+        ]
         arrays = [each for each in arrays if each.readable]
         early = f" and {ctx.choose.pick(arrays).name}[{name}] < 0.9" if arrays and ctx.choose.chance(60) else ""
         head = f"while {name} < {e}{early} at most {e} times:"

@@ -40,7 +40,16 @@ def _term(ctx: Context, scope: Scope, rank: int) -> str:
 def factor(ctx: Context, scope: Scope, rank: int) -> str:
     """A real expression of small value: at most some tens."""
     kind = ctx.choose.weighted(
-        [(9, "read"), (3, "literal"), (2, "unary"), (1, "pair"), (1, "index"), (1, "power"), (1, "minus"), (1, "extern")]
+        [
+            (9, "read"),
+            (3, "literal"),
+            (2, "unary"),
+            (1, "pair"),
+            (1, "index"),
+            (1, "power"),
+            (1, "minus"),
+            (1, "extern"),
+        ]
     )
     if kind == "literal":
         return ctx.choose.pick(LITERALS)
@@ -167,7 +176,14 @@ def _comparison(ctx: Context, scope: Scope) -> str:
     if len(usable) > 1:
         second = ctx.choose.pick([index for index in usable if index is not first])
         names.append(second.name)
-        pair = ["{i} < {j}", "{i} == {j}", "{i} <= {j}", "{i} != {j}", "({i} + {j}) % 2 == 0", f"{{i}} + {{j}} < {extent}"]
+        pair = [
+            "{i} < {j}",
+            "{i} == {j}",
+            "{i} <= {j}",
+            "{i} != {j}",
+            "({i} + {j}) % 2 == 0",
+            f"{{i}} + {{j}} < {extent}",
+        ]
         forms = pair if ctx.choose.chance(60) else forms
     text = ctx.choose.pick(forms)
     if ctx.choose.chance(2):

@@ -79,10 +79,7 @@ class Extent:
 
 
 def _term(names: Monomial, factor: int) -> str:
-    if len(names) == 2 and names[0] == names[1]:
-        product = f"{names[0]}^2"
-    else:
-        product = "*".join(names)
     if not names:
         return str(factor)
+    product = f"{names[0]}^2" if len(names) == 2 and names[0] == names[1] else "*".join(names)
     return product if factor == 1 else f"{factor}*{product}"

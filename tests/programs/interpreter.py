@@ -32,7 +32,7 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 
-class IllFormed(Exception):
+class IllFormedError(Exception):
     """The program does what no program may: it leaves an array, reads an unset element, races, or passes a limit."""
 
 
@@ -128,7 +128,7 @@ class Interpreter:
         for other, kinds in seen.items():
             conflict = not (kind == "r" and kinds == "r") and not (kind == "a" and kinds == "a")
             if conflict and _parallel(label, other):
-                raise IllFormed(f"race: {kind} against {kinds}")
+                raise IllFormedError(f"race: {kind} against {kinds}")
         seen[label] = "".join(sorted(set(seen.get(label, "") + kind)))
 
     # Calls
@@ -155,11 +155,11 @@ class Interpreter:
             case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
                 for extent, length in zip(shape, value.values.shape, strict=True):
                     if isinstance(extent, s.Name) and scope.setdefault(extent.id, length) != length:
-                        raise IllFormed(f"{extent.id} is {scope[extent.id]} and {length}")
+                        raise IllFormedError(f"{extent.id} is {scope[extent.id]} and {length}")
             case s.OffsetsType(count=rows, into=total):
                 for expr, length in ((rows, len(value.values) - 1), (total, int(value.values[-1]))):
                     if isinstance(expr, s.Name) and scope.setdefault(expr.id, length) != length:
-                        raise IllFormed(f"{expr.id} is {scope[expr.id]} and {length}")
+                        raise IllFormedError(f"{expr.id} is {scope[expr.id]} and {length}")
 
     def _invoke(self, call: s.Call, scope: dict[str, object], spawned: bool) -> object:
         values = [self._value(argument, scope) for argument in call.arguments]
@@ -256,7 +256,7 @@ class Interpreter:
 
     def _fill(self, target: View, value: object) -> None:
         if isinstance(value, View) and value.values.shape != target.values.shape:
-            raise IllFormed(f"copy of {value.values.shape} into {target.values.shape}")
+            raise IllFormedError(f"copy of {value.values.shape} into {target.values.shape}")
         amount = 0
         for length in reversed(target.values.shape):
             amount = length * (1 + amount)
@@ -288,7 +288,7 @@ class Interpreter:
         if op and not statement.atomic:
             self._touch(view, at, "r")
         if op and view.values[at] is None:
-            raise IllFormed(f"{target.array}{list(at)} is not set")
+            raise IllFormedError(f"{target.array}{list(at)} is not set")
         result = self._updated(op, view.values[at], value, view.element)
         self._touch(view, at, "a" if statement.atomic else "w")
         view.values[at] = result
@@ -336,7 +336,7 @@ class Interpreter:
                 return
             rounds += 1
             if rounds > limit:  # type: ignore[operator]
-                raise IllFormed("more rounds than `at most` allows")
+                raise IllFormedError("more rounds than `at most` allows")
             self._step(1)
             self._block(loop.body, scope)
 
@@ -380,7 +380,7 @@ class Interpreter:
             return _COMPARE[expr.op](left, right)
         if expr.op == "/" and not isinstance(left, float) and not isinstance(right, float):
             if left % right:  # type: ignore[operator]
-                raise IllFormed(f"{right} does not divide {left}")
+                raise IllFormedError(f"{right} does not divide {left}")
             return left // right  # type: ignore[operator]
         return self._kept(_ARITHMETIC[expr.op](left, right), left, right)
 
@@ -415,7 +415,9 @@ class Interpreter:
             return self._read(view, self._subscripts(expr, view, scope))
         parts: list[int | slice] = []
         for each, length in zip(expr.subscripts, view.values.shape, strict=True):
-            parts.append(self._slice(each, length, scope) if isinstance(each, s.Slice) else self._index(each, length, scope))
+            parts.append(
+                self._slice(each, length, scope) if isinstance(each, s.Slice) else self._index(each, length, scope)
+            )
         return View(view.values[tuple(parts)], view.ids[tuple(parts)], view.element)
 
     def _slice(self, part: s.Slice, length: int, scope: dict[str, object]) -> slice:
@@ -423,13 +425,13 @@ class Interpreter:
         hi = int(self._value(part.hi, scope)) if part.hi is not None else length
         step = int(self._value(part.step, scope)) if part.step is not None else 1
         if not 0 <= lo <= hi <= length:
-            raise IllFormed(f"slice {lo}..{hi} of {length}")
+            raise IllFormedError(f"slice {lo}..{hi} of {length}")
         return slice(lo, hi, step)
 
     def _index(self, expr: s.Expr, length: int, scope: dict[str, object]) -> int:
         value = self._value(expr, scope)
         if not isinstance(value, int) or not 0 <= value < length:
-            raise IllFormed(f"subscript {value} of {length}")
+            raise IllFormedError(f"subscript {value} of {length}")
         return value
 
     def _subscripts(self, expr: s.Element, view: View, scope: dict[str, object]) -> tuple[int, ...]:
@@ -439,7 +441,7 @@ class Interpreter:
     def _read(self, view: View, at: tuple[int, ...]) -> object:
         self._touch(view, at, "r")
         if view.values[at] is None:
-            raise IllFormed("an element is read that is not set")
+            raise IllFormedError("an element is read that is not set")
         return view.values[at]
 
 

@@ -118,7 +118,11 @@ def _callee(
         parameters.insert(choose.integer(0, len(parameters)), Parameter("y", "array", shape=(a,), mode="inout"))
     parameters += [
         parameter
-        for parameter, share in ((Parameter("f", "real"), 30), (Parameter("b", "size"), 25), (Parameter("t", "index"), 20))
+        for parameter, share in (
+            (Parameter("f", "real"), 30),
+            (Parameter("b", "size"), 25),
+            (Parameter("t", "index"), 20),
+        )
         if choose.chance(share)
     ]
     if "int_data" in menu and choose.chance(30):
@@ -216,7 +220,10 @@ def _main(
     _more_extents(ctx, scope)
     body = [f"{each.name} = 0.5" for each in parameters if each.mode == "out"] + _body(ctx, scope)
     contract = _contract(choose, Facts(least, powers & used, divisors), used)
-    text = [f"algorithm {ENTRY}({', '.join(parameter.text for parameter in parameters)}):", *indented([*contract, *(body or ["pass"])])]
+    text = [
+        f"algorithm {ENTRY}({', '.join(parameter.text for parameter in parameters)}):",
+        *indented([*contract, *(body or ["pass"])]),
+    ]
     names = sorted(used | {each.name for each in parameters if each.kind == "size"})
     facts = Facts({k: v for k, v in least.items() if k in used}, powers & used, divisors)
     program = GeneratedProgram(
@@ -258,7 +265,10 @@ def _parameters(choose: Chooser, menu: frozenset[str], sizes: list[str]) -> list
         parameters.append(Parameter(name, "array", shape=shape, mode=mode, layout=_layout(choose, menu, shape)))
     for name in ("x", "B")[: choose.weighted([(1, 0), (4, 1), (4, 2)])]:
         shape = choose.weighted(shapes)
-        parameters.insert(choose.integer(0, len(parameters)), Parameter(name, "array", shape=shape, layout=_layout(choose, menu, shape)))
+        parameters.insert(
+            choose.integer(0, len(parameters)),
+            Parameter(name, "array", shape=shape, layout=_layout(choose, menu, shape)),
+        )
     if "int_data" in menu:
         parameters.append(Parameter("key", "array", "int", (n,)))
         if choose.chance(60):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from programs.bounds import Bounds, choose_bounds
+from programs.bounds import Bounds, choose_bounds, commit
 from programs.expressions import LITERALS, data_condition, factor, int_value, real_value, static_condition
 from programs.extents import Extent
 from programs.scope import INDEX_NAMES, MAX_WEIGHT, Array, Context, Index, Scalar, Scope
@@ -49,7 +49,9 @@ def assign(ctx: Context, scope: Scope) -> Lines:
 
 
 def _update(ctx: Context, scope: Scope, place: str, rank: int) -> str:
-    op = ctx.choose.weighted([(8, "+="), (5, "="), (2, "contract"), (2, "-="), (1, "*="), (1, "/="), (1, "min="), (1, "max=")])
+    op = ctx.choose.weighted(
+        [(8, "+="), (5, "="), (2, "contract"), (2, "-="), (1, "*="), (1, "/="), (1, "min="), (1, "max=")]
+    )
     match op:
         case "contract":
             return f"{place} = 0.5*{place} + {real_value(ctx, scope, rank)}"
@@ -192,7 +194,9 @@ def _part(
 
 
 def _static_subscript(ctx: Context, scope: Scope, extent: Extent) -> str | None:
-    fitting = [index.name for index in scope.indices if index.domain is not None and extent.minus(index.domain) is not None]
+    fitting = [
+        index.name for index in scope.indices if index.domain is not None and extent.minus(index.domain) is not None
+    ]
     if fitting:
         return ctx.choose.pick(fitting[::-1])
     return "0" if scope.nonempty(extent) else None
@@ -280,7 +284,11 @@ def _arm(ctx: Context, scope: Scope, makers: list[tuple[int, Maker]]) -> Lines:
 def neighbour(ctx: Context, scope: Scope) -> Lines:
     """A guard that keeps a shifted subscript in range."""
     targets = [each for each in scope.arrays if each.element == "real" and each.access == "rw"]
-    indices = [each for each in scope.indices if each.domain is not None and each.name not in scope.sealed and not each.parallel]
+    indices = [
+        each
+        for each in scope.indices
+        if each.domain is not None and each.name not in scope.sealed and not each.parallel
+    ]
     if not targets or not indices or not ctx.wants("guard") or not ctx.spend(scope):
         return []
     index = ctx.choose.pick(indices[::-1])
@@ -309,6 +317,7 @@ def loop(makers: list[tuple[int, Maker]]) -> Maker:
         bounds = choose_bounds(ctx, scope, parallel=False)
         if bounds is None or not ctx.spend(scope, bounds.trips):
             return []
+        commit(ctx, scope, bounds, parallel=False)
         name, inner = enter(scope, bounds)
         body = block(ctx, inner, makers)
         scope.names.discard(name)

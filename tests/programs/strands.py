@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from programs.bounds import choose_bounds
+from programs.bounds import choose_bounds, commit
 from programs.extents import Extent
 from programs.scope import INDEX_NAMES, MAX_WEIGHT, Array, Context, Index, Offsets, Scope
 from programs.statements import Lines, Maker, block, enter, forget, indented
@@ -23,6 +23,7 @@ def parallel_loop(makers: list[tuple[int, Maker]]) -> Maker:
         if not share_out(ctx, inner, name, bounds.domain):
             scope.names.discard(name)
             return []
+        commit(ctx, scope, bounds, parallel=True)
         ctx.features.add("parallel")
         if any(index.parallel for index in scope.indices):
             ctx.features.add("nested_parallel")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from programs.extents import Extent
 from programs.scope import Array, Context, Scope
 
@@ -68,7 +70,7 @@ def _affine(scope: Scope) -> list[str]:
     """Some expressions in indices that are not negative, to be reduced by a modulus."""
     names = [index.name for index in scope.indices]
     options = [f"({name} + 1)" for name in names] + [f"({name}*3)" for name in names]
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in pairwise(names):
         options += [f"({first} + 2*{second})", f"({first}*{second})"]
     return options
 

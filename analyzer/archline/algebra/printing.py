@@ -12,6 +12,7 @@ from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 
 def to_text(value: Poly, order: tuple[str, ...] = ()) -> str:
     """The expression as text; `order` ranks the symbols, as an algorithm lists its sizes."""
+    value = _shorter(value)
     ranks = {name: rank for rank, name in enumerate(order)}
     if not value.terms:
         return "0"
@@ -24,6 +25,49 @@ def to_text(value: Poly, order: tuple[str, ...] = ()) -> str:
         else:
             parts.append(f"{'-' if coefficient < 0 else '+'} {text}")
     return " ".join(parts)
+
+
+class _Shown(Atom):
+    """An atom for reading only: min(x, y), max(x, y) or ceil(e/m), which the algebra writes by max(0, e) and floor."""
+
+    __slots__ = ("arguments", "form")
+
+    def __init__(self, form: str, arguments: tuple[Poly, ...]) -> None:
+        super().__init__(f"{form}({'|'.join(argument.key for argument in arguments)})")
+        self.form, self.arguments = form, arguments
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return self.arguments
+
+
+def _shorter(value: Poly) -> Poly:
+    """Write atoms in the form that makes the whole expression shortest."""
+    for atom in sorted(value.atoms(), key=str):
+        for form in _forms(atom):
+            rewritten = value.map_atoms(lambda each, atom=atom, form=form: form if each == atom else None)  # type: ignore[misc]
+            if _length(rewritten) < _length(value):
+                value = rewritten
+                break
+    return value
+
+
+def _length(value: Poly) -> tuple[int, int]:
+    return len(value.terms), sum(len(part.terms) for atom in value.atoms() for part in atom.parts)
+
+
+def _forms(atom: Atom) -> list[Poly]:
+    match atom:
+        case a.PositivePart():
+            above = Poly({m: c for m, c in atom.argument.terms.items() if c > 0})
+            below = above - atom.argument
+            if not above or not below:
+                return []
+            least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
+            return [above - least, most - below]
+        case a.Floor():
+            return [Poly.of_atom(_Shown("ceil", (atom.argument + 1, atom.modulus))) - 1]
+    return []
 
 
 def _term_key(monomial: Monomial, ranks: Mapping[str, int]) -> tuple[object, ...]:
@@ -71,6 +115,11 @@ def _atom(atom: Atom, ranks: Mapping[str, int]) -> str:
         case a.Floor() | a.Quotient():
             top, bottom = (_factor(to_text(part, order)) for part in atom.parts)
             return f"floor({top}/{bottom})" if isinstance(atom, a.Floor) else f"({top}/{bottom})"
+        case _Shown(form="ceil"):
+            top, bottom = (_factor(to_text(part, order)) for part in atom.arguments)
+            return f"ceil({top}/{bottom})"
+        case _Shown():
+            return f"{atom.form}({', '.join(to_text(part, order) for part in atom.arguments)})"
         case a.CeilLog2():
             return f"ceil(log2({_at_least_one(atom.argument, order)}))"
         case a.Function(function="isqrt"):
@@ -83,9 +132,13 @@ def _atom(atom: Atom, ranks: Mapping[str, int]) -> str:
 
 
 def _at_least_one(value: Poly, order: tuple[str, ...]) -> str:
-    """ceil(log2) is 0 below 1; a plain size is not, so it is written alone."""
+    """ceil(log2) counts as 0 below 1, where sizes and rounded-up quotients of sizes do not get."""
     text = to_text(value, order)
-    return text if a.symbol_of(value) is not None else f"max(1, {text})"
+    shown = _shorter(value)
+    plain = len(shown.terms) == 1 and all(
+        isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
+    )
+    return text if plain else f"max(1, {text})"
 
 
 def _factor(text: str) -> str:

@@ -68,9 +68,7 @@ def _bounded(
     return None
 
 
-def _ease_gaps(
-    value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
-) -> Poly | None:
+def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int) -> Poly | None:
     """Leave one gap a term, with a coefficient free of the variable, so that the sum telescopes.
 
     Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap

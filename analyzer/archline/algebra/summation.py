@@ -48,7 +48,9 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     if isinstance(atom, a.Offset):
         paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
         if paired is not None:
-            return _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
+            return (
+                _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
+            )
     if others:
         result = result + _sum(others, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)

@@ -105,7 +105,7 @@ RESERVED = frozenset(
 ) | frozenset(INTRINSICS)
 
 
-class TreeBuilder(Transformer_NonRecursive):  # type: ignore[misc]
+class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed apart from the file around it."""
 
     def __init__(self, source: Source, offset: int) -> None:

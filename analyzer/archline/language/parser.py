@@ -279,8 +279,9 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
         line, column, width = token.line + first - 1, token.column or 1, max(1, len(token))
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
-        hint = "a file holds `use`, `extern`, `algorithm` and `claim`"
         span = Span(source, line, 1, line, 1 + width)
-        return Diagnostic(rules.TOP_LEVEL, message, span, hint=hint)
+        return Diagnostic(
+            rules.TOP_LEVEL, message, span, hint="a file holds `use`, `extern`, `algorithm` and `claim`"
+        )
     message, hint = describe(token, problem.accepts or problem.expected)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)

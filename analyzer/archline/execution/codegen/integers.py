@@ -129,7 +129,7 @@ def _plain_power(fn: Function, expr: s.Binary, left: Code, right: Code) -> Code:
     base = atom(fn, left)
     message = f"the value of `{format_expression(expr)}` is too large to be computed"
     site = fn.site(rules.OVERFLOW, expr.span, message)
-    fn.check(f"{base}.bit_length() * {right.text} > {_MAX_EXPONENT_BITS}", site)
+    fn.check(f"({base}).bit_length() * {right.text} > {_MAX_EXPONENT_BITS}", site)
     return bracket(fn, f"{base} ** {right.text}")
 
 

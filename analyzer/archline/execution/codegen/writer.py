@@ -14,12 +14,18 @@ from dataclasses import dataclass, field, replace
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.sites import READS, WORK, WRITES, Site, Tables
-from archline.execution.slots import FUEL, SITE_FUEL, SITE_WIDE, STEPS
+from archline.execution.races import ATOMIC, PARALLEL, READER, SERIAL, WRITER
+from archline.execution.slots import FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
 from archline.execution.slots import TRACE as TRACE_SLOT
 from archline.language.diagnostics import Rule, error
 from archline.language.model import Module
 from archline.language.source import Span
 
+_RACE_CHECKS = {
+    "read": ("race_read", READER, (WRITER, ATOMIC)),
+    "write": ("race_write", WRITER, (WRITER, READER, ATOMIC)),
+    "atomic write": ("race_atomic", ATOMIC, (WRITER, READER)),
+}
 MAX_LOOPS = 18
 MAX_INDENT = 80
 
@@ -230,6 +236,114 @@ class Writer:
 
     def _race_site(self, span: Span, what: str) -> int:
         return self.site(rules.RACE, span, what) if self.options.races else 0
+
+    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
+        """Check an access of a register that iterations of a parallel loop share, for races only."""
+        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
+
+    def cut(self) -> None:
+        """Count what the block cost so far, since control may leave it here."""
+        self.flush()
+        block = self._blocks.pop()
+        self.close(block)
+        self._blocks.append(Block(block.looped, straight=False))
+
+    def flush(self) -> None:
+        """Log the accesses gathered so far."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        if self.options.races:
+            for each in pending:
+                self._check_race(each)
+        if not self.options.trace:
+            return
+        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
+        if not self.options.compiled:
+            self.emit(f"T += ({', '.join(entries)},)")
+            return
+        self.emit(f"if now + {len(entries)} <= len(T):")
+        for place, entry in enumerate(entries):
+            self.emit(f" T[now + {place}] = {entry}")
+        self.emit(f"now += {len(entries)}")
+
+    def _check_race(self, access: Access) -> None:
+        if access.kind == "atomic read":
+            return
+        function, own, conflicting = _RACE_CHECKS[access.kind]
+        task, shadow = self.frame.task, access.shadow
+        arguments = f"K, {shadow}, U, B, {access.address}, {task}, {access.site}"
+        # The common cases stand in line: a call would cost compiled code several times what they do.
+        entry = self.temp(f"{SHADOW} * {access.address}", "h")
+        slow = []
+        for place in conflicting:
+            other = self.temp(f"{shadow}[{entry} + {place}]", "h")
+            root = f"U[{other} - 1]"
+            slow.append(f"{other} != 0 and {other} != {task} + 1 and (U[{root}] != {root} or B[{root}] != {SERIAL})")
+        if access.kind == "write":
+            self._write_in_line(f"{shadow}[{entry} + {WRITER}", slow, access, f"{function}({arguments})")
+            return
+        other = self.temp(f"{shadow}[{entry} + {own}]", "h")
+        root = f"U[{other} - 1]"
+        slow.append(f"{other} != {task} + 1 and ({other} == 0 or U[{root}] != {root} or B[{root}] != {PARALLEL})")
+        self.emit(f"if {' or '.join(slow)}:")
+        self.emit(f" {function}({arguments})")
+
+    def _write_in_line(self, own: str, slow: list[str], access: Access, call: str) -> None:
+        self.emit(f"if {' or '.join(slow)}:")
+        self.emit(f" {call}")
+        self.emit("else:")
+        self.emit(f" {own}] = {self.frame.task} + 1")
+        self.emit(f" {own} + 1] = {access.site}")
+
+    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
+        """Check an access of a register that iterations of a parallel loop share, for races only."""
+        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
+
+    def cut(self) -> None:
+        """Count what the block cost so far, since control may leave it here."""
+        self.flush()
+        block = self._blocks.pop()
+        self.close(block)
+        self._blocks.append(Block(block.looped, straight=False))
+
+    def flush(self) -> None:
+        """Log the accesses gathered so far."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        if self.options.races:
+            for each in pending:
+                self._check_race(each)
+        if not self.options.trace:
+            return
+        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
+        if not self.options.compiled:
+            self.emit(f"T += ({', '.join(entries)},)")
+            return
+        self.emit(f"if now + {len(entries)} <= len(T):")
+        for place, entry in enumerate(entries):
+            self.emit(f" T[now + {place}] = {entry}")
+        self.emit(f"now += {len(entries)}")
+
+    def _check_race(self, access: Access) -> None:
+        if access.kind == "atomic read":
+            return
+        function, quiet = _RACE_CHECKS[access.kind]
+        task, shadow = self.frame.task, access.shadow
+        entry = self.temp(f"{SHADOW} * {access.address}", "h")
+        # Most accesses are of elements that only the running task has touched in a way that matters.
+        tests = [f"{shadow}[{entry} + {place}] == {task} + 1" for place in quiet]
+        others = [place for place in (WRITER, READER, ATOMIC) if place not in quiet]
+        if access.kind == "read":
+            tests.append(f"({shadow}[{entry}] == 0 or {shadow}[{entry}] == {task} + 1)")
+            others.remove(WRITER)
+        elif access.kind == "write":
+            tests.append(f"({shadow}[{entry} + {READER}] == 0 or {shadow}[{entry} + {READER}] == {task} + 1)")
+            others.remove(READER)
+        tests += [f"{shadow}[{entry} + {place}] == 0" for place in others]
+        self.emit(f"if not ({' and '.join(tests)}):")
+        self.emit(f" {function}(K, {shadow}, U, B, {access.address}, {task}, {access.site})")
 
     def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Check an access of a register that iterations of a parallel loop share, for races only."""

@@ -1,0 +1,55 @@
+"""The steps of a derivation, as a textbook sets them out: each statement, its rule, what it costs when reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from archline.analysis.amounts import Amount, Unknown
+from archline.analysis.derivation import Step
+from archline.analysis.tally import Tally, flops_total
+from archline.report.layout import wrap
+from archline.report.view import CostView
+
+
+def text(view: CostView, metric: str, width: int) -> str:
+    """The derivation of one metric (flops, work or span)."""
+    row = next(row for row in view.rows if row.metric == metric)
+    lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]
+    for step in view.derivation:
+        lines.extend(_step(view, step, metric, 0, width))
+    call = "" if metric == "flops" else "; 1 is the call itself"
+    total = _amount(view, row.lower, row.upper, row.reason)
+    lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
+    return "\n".join(lines) + "\n"
+
+
+def _step(view: CostView, step: Step, metric: str, depth: int, width: int) -> Iterator[str]:
+    source = step.span.source.lines[step.span.line - 1].strip()
+    indent = " " * (4 * depth)
+    yield f"{step.span.line:>5} | {indent}{source}"
+    # A step of operators alone costs what its line shows; the cost still says how many.
+    amount = _of(step.tally, metric)
+    cost = (
+        _amount(view, None, None, amount.reason)
+        if isinstance(amount, Unknown)
+        else _amount(view, amount.lower, amount.upper, None)
+    )
+    margin = "      | " + indent + "    "
+    for line in wrap(f"{metric} {cost}  ({step.rule})", max(30, width - len(margin))):
+        yield margin + line
+    for child in step.children:
+        yield from _step(view, child, metric, depth + 1, width)
+
+
+def _of(tally: Tally, metric: str) -> Amount:
+    return {"flops": flops_total, "work": lambda t: t.work, "span": lambda t: t.span}[metric](tally)
+
+
+def _amount(view: CostView, lower: object, upper: object, reason: str | None) -> str:
+    from archline.algebra.polynomial import Poly
+
+    if not isinstance(lower, Poly) or not isinstance(upper, Poly):
+        return f"is unknown: {reason}"
+    if lower == upper:
+        return f"= {view.text(lower)}"
+    return f">= {view.text(lower)} and <= {view.text(upper)}"

@@ -1,0 +1,165 @@
+"""Results for people, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from archline.report.layout import indented, table, wrap
+from archline.report.numbers import point_text, readable
+from archline.report.view import CacheView, Contract, CostView, EnergyView, MatrixView, Row, RunView, Values
+
+
+def costs(view: CostView, width: int) -> str:
+    """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
+    blocks = [_heading(view, width), _cost_table(view, width)]
+    if view.at is not None:
+        blocks.append([f"at {point_text(view.at)}", *_value_table(view, width)])
+    if view.assumptions:
+        blocks.append(["assuming", *indented([line for each in view.assumptions for line in wrap(each, width - 4)])])
+    trusted = sorted({name for row in view.rows for name in row.declared})
+    if trusted:
+        blocks.append(wrap("resting on declared costs: " + ", ".join(trusted), width - 2))
+    if view.contracts:
+        blocks.append(["ensures", *indented(contracts(view.contracts, width - 4))])
+    head, *rest = blocks
+    return "\n".join([*head, *(line for block in rest for line in ["", *indented(block)])]) + "\n"
+
+
+def _heading(view: CostView, width: int) -> list[str]:
+    return wrap(f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm, width)
+
+
+def _cost_table(view: CostView, width: int) -> list[str]:
+    rows = [["metric", "status", "", "cost"]]
+    for row in view.rows:
+        rows.extend(_bounds(view, row, row.metric))
+        # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
+        if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
+            for kind in view.kinds:
+                rows.extend(_bounds(view, kind, f"  {kind.metric}"))
+    return table(rows, width - 2)
+
+
+def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
+    if row.lower is None or row.upper is None:
+        place = f" ({row.place})" if row.place else ""
+        yield [name, row.status, "?", f"{row.reason}{place}"]
+    elif row.exact:
+        yield [name, row.status, "=", view.text(row.lower)]
+    else:
+        yield [name, row.status, ">=", view.text(row.lower)]
+        yield ["", "", "<=", view.text(row.upper)]
+
+
+def _value_table(view: CostView, width: int) -> list[str]:
+    single = all(row.values is None or row.values.lower == row.values.upper for row in view.rows)
+    rows = [["metric", "value"] if single else ["metric", "lower", "upper"]]
+    for row in view.rows:
+        shown = _value_cells(row.values, row.reason)
+        rows.append([row.metric, *(shown[:1] if single else shown)])
+    return table(rows, width - 2, right=frozenset((1, 2)) if _plain(view) else frozenset())
+
+
+def _plain(view: CostView) -> bool:
+    return all(row.values is not None for row in view.rows)
+
+
+def _value_cells(values: Values | None, reason: str | None) -> list[str]:
+    if values is None:
+        return [reason or "unknown", ""]
+    return [readable(values.lower), readable(values.upper)]
+
+
+def contracts(found: Sequence[Contract], width: int) -> list[str]:
+    """One line an `ensures`: its outcome, its text, and the reason unless it holds."""
+    rows = [[each.outcome, each.text, _contract_reason(each)] for each in found]
+    return table(rows, width) if rows else []
+
+
+def _contract_reason(contract: Contract) -> str:
+    if contract.outcome == "holds":
+        return "" if contract.reason == "proved for all sizes" else contract.reason
+    at = f"at {point_text(contract.point)}: " if contract.point else ""
+    return at + contract.reason
+
+
+def run(view: RunView, width: int) -> str:
+    """Counts of an execution between the derived bounds."""
+    counts = view.counts
+    rows = [["metric", "derived lower", "executed", "derived upper", ""]]
+    for metric, count in counts.executed.items():
+        values = counts.derived.get(metric)
+        lower, upper = ("", "") if values is None else (readable(values.lower), readable(values.upper))
+        rows.append([metric, lower, readable(count), upper, _verdict(view, metric)])
+        if metric == "flops" and len(view.kinds) > 1:
+            rows.extend([f"  {kind}", "", readable(count), "", ""] for kind, count in view.kinds.items())
+    blocks = [table(rows, width - 2, right=frozenset((1, 2, 3)))]
+    if view.processor_io:
+        blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
+    notes = [cache_note(view.cache), view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+    if view.matrix is not None:
+        notes.insert(0, matrix_note(view.matrix))
+    blocks.append([line for note in notes for line in wrap(note, width - 2)])
+    head = f"{view.algorithm} at {point_text(view.at)}" if view.at else view.algorithm
+    lines = [*wrap(head, width), *(line for block in blocks for line in ["", *indented(block)])]
+    if counts.outside:
+        lines += ["", *wrap(_alarm(counts.outside), width)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(view: RunView, metric: str) -> str:
+    if metric in view.counts.outside:
+        return "OUTSIDE"
+    return view.counts.statuses.get(metric, "")
+
+
+def _alarm(outside: Sequence[str]) -> str:
+    return (
+        f"AL999: the executed {' and '.join(outside)} lies outside the derived bounds. This is a defect in archline: "
+        "please report the program and the command."
+    )
+
+
+def matrix_note(matrix: MatrixView) -> str:
+    """`west0479.mtx: n = 479, ...`."""
+    block = f", in blocks of {matrix.block} x {matrix.block}" if matrix.block is not None else ""
+    sizes = f"n = {matrix.n}, m = {matrix.m}, nz = {matrix.nz}, nr = {matrix.nr}, nc = {matrix.nc}"
+    return f"matrix {matrix.path}: {sizes}{block}"
+
+
+def cache_note(cache: CacheView) -> str:
+    """Which cache io is of, and whether anybody asked for it."""
+    policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
+    size = f"Z = {cache.words} words, L = {cache.line} words a line ({cache.words // cache.line} lines)"
+    own = f"{cache.processors} caches of " if cache.processors > 1 else ""
+    schedule = f", {cache.schedule} schedule" if cache.schedule is not None else ""
+    origin = "" if cache.chosen else "; the default, as --cache is not given"
+    return f"io is counted for {own}{size}, {policy}{schedule}{origin}"
+
+
+def energy(view: EnergyView, width: int) -> str:
+    """The parts of an energy, the total, what bounds the time, and what all of it rests on."""
+    estimate = view.estimate
+    rows = [["energy", "amount", "formula"]]
+    rows += [[part.name, part.amount.text(part.unit), part.formula] for part in estimate.parts]
+    rows.append([estimate.total.name, estimate.total.amount.text(estimate.total.unit), estimate.total.formula])
+    amounts = [["input", "amount", "from"]]
+    for name, values in view.amounts.items():
+        same = values.lower == values.upper
+        text = readable(values.lower) if same else f"{readable(values.lower)} to {readable(values.upper)}"
+        amounts.append([name, text, view.origins[name]])
+    notes = [
+        f"{estimate.verdict}: {estimate.reason}",
+        f"{view.model_title}: {view.model_source}",
+        estimate.convention,
+        cache_note(view.cache),
+        view.data,
+    ]
+    blocks = [
+        table(rows, width - 2),
+        table(amounts, width - 2),
+        [line for note in notes for line in wrap(note, width - 2)],
+    ]
+    head = f"{view.algorithm} on {view.machine_title} at {point_text(view.at)}"
+    lines = [*wrap(head, width), *(line for block in blocks for line in ["", *indented(block)])]
+    return "\n".join(lines) + "\n"

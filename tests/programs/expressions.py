@@ -103,7 +103,8 @@ def int_value(ctx: Context, scope: Scope) -> str:
     ctx.features.add("int_data")
     other = _int_read(ctx, scope) or "2"
     forms = [
-        "{a}", "{a} + 1", "{a}*2", "({a} + {b}) % 5", "{a}//2", "{a}*3 % 7", "min({a}, {b})", "{a} - {b}", "max({a}, 2)",
+        "{a}", "{a} + 1", "{a}*2", "({a} + {b}) % 5", "{a}//2", "{a}*3 % 7", "min({a}, {b})", "{a} - {b}",
+        "max({a}, 2)",
     ]  # fmt: skip
     if scope.indices:
         forms.append("{a} + " + scope.indices[-1].name)

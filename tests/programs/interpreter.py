@@ -7,17 +7,14 @@ that it runs is in bounds and race-free; its counts are a third witness beside t
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archline.language import syntax as s
+from programs.machine import Counts, Data, Frame, IllFormedError, Label, View, parallel
 
-Label = tuple[tuple[int, int, bool], ...]
 _UNARY = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log2": math.log2, "sin": math.sin, "cos": math.cos,
     "rsqrt": lambda x: 1 / math.sqrt(x), "abs": abs,
@@ -30,43 +27,6 @@ _ARITHMETIC = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
     "%": lambda a, b: a % b, "^": lambda a, b: a**b, "/": lambda a, b: a / b, "min": min, "max": max,
 }  # fmt: skip
-
-
-class IllFormedError(Exception):
-    """The program does what no program may: it leaves an array, reads an unset element, races, or passes a limit."""
-
-
-class Data(int):
-    """An int that is data: arithmetic on it costs work."""
-
-
-@dataclass
-class View:
-    """Elements and, seen through the same slices, a number for each that says which element it is."""
-
-    values: NDArray[np.object_]
-    ids: NDArray[np.int64]
-    element: str
-
-
-@dataclass
-class Frame:
-    """An algorithm's body or an iteration of a parallel loop: what `sync` in it waits for."""
-
-    label: Label
-    now: int = 0
-    pending: int = 0
-    block: int = 0
-    spawned: int = 0
-
-
-@dataclass
-class Counts:
-    """Executed costs; flops by operator or function."""
-
-    flops: Counter[str] = field(default_factory=Counter)
-    work: int = 0
-    span: int = 0
 
 
 class Interpreter:
@@ -127,7 +87,7 @@ class Interpreter:
         label = self._frame.label
         for other, kinds in seen.items():
             conflict = not (kind == "r" and kinds == "r") and not (kind == "a" and kinds == "a")
-            if conflict and _parallel(label, other):
+            if conflict and parallel(label, other):
                 raise IllFormedError(f"race: {kind} against {kinds}")
         seen[label] = "".join(sorted(set(seen.get(label, "") + kind)))
 
@@ -447,24 +407,3 @@ class Interpreter:
 
 def _is_real(parameter: s.Parameter) -> bool:
     return isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
-
-
-def _pairs(left: Label, right: Label) -> Iterator[tuple[tuple[int, int, bool], tuple[int, int, bool]]]:
-    return zip(left, right, strict=False)
-
-
-def _parallel(left: Label, right: Label) -> bool:
-    """Whether two strands may run at once. Entries: (loop or block, iteration or spawn, whether a strand of its own)."""
-    for mine, other in _pairs(left, right):
-        if mine == other:
-            continue
-        if mine[0] != other[0]:
-            return False
-        if mine[0] > 0 or (mine[2] and other[2]):
-            return True
-        if mine[2] == other[2]:
-            return False
-        child, rest = (mine, other) if mine[2] else (other, mine)
-        # What follows a spawn in its block runs beside the spawned call.
-        return rest[1] > child[1]
-    return False

@@ -9,15 +9,23 @@ from collections.abc import Callable
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|[-+*/%^=<>!.]+|\s+|.", re.DOTALL)
 HUGE = ("0", "1000000007", "1" + "0" * 40, "9" * 1200, "1e308", "1e999", "0.0", "-1", "2^(10^9)", "n^(10^9)")
 WORDS = (
-    "for", "parallel", "while", "if", "elif", "else", "in", "downto", "step", "at", "most", "times", "let", "local", "real",
-    "int", "size", "index", "offsets", "into", "below", "longest", "spawn", "sync", "return", "algorithm", "where", "ensures",
-    "is", "power", "of", "divides", "and", "or", "not", "(", ")", "[", "]", ":", ",", "..", "..+", "->", "^", "#", '"', "=",
-    "==", "min=", "P", "Z", "L", "K", "pi", "log2", "use", "extern", "claim", "costs", "on", "grid", "split", "shift", "atomic",
+    "for", "parallel", "while", "if", "elif", "else", "in", "downto", "step", "at", "most", "times", "let", "local",
+    "real", "int", "size", "index", "offsets", "into", "below", "longest", "spawn", "sync", "return", "algorithm",
+    "where", "ensures", "is", "power", "of", "divides", "and", "or", "not", "(", ")", "[", "]", ":", ",", "..", "..+",
+    "->", "^", "#", '"', "=", "==", "min=", "P", "Z", "L", "K", "pi", "log2", "use", "extern", "claim", "costs", "on",
+    "grid", "split", "shift", "atomic",
 )  # fmt: skip
 
 
 def mutate(text: str, source: random.Random, other: str | None = None) -> bytes:
-    """The text after one to four damages; `other` is a program to splice parts from."""
+    """The text after one to four damages; `other` is a program to splice parts from.
+
+    Half the texts get mild damage only, which most often leaves them parsing: that is what reaches the later stages.
+    """
+    if source.random() < 0.5:
+        for _ in range(source.randint(1, 3)):
+            text = source.choice(_MILD)(text, source)
+        return text.encode("utf-8", "surrogatepass")
     for _ in range(source.randint(1, 4)):
         if other is not None and source.random() < 0.15:
             text = _splice(text, other, source)
@@ -68,6 +76,27 @@ def _number(text: str, source: random.Random) -> str:
         return text
     found = source.choice(numbers)
     return text[: found.start()] + source.choice(HUGE) + text[found.end() :]
+
+
+def _digit(text: str, source: random.Random) -> str:
+    """A small number for a number."""
+    numbers = list(re.finditer(r"\d+(\.\d+)?", text))
+    if not numbers:
+        return text
+    found = source.choice(numbers)
+    return text[: found.start()] + source.choice(("0", "1", "2", "3", "7", "64", "(0-1)")) + text[found.end() :]
+
+
+def _operator(text: str, source: random.Random) -> str:
+    """An operator for another of its kind."""
+    group = source.choice(_GROUPS)
+    places = [
+        found for sign in group for found in re.finditer(rf"(?<![-+*/<>=!.]){re.escape(sign)}(?![-+*/<>=!.])", text)
+    ]
+    if not places:
+        return text
+    found = source.choice(places)
+    return text[: found.start()] + source.choice(group) + text[found.end() :]
 
 
 def _lines(text: str, source: random.Random) -> str:
@@ -138,6 +167,15 @@ def _spoil(data: bytes, source: random.Random) -> bytes:
     return noise if source.random() < 0.2 else data[:at] + noise + data[at + source.randint(0, 4) :]
 
 
+_GROUPS = (
+    ("+", "-"),
+    ("*", "//", "%", "^"),
+    ("==", "<", "<=", ">", ">=", "!="),
+    ("+=", "=", "*=", "min="),
+    ("for", "parallel for"),
+)
+_MILD: tuple[Callable[[str, random.Random], str], ...] = (_digit, _digit, _operator, _operator, _rename)
 _DAMAGES: tuple[Callable[[str, random.Random], str], ...] = (
-    _delete, _duplicate, _swap, _replace, _rename, _rename, _number, _lines, _indentation, _truncate, _nest, _characters,
+    _delete, _duplicate, _swap, _replace, _rename, _rename, _number, _lines, _indentation, _truncate, _nest,
+    _characters,
 )  # fmt: skip

@@ -129,16 +129,18 @@ def _callee(
         parameters.append(Parameter("d", "int"))
     ctx = Context(choose, menu - {"segment", "zero"}, 60, earlier, externs, max_depth=2)
     scope = _scope(parameters, frozenset({"c", "b"} if empty_ok else {"a", "b", "c"}), 0 if tame else 1)
-    body = _body(ctx, scope)
+    body = calls.spawn(ctx, scope) if "spawn" in menu and choose.chance(40) else []
+    body += _body(ctx, scope)
     if result is not None:
         body = _with_result(ctx, scope, body)
     contract = ["where a >= 0"] if empty_ok else []
     header = ", ".join(parameter.text for parameter in parameters)
     arrow = f" -> {result}" if result is not None else ""
     text = [f"algorithm {name}({header}){arrow}:", *indented([*contract, *(body or ["pass"])])]
-    spawned = "spawn" in ctx.features
+    if "spawn" in ctx.features:
+        ctx.features.add("nested_spawn")
     callee = Callee(
-        name, tuple(parameters), result, 61 - ctx.budget, tame, empty_ok, frozenset(ctx.features | ({"nested_spawn"} if spawned else set())),
+        name, tuple(parameters), result, 61 - ctx.budget, tame, empty_ok, frozenset(ctx.features),
         frozenset(ctx.inexact), frozenset(ctx.irregular), "parallel" in ctx.features,
     )  # fmt: skip
     return callee, text
@@ -256,7 +258,8 @@ def _more_extents(ctx: Context, scope: Scope) -> None:
 def _parameters(choose: Chooser, menu: frozenset[str], sizes: list[str]) -> list[Parameter]:
     plain = [Extent.size(name) for name in sizes]
     n, m = plain[0], plain[-1]
-    shapes: list[tuple[int, tuple[Extent, ...]]] = [(9, (n,)), (5, (m,)), (8, (n, m)), (3, (m, n)), (2, (n + 1,)), (2, (n * 2,)), (1, (n + m,)), (2, (n * m,))]  # fmt: skip
+    shapes: list[tuple[int, tuple[Extent, ...]]] = [(9, (n,)), (5, (m,)), (8, (n, m)), (3, (m, n))]
+    shapes += [(2, (n + 1,)), (2, (n * 2,)), (1, (n + m,)), (2, (n * m,))]
     shapes += [(3, (plain[0], plain[1], plain[2]))] if len(plain) == 3 else [(2, (n, n))]
     parameters: list[Parameter] = []
     for name in ("y", "A", "z")[: choose.weighted([(3, 1), (4, 2), (2, 3)])]:

@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.model import Kind, ViewType
 
 FLOP_KINDS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow",
+    "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "div", "%": "mod", "^": "pow",
     "==": "compare", "!=": "compare", "<": "compare", "<=": "compare", ">": "compare", ">=": "compare",
     "+=": "add", "-=": "sub", "*=": "mul", "/=": "div", "min=": "min", "max=": "max",
 }  # fmt: skip
@@ -30,17 +30,18 @@ def evaluation(expr: s.Expr, scope: Scope, call_cost: CallCost) -> Tally:
         case s.Binary(op="and" | "or"):
             return _short_circuit(expr, scope, call_cost)
         case s.Binary(op=op, left=left, right=right):
-            operands = _all((left, right), scope, call_cost)
-            return operands.then(_operator(FLOP_KINDS.get(op), (left, right), 1, scope), scope.facts)
+            operands = evaluations((left, right), scope, call_cost)
+            return operands.then(_operator(FLOP_KINDS[op], (left, right), 1, scope), scope.facts)
         case s.Call():
             return _call(expr, scope, call_cost)
         case s.Element(subscripts=subscripts):
             return _subscripts(subscripts, scope, call_cost)
         case s.Reshape(base=base, shape=shape):
-            return _all((base, *shape), scope, call_cost)
+            return evaluations((base, *shape), scope, call_cost)
 
 
-def _all(parts: tuple[s.Expr, ...], scope: Scope, call_cost: CallCost) -> Tally:
+def evaluations(parts: tuple[s.Expr, ...], scope: Scope, call_cost: CallCost) -> Tally:
+    """The cost of evaluating several expressions, one after the other."""
     total = FREE
     for part in parts:
         total = total.then(evaluation(part, scope, call_cost), scope.facts)
@@ -52,7 +53,7 @@ def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, call_cos
     for subscript in subscripts:
         if isinstance(subscript, s.Slice):
             bounds = (subscript.lo, subscript.hi, subscript.step)
-            cost = _all(tuple(part for part in bounds if part is not None), scope, call_cost)
+            cost = evaluations(tuple(part for part in bounds if part is not None), scope, call_cost)
         else:
             cost = evaluation(subscript, scope, call_cost)
         total = total.then(cost, scope.facts)
@@ -65,11 +66,11 @@ def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     return found.element if isinstance(found, ViewType) else found
 
 
-def _operator(kind: str | None, operands: tuple[s.Expr, ...], uses: int, scope: Scope) -> Tally:
+def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope) -> Tally:
     """One operator applied `uses` times: a flop on reals, 1 work on int data, nothing on sizes."""
     kinds = {kind_of(operand, scope) for operand in operands}
     if Kind.REAL in kinds:
-        return operation(kind or "other", uses)
+        return operation(kind, uses)
     return operation(None, uses) if Kind.INT in kinds else FREE
 
 
@@ -80,8 +81,8 @@ def update(op: str, target: s.Expr, value: s.Expr, scope: Scope) -> Tally:
 
 def _call(call: s.Call, scope: Scope, call_cost: CallCost) -> Tally:
     if call in scope.module.targets:
-        return _all(call.arguments, scope, call_cost).then(call_cost(call, scope), scope.facts)
-    operands = _all(call.arguments, scope, call_cost)
+        return evaluations(call.arguments, scope, call_cost).then(call_cost(call, scope), scope.facts)
+    operands = evaluations(call.arguments, scope, call_cost)
     if call.function == "real_of":
         return operands
     uses = len(call.arguments) - 1 if call.function in ("min", "max") else 1

@@ -52,9 +52,15 @@ def then(first: Path, second: Path, facts: Facts) -> Path:
     if second.serial and first.serial:
         return serial(add(first.advance, second.advance))
     advance = add(first.advance, second.advance)
-    finish = later(add(first.advance, second.finish), add(first.finish, second.kept), facts)
+    if first.finish == first.advance and first.joined is None:
+        # Nothing is pending: a sync has nothing to wait for, and what came before only shifts the rest.
+        finish = advance if second.finish == second.advance else add(first.advance, second.finish)
+        return Path(advance, finish, second.joined, second.kept, second.certain)
+    finish = add(first.advance, second.finish)
+    if first.finish != first.advance:
+        finish = later(finish, add(first.finish, second.kept), facts)
     kept = add(first.kept, second.kept)
-    if second.joined is not None:
+    if second.joined is not None and first.finish != first.advance:
         advance = later(advance, _through(first.finish, second, facts), facts)
     joined = None
     if first.joined is not None:

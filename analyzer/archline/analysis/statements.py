@@ -11,7 +11,7 @@ from archline.algebra.relaxation import atom_range, bound_atom
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, times
 from archline.analysis.derivation import Step
-from archline.analysis.operations import declared_amounts, evaluation, fill, repeated, update
+from archline.analysis.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
 from archline.analysis.paths import SYNC, Path
 from archline.analysis.ranges import Range, parallel_span
 from archline.analysis.scope import (
@@ -163,7 +163,7 @@ class Statements:
         if not spawned:
             return cost, rule, ()
         # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
-        arguments = evaluation(s.Call("", call.arguments, span=call.span), scope, self.call)
+        arguments = evaluations(call.arguments, scope, self.call)
         body = self.call(call, scope)
         run = body.map(lambda amount: amount, paths.spawned(_less_one(body.path.finish)))
         return arguments.then(run, scope.facts), rule, ()

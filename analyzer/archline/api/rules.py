@@ -88,6 +88,14 @@ NEEDS_BOUND = Rule(
     the message gives the reason.
     """,
 )
+NO_VALUE = Rule(
+    "AL415",
+    "cost without an exact value",
+    """
+    The cost holds a logarithm or a square root that is irrational at these sizes, or is too large to write down.
+    Nothing is rounded silently; the expression itself stays exact.
+    """,
+)
 DEFECT = Rule(
     "AL999",
     "defect in archline",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from archline.api import rules
 from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
 from archline.language.evaluate import Enclosure, EvaluationError, evaluate, holds
-from archline.language.model import Signature
+from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
 from archline.language.source import Span
@@ -33,12 +34,14 @@ class Names:
     needed: tuple[str, ...] = ()
 
     @staticmethod
-    def of(signature: Signature, amounts: Iterable[str] = (), indices_needed: Iterable[str] = ()) -> Names:
-        """The names of an algorithm, and the cost symbols among what its costs hold."""
+    def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> Names:
+        """The names of an algorithm; `free` are those its costs hold, without which costs have no value."""
+        signature = module.signatures[algorithm]
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
-        free = tuple(name for name in amounts if name not in (*MACHINE_SYMBOLS, *sizes, *signature.indices))
-        wanted = [name for name in signature.indices if name in set(indices_needed)]
-        return Names(sizes, signature.indices, free, (*sizes, *wanted, *free))
+        amounts = tuple(cost_symbols(module.externs.values()))
+        held = set(free)
+        wanted = [name for name in (*signature.indices, *amounts) if name in held]
+        return Names(sizes, signature.indices, amounts, (*sizes, *wanted))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -86,10 +89,18 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
     return value
 
 
-def read_point(text: str, names: Names, where: Iterable[s.Fact] = (), option: str = "--at") -> Point:
-    """The point that `--at` gives. Raises ArchlineError (AL401 to AL407) with all that is wrong."""
-    given = read_settings(text, option)
-    return checked_point(given, names, where, option=option)
+def check_known(given: Mapping[str, tuple[object, Span | None]], names: Sequence[Names]) -> None:
+    """Raise ArchlineError (AL401) for every name that none of several algorithms has."""
+    known = list(dict.fromkeys(name for each in names for name in each.all))
+    needed = list(dict.fromkeys(name for each in names for name in each.needed))
+    problems = [_unknown(name, known, needed, span) for name, (_, span) in given.items() if name not in known]
+    if problems:
+        raise ArchlineError(problems)
+
+
+def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
+    hint = did_you_mean(name, known) or _those("values are given for", needed)
+    return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
 def checked_point(
@@ -108,8 +119,7 @@ def checked_point(
     point: Point = {}
     for name, (value, span) in given.items():
         if name not in names.all:
-            hint = did_you_mean(name, names.all) or _those("the sizes are", names.needed)
-            problems.append(Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint))
+            problems.append(_unknown(name, names.all, names.needed, span))
             continue
         finding = _wrong(name, value, names, span)
         if finding is not None:

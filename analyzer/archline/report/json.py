@@ -74,13 +74,13 @@ def run(view: RunView) -> dict[str, Any]:
         "version": VERSION,
         "algorithm": view.algorithm,
         "at": _point(view.at),
-        "counts": dict(counts.executed),
-        "flops_by_kind": dict(view.kinds),
+        "counts": {metric: _count(count) for metric, count in counts.executed.items()},
+        "flops_by_kind": {kind: _count(count) for kind, count in view.kinds.items()},
         "derived": {metric: _values(values) for metric, values in counts.derived.items()},
         "checked": not view.unchecked and not counts.outside,
         "outside": list(counts.outside),
         "unchecked": dict(view.unchecked),
-        "cache": _cache(view.cache),
+        "cache": None if view.cache is None else _cache(view.cache),
         "data": view.data,
     }
     if view.matrix is not None:
@@ -88,6 +88,10 @@ def run(view: RunView) -> dict[str, Any]:
     if view.processor_io:
         document["processor_io"] = list(view.processor_io)
     return document
+
+
+def _count(count: Number) -> int | str:
+    return int(count) if count == int(count) else exact(count)
 
 
 def _cache(cache: CacheView) -> dict[str, Any]:

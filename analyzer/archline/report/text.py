@@ -127,8 +127,10 @@ def matrix_note(matrix: MatrixView) -> str:
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
-def cache_note(cache: CacheView) -> str:
+def cache_note(cache: CacheView | None) -> str:
     """Which cache io is of, and whether anybody asked for it."""
+    if cache is None:
+        return "io is not counted, as no cache is given"
     policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
     size = f"Z = {cache.words} words, L = {cache.line} words a line ({cache.words // cache.line} lines)"
     own = f"{cache.processors} caches of " if cache.processors > 1 else ""

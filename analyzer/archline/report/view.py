@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
@@ -12,9 +13,11 @@ from archline.algebra.printing import to_text
 from archline.analysis.contracts import Verdict
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.derivation import Step
-from archline.energy.model import Estimate
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
+
+if TYPE_CHECKING:
+    from archline.energy.model import Estimate
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -85,7 +88,7 @@ class CostView:
 class Counts:
     """What an execution counted, beside what was derived for it: `derived` by metric where there is a derivation."""
 
-    executed: Mapping[str, int]
+    executed: Mapping[str, Number]
     derived: Mapping[str, Values]
     statuses: Mapping[str, str]
 
@@ -131,8 +134,8 @@ class RunView:
     algorithm: str
     at: Point
     counts: Counts
-    kinds: Mapping[str, int]
-    cache: CacheView
+    kinds: Mapping[str, Number]
+    cache: CacheView | None
     matrix: MatrixView | None
     data: str
     unchecked: Mapping[str, str]

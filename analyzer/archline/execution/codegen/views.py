@@ -47,8 +47,8 @@ def _sliced(fn: Function, expr: s.Element, base: View) -> View:
         steps.append(step)
         extents.append(length)
         kept.append(dimension)
-    if all(start == "0" for start in starts) and set(steps) <= {"1"}:
-        return replace(base, facts=())
+    if all(start == "0" for start in starts) and set(steps) <= {"1"} and len(kept) == len(starts):
+        return replace(base, extents=tuple(extents), facts=())
     return _move(fn, base, starts, kept, steps, tuple(extents))
 
 

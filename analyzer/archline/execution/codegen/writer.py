@@ -164,11 +164,17 @@ class Writer:
             self.block.span = 0
         self.block.straight = False
 
+    def _interrupt(self) -> None:
+        """Before control flow: log what is pending. Where the strand spawns, a fork may read the span inside."""
+        self.flush()
+        if self.frame.pending:
+            self.settle()
+        self.block.straight = False
+
     @contextmanager
     def counted(self, header: str, span: Span) -> Iterator[None]:
         """A block under a header that is executed once or not at all each time the header is reached."""
-        self.flush()
-        self.block.straight = False
+        self._interrupt()
         with self.indented(header, span):
             self._blocks.append(Block(self.block.looped))
             yield
@@ -178,8 +184,7 @@ class Writer:
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
         """A loop's body. A body of straight-line code is left to the caller to count, after the loop."""
-        self.flush()
-        self.block.straight = False
+        self._interrupt()
         with self.indented(header, span, loop=True):
             block = Block(True)
             self._blocks.append(block)
@@ -295,91 +300,6 @@ class Writer:
         self.emit("else:")
         self.emit(f" {own}] = {self.frame.task} + 1")
         self.emit(f" {own} + 1] = {access.site}")
-
-    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
-        """Check an access of a register that iterations of a parallel loop share, for races only."""
-        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
-
-    def cut(self) -> None:
-        """Count what the block cost so far, since control may leave it here."""
-        self.flush()
-        block = self._blocks.pop()
-        self.close(block)
-        self._blocks.append(Block(block.looped, straight=False))
-
-    def flush(self) -> None:
-        """Log the accesses gathered so far."""
-        pending, self._pending = self._pending, []
-        if not pending:
-            return
-        if self.options.races:
-            for each in pending:
-                self._check_race(each)
-        if not self.options.trace:
-            return
-        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
-        if not self.options.compiled:
-            self.emit(f"T += ({', '.join(entries)},)")
-            return
-        self.emit(f"if now + {len(entries)} <= len(T):")
-        for place, entry in enumerate(entries):
-            self.emit(f" T[now + {place}] = {entry}")
-        self.emit(f"now += {len(entries)}")
-
-    def _check_race(self, access: Access) -> None:
-        if access.kind == "atomic read":
-            return
-        function, quiet = _RACE_CHECKS[access.kind]
-        task, shadow = self.frame.task, access.shadow
-        entry = self.temp(f"{SHADOW} * {access.address}", "h")
-        # Most accesses are of elements that only the running task has touched in a way that matters.
-        tests = [f"{shadow}[{entry} + {place}] == {task} + 1" for place in quiet]
-        others = [place for place in (WRITER, READER, ATOMIC) if place not in quiet]
-        if access.kind == "read":
-            tests.append(f"({shadow}[{entry}] == 0 or {shadow}[{entry}] == {task} + 1)")
-            others.remove(WRITER)
-        elif access.kind == "write":
-            tests.append(f"({shadow}[{entry} + {READER}] == 0 or {shadow}[{entry} + {READER}] == {task} + 1)")
-            others.remove(READER)
-        tests += [f"{shadow}[{entry} + {place}] == 0" for place in others]
-        self.emit(f"if not ({' and '.join(tests)}):")
-        self.emit(f" {function}(K, {shadow}, U, B, {access.address}, {task}, {access.site})")
-
-    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
-        """Check an access of a register that iterations of a parallel loop share, for races only."""
-        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
-
-    def cut(self) -> None:
-        """Count what the block cost so far, since control may leave it here."""
-        self.flush()
-        block = self._blocks.pop()
-        self.close(block)
-        self._blocks.append(Block(block.looped, straight=False))
-
-    def flush(self) -> None:
-        """Log the accesses gathered so far."""
-        pending, self._pending = self._pending, []
-        if not pending:
-            return
-        if self.options.races:
-            for each in pending:
-                self._check_race(each)
-        if not self.options.trace:
-            return
-        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
-        if not self.options.compiled:
-            self.emit(f"T += ({', '.join(entries)},)")
-            return
-        self.emit(f"if now + {len(entries)} <= len(T):")
-        for place, entry in enumerate(entries):
-            self.emit(f" T[now + {place}] = {entry}")
-        self.emit(f"now += {len(entries)}")
-
-    def _check_race(self, access: Access) -> None:
-        if access.kind == "atomic read":
-            return
-        function = {"read": "race_read", "write": "race_write", "atomic write": "race_atomic"}[access.kind]
-        self.emit(f"{function}(K, {access.shadow}, U, B, {access.address}, {self.frame.task}, {access.site})")
 
     # What callees share
     def publish(self) -> None:

@@ -1,0 +1,65 @@
+"""archline: a small language for algorithm sketches, and a static analyser that derives what they cost."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
+    from archline.api.costs import CostReport, Metric
+    from archline.api.energies import Energy, energy
+    from archline.api.running import Run
+    from archline.execution.externs import register_extern
+    from archline.execution.results import Cache
+    from archline.language.diagnostics import ArchlineError, Diagnostic
+
+__version__ = "0.1.0"
+
+# Importing archline costs next to nothing: each name brings in its module when it is first used.
+_HOMES = {
+    "Algorithm": "archline.api.algorithms",
+    "ArchlineError": "archline.language.diagnostics",
+    "Cache": "archline.execution.results",
+    "CostReport": "archline.api.costs",
+    "Diagnostic": "archline.language.diagnostics",
+    "Energy": "archline.api.energies",
+    "Metric": "archline.api.costs",
+    "Module": "archline.api.algorithms",
+    "Run": "archline.api.running",
+    "algorithm": "archline.api.algorithms",
+    "energy": "archline.energy",
+    "load": "archline.api.algorithms",
+    "loads": "archline.api.algorithms",
+    "register_extern": "archline.execution.externs",
+}
+
+__all__ = [
+    "Algorithm",
+    "ArchlineError",
+    "Cache",
+    "CostReport",
+    "Diagnostic",
+    "Energy",
+    "Metric",
+    "Module",
+    "Run",
+    "__version__",
+    "algorithm",
+    "energy",
+    "load",
+    "loads",
+    "register_extern",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'archline' has no attribute '{name}'")
+    home = import_module(_HOMES[name])
+    # Calling the package `archline.energy` calls the function of that name.
+    return home if name == "energy" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,167 @@
+"""Modules and their algorithms, as Python sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from archline.analysis.analyse import derive
+from archline.api import rules
+from archline.api.costs import CostReport
+from archline.language import model, name_rules
+from archline.language import syntax as s
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.extra_facts import with_where
+from archline.language.loader import load_path, load_target, load_text
+from archline.language.parser import parse_facts
+
+if TYPE_CHECKING:
+    from archline.api.running import Run
+    from archline.execution.results import Cache
+
+
+class Algorithm:
+    """One algorithm of a checked module."""
+
+    def __init__(self, module: model.Module, node: s.Algorithm) -> None:
+        self._module = module
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._node.name
+
+    @property
+    def doc(self) -> str | None:
+        """Its docstring."""
+        return self._node.doc
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in order."""
+        return tuple(parameter.name for parameter in self._node.parameters)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of its sizes, in order."""
+        return self.signature.size_names
+
+    @property
+    def signature(self) -> model.Signature:
+        """How sizes are bound, and their least values."""
+        return self._module.signatures[self._node]
+
+    @property
+    def node(self) -> s.Algorithm:
+        """Its syntax tree."""
+        return self._node
+
+    @property
+    def module(self) -> model.Module:
+        """The checked module it is part of."""
+        return self._module
+
+    def assuming(self, where: str | None) -> Algorithm:
+        """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError."""
+        if not where:
+            return self
+        return Algorithm(*with_where(self._module, self._node, parse_facts(where, "where")))
+
+    def cost(self, where: str | None = None) -> CostReport:
+        """Its derived flops, work and span. Raises ArchlineError for a `where` that is not facts in its sizes."""
+        subject = self.assuming(where)
+        return CostReport(subject.module, subject.node, derive(subject.module, subject.node))
+
+    def run(
+        self,
+        given: Mapping[str, Any] | None = None,
+        /,
+        *,
+        cache: Cache | None = None,
+        compiled: bool | None = None,
+        **arguments: Any,
+    ) -> Run:
+        """Run it on data: numpy arrays (or nested lists) and numbers by parameter name; the arrays stay as they are.
+
+        `given` takes arguments whose names are not free here, such as a parameter called `cache`. io and write-backs
+        are counted where a cache is given. `compiled` forces or forbids compilation. Raises ArchlineError for wrong
+        arguments, and for what goes wrong in the run (a race, a subscript out of bounds, a broken fact).
+        """
+        from archline.api.running import run
+
+        return run(self, {**(given or {}), **arguments}, cache=cache, compiled=compiled)
+
+    def __repr__(self) -> str:
+        return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
+
+
+class Module:
+    """The algorithms of a file or of a module of the standard library: `module["name"]`, `list(module)`."""
+
+    def __init__(self, module: model.Module) -> None:
+        self._module = module
+
+    @property
+    def module(self) -> model.Module:
+        """What the checker knows of it."""
+        return self._module
+
+    def __getitem__(self, name: str) -> Algorithm:
+        """The algorithm of a name. Raises ArchlineError for an unknown one."""
+        if name not in self._module.algorithms:
+            path = self._module.program.source.path
+            hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
+            message = f"`{path}` has no algorithm `{name}`"
+            raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
+        return Algorithm(self._module, self._module.algorithms[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._module.algorithms
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module.algorithms)
+
+    def __len__(self) -> int:
+        return len(self._module.algorithms)
+
+    def __repr__(self) -> str:
+        return f"<archline module {self._module.program.source.path}: {', '.join(self)}>"
+
+
+def load(target: str | Path) -> Module:
+    """The module of a path (`heat.algo`) or of the standard library (`dense.matmul`).
+
+    Raises ArchlineError for what cannot be read, parsed or checked.
+    """
+    if isinstance(target, Path):
+        return Module(load_path(target))
+    return Module(load_target(target.partition("::")[0])[0])
+
+
+def loads(text: str, name: str = "<text>") -> Module:
+    """The module of a program given as text. Raises ArchlineError."""
+    return Module(load_text(text, name))
+
+
+def algorithm(target: str) -> Algorithm:
+    """The algorithm that a target names: `dense.matmul::matmul_basic`, or the only one of a file.
+
+    Raises ArchlineError (AL410 where several would do).
+    """
+    module, node = load_target(target)
+    if node is None:
+        names = list(module.algorithms)
+        if len(names) != 1:
+            shown = ", ".join(f"`{target}::{name}`" for name in names[:12])
+            message = f"`{target}` defines {len(names)} algorithms"
+            raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
+        node = module.algorithms[names[0]]
+    return Algorithm(module, node)
+
+
+def algorithms(target: str) -> tuple[Algorithm, ...]:
+    """The algorithm a target names, or all of its file. Raises ArchlineError."""
+    module, node = load_target(target)
+    return tuple(Algorithm(module, each) for each in ([node] if node is not None else module.algorithms.values()))

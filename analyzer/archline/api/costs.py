@@ -1,0 +1,240 @@
+"""Derived costs, as Python sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING
+
+from archline.algebra.evaluation import EvaluationError
+from archline.algebra.polynomial import Poly
+from archline.algebra.printing import to_text
+from archline.analysis.contracts import Verdict, decide
+from archline.analysis.costs import Cost, Costs
+from archline.api import rules
+from archline.api.settings import Names, Point, checked_point
+from archline.language import model
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.report.view import CostView, cost_view, values_at
+
+if TYPE_CHECKING:
+    import sympy
+
+Number = int | Fraction
+
+
+class Metric:
+    """One derived cost: flops, work or span."""
+
+    def __init__(self, report: CostReport, cost: Cost) -> None:
+        self._report = report
+        self._cost = cost
+
+    @property
+    def name(self) -> str:
+        """Which cost it is."""
+        return self._cost.metric
+
+    @property
+    def status(self) -> str:
+        """`exact`, `bounded`, `declared` (it rests on declared costs) or `unknown`."""
+        return self._cost.status
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is unknown."""
+        return self._cost.reason
+
+    @property
+    def place(self) -> str | None:
+        """`file:line:column` of what makes it unknown."""
+        return None if self._cost.span is None else str(self._cost.span)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The externs and `costs` statements that it takes on trust."""
+        return self._cost.declared
+
+    @cached_property
+    def lower(self) -> sympy.Expr | None:
+        """The lower bound; equal to `upper` where the status is exact, None where it is unknown."""
+        return self._sympy(self._cost.lower)
+
+    @cached_property
+    def upper(self) -> sympy.Expr | None:
+        """The upper bound."""
+        return self._sympy(self._cost.upper)
+
+    def _sympy(self, value: Poly | None) -> sympy.Expr | None:
+        from archline.algebra.sympy_bridge import to_sympy
+
+        return None if value is None else to_sympy(value, self._report.symbols)
+
+    @property
+    def text(self) -> str:
+        """The cost in the language's syntax: `2*n*m*p`, `1 to n`, or `unknown`."""
+        lower, upper = self._cost.lower, self._cost.upper
+        if lower is None or upper is None:
+            return "unknown"
+        order = self._report.parameters
+        return to_text(lower, order) if lower == upper else f"{to_text(lower, order)} to {to_text(upper, order)}"
+
+    def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
+        """The exact value at sizes, or the pair of bounds where the cost is not exact.
+
+        Raises ArchlineError for wrong, missing or unknown sizes (AL401 to AL407), and where there is no value: the
+        cost is unknown (AL414) or irrational there (AL415).
+        """
+        cost = self._cost
+        if cost.lower is None or cost.upper is None:
+            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
+        needed = sorted(cost.lower.names | cost.upper.names, key=self._report.names.all.index)
+        point = self._report.point({**(sizes or {}), **named}, needed)
+        try:
+            values = values_at(cost, point)
+        except EvaluationError as problem:
+            raise error(rules.NO_VALUE, f"the {self.name} of `{self._report.name}`: {problem}") from None
+        assert values is not None
+        lower, upper = _whole(values.lower), _whole(values.upper)
+        return lower if cost.exact else (lower, upper)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, {self.status}: {self.text}>"
+
+    def _repr_latex_(self) -> str:
+        from archline.report.latex import expression
+
+        lower, upper = self._cost.lower, self._cost.upper
+        if lower is None or upper is None:
+            return rf"$\text{{{self.name} is unknown}}$"
+        name = rf"\mathrm{{{self.name}}}"
+        if lower == upper:
+            return f"${name} = {expression(lower)}$"
+        return rf"${expression(lower)} \le {name} \le {expression(upper)}$"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"
+
+
+def _whole(value: Number) -> Number:
+    return int(value) if value == int(value) else value
+
+
+class CostReport:
+    """The derived costs of an algorithm: `.flops`, `.work`, `.span`, or by name, `report["work"]`."""
+
+    def __init__(self, module: model.Module, node: s.Algorithm, costs: Costs) -> None:
+        self._module = module
+        self._node = node
+        self._costs = costs
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name."""
+        return self._node.name
+
+    @property
+    def costs(self) -> Costs:
+        """What the analysis returned."""
+        return self._costs
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The sizes and indices that costs may hold, in the order of the algorithm."""
+        return self._costs.parameters
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The facts the costs rest on, as text."""
+        return self._costs.assumptions
+
+    @property
+    def where(self) -> tuple[s.Fact, ...]:
+        """The facts of the algorithm's `where`."""
+        return self._node.where
+
+    @property
+    def flops(self) -> Metric:
+        """Operations on reals."""
+        return self["flops"]
+
+    @property
+    def work(self) -> Metric:
+        """All operations, iterations, tests and calls."""
+        return self["work"]
+
+    @property
+    def span(self) -> Metric:
+        """The longest path."""
+        return self["span"]
+
+    @property
+    def flops_by_kind(self) -> dict[str, Metric]:
+        """Flops of each kind (add, mul, sqrt, ...)."""
+        return {kind: Metric(self, cost) for kind, cost in self._costs.flops_by_kind.items()}
+
+    @cached_property
+    def symbols(self) -> dict[str, sympy.Symbol]:
+        """The sympy symbols of the bounds, by name; sizes are positive (or nonnegative) integers."""
+        from archline.algebra.sympy_bridge import symbols
+
+        return symbols({name: self.names.least(name) for name in self.names.all})
+
+    @cached_property
+    def names(self) -> Names:
+        """What values are given for."""
+        free: set[str] = set()
+        for cost in (*self._costs, *self._costs.flops_by_kind.values()):
+            free |= {name for value in (cost.lower, cost.upper) if value is not None for name in value.names}
+        return Names.of(self._module, self._node, free)
+
+    @cached_property
+    def ensures(self) -> tuple[Verdict, ...]:
+        """Whether each `ensures` of the algorithm holds."""
+        return decide(self._module, self._node, self._costs)
+
+    def point(self, sizes: Mapping[str, object], needed: list[str] | None = None) -> Point:
+        """The sizes checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
+        given = {name: (value, None) for name, value in sizes.items()}
+        return checked_point(given, self.names, self.where, option="at", needed=needed)
+
+    def view(self, at: Point | None = None) -> CostView:
+        """What the reports show, at a point."""
+        return cost_view(self._node, self._costs, self.ensures, at)
+
+    def explain(self, metric: str = "work", width: int = 100) -> str:
+        """The derivation of a metric, step by step."""
+        from archline.report.derivation import text
+
+        return text(self.view(), metric, width)
+
+    def __getitem__(self, metric: str) -> Metric:
+        return Metric(self, self._costs[metric])
+
+    def __iter__(self) -> Iterator[Metric]:
+        return (Metric(self, cost) for cost in self._costs)
+
+    def __repr__(self) -> str:
+        return f"<costs of {self.name}: {', '.join(f'{each.name} {each.text}' for each in self)}>"
+
+    def __str__(self) -> str:
+        from archline.report.text import costs
+
+        return costs(self.view(), 100)
+
+    def _repr_latex_(self) -> str:
+        from archline.report.latex import costs
+
+        return costs(self.view())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{escape(each.status)}</td>"
+            f"<td><code>{escape(each.text)}</code></td></tr>"
+            for each in self
+        )
+        head = "<tr><th>metric</th><th>status</th><th>cost</th></tr>"
+        return f"<table><caption>{escape(self.name)}</caption>{head}{rows}</table>"

@@ -1,0 +1,82 @@
+"""Runs on data that is made: generated for sizes, or read from a Matrix Market file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from archline.api.algorithms import Algorithm
+from archline.api.running import Processors, Run, run
+from archline.api.settings import Point
+from archline.execution.data import bind_matrix, generate
+from archline.execution.matrix_market import read_matrix
+from archline.execution.results import Cache
+from archline.report.view import MatrixView, Number
+
+
+def run_generated(
+    algorithm: Algorithm,
+    at: Mapping[str, Number],
+    *,
+    cache: Cache | None,
+    seed: int = 0,
+    processors: Processors | None = None,
+    chosen_cache: bool = True,
+    compiled: bool | None = None,
+) -> Run:
+    """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
+    report = algorithm.cost()
+    point = report.point(at)
+    sizes, symbols = _split(algorithm, point)
+    arguments = generate(algorithm.module, algorithm.node, sizes, seed)
+    return run(
+        algorithm,
+        {**arguments, **symbols},
+        cache=cache,
+        processors=processors,
+        compiled=compiled,
+        data=f"the data was generated (seed {seed})",
+        chosen_cache=chosen_cache,
+        _report=report,
+    )
+
+
+def run_matrix(
+    algorithm: Algorithm,
+    path: Path,
+    at: Mapping[str, Number],
+    *,
+    cache: Cache | None,
+    block: int | None = None,
+    seed: int = 0,
+    processors: Processors | None = None,
+    chosen_cache: bool = True,
+    compiled: bool | None = None,
+) -> Run:
+    """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
+
+    Raises ArchlineError for a file that is no matrix (AL420 to AL434), an algorithm that takes none, and as a run does.
+    """
+    report = algorithm.cost()
+    point = report.point(at, [])
+    sizes, symbols = _split(algorithm, point)
+    matrix = read_matrix(path)
+    arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)
+    return run(
+        algorithm,
+        {**arguments, **symbols},
+        cache=cache,
+        processors=processors,
+        compiled=compiled,
+        data=f"the vectors were generated (seed {seed})",
+        matrix=MatrixView(str(path), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
+        chosen_cache=chosen_cache,
+        _report=report,
+    )
+
+
+def _split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
+    """Sizes and indices of the algorithm; symbols of cost and of the machine."""
+    own = {*algorithm.sizes, *algorithm.signature.indices}
+    sizes = {name: int(value) for name, value in point.items() if name in own}
+    return sizes, {name: value for name, value in point.items() if name not in own}

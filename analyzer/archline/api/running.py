@@ -1,0 +1,193 @@
+"""Runs: an algorithm on data, its counts held against what was derived for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from archline.algebra.evaluation import EvaluationError
+from archline.api import rules
+from archline.api.algorithms import Algorithm
+from archline.api.costs import CostReport
+from archline.execution.cache import (
+    Chunked,
+    PrivateCaches,
+    Schedule,
+    Static,
+    WorkStealing,
+    private_caches,
+)
+from archline.execution.results import Cache, Counts
+from archline.execution.results import Run as Execution
+from archline.execution.run import execute
+from archline.language.diagnostics import error
+from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
+from archline.report.view import Counts as CountsView
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEFAULT_CACHE = Cache(Z=32768, L=8)
+"""256 KiB of 8-byte words in lines of 64 bytes, a common second-level cache; taken where io is needed and no cache given."""
+METRICS = ("flops", "work", "span", "accesses", "io", "writebacks", "memory")
+
+
+@dataclass(frozen=True)
+class Processors:
+    """P processors with a cache of their own each, under a schedule."""
+
+    count: int
+    schedule: Schedule
+    described: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a run returned and counted. `str()` of it shows the counts between the derived bounds."""
+
+    algorithm: Algorithm
+    execution: Execution
+    given: Mapping[str, Number]
+    cache: Cache | None
+    processors: Processors | None = None
+    private: PrivateCaches | None = None
+    data: str = "the data was given"
+    matrix: MatrixView | None = None
+    chosen_cache: bool = True
+    _report: CostReport | None = field(default=None, repr=False)
+
+    @property
+    def counts(self) -> Counts:
+        """Flops, work, span, accesses, io, writebacks, memory; io is None without a cache."""
+        return self.execution.counts
+
+    @property
+    def outputs(self) -> Mapping[str, NDArray[Any]]:
+        """The `out` and `inout` arrays after the run, by parameter."""
+        return self.execution.outputs
+
+    @property
+    def value(self) -> int | float | None:
+        """What the algorithm returned."""
+        return self.execution.value
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The sizes of the run."""
+        return self.execution.sizes
+
+    @cached_property
+    def costs(self) -> CostReport:
+        """The derived costs that the counts are held against."""
+        return self._report if self._report is not None else self.algorithm.cost()
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The metrics counted outside their derived bounds; a defect of archline where there is one."""
+        return self.view.counts.outside
+
+    @cached_property
+    def view(self) -> RunView:
+        """What the reports show."""
+        point = {**self.given, **self.sizes}
+        derived: dict[str, Values] = {}
+        unchecked: dict[str, str] = {}
+        for cost in self.costs.costs:
+            try:
+                values = values_at(cost, point)
+            except EvaluationError as problem:
+                unchecked[cost.metric] = str(problem)
+                continue
+            if values is None:
+                unchecked[cost.metric] = cost.reason or "the cost is unknown"
+            else:
+                derived[cost.metric] = values
+        statuses = {metric: self.costs[metric].status for metric in derived}
+        return RunView(
+            algorithm=self.algorithm.name,
+            at=point,
+            counts=CountsView(self._executed(), derived, statuses),
+            kinds=self.counts.flops_by_kind,
+            cache=self._cache_view(),
+            matrix=self.matrix,
+            data=self.data,
+            unchecked=unchecked,
+            processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
+        )
+
+    def _executed(self) -> dict[str, Number]:
+        counted = {metric: getattr(self.counts, metric) for metric in METRICS}
+        if self.private is not None:
+            counted |= {"io": self.private.io, "writebacks": self.private.writebacks}
+        return {metric: count for metric, count in counted.items() if count is not None}
+
+    def _cache_view(self) -> CacheView | None:
+        if self.cache is None:
+            return None
+        count, described = (1, None) if self.processors is None else (self.processors.count, self.processors.described)
+        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, self.chosen_cache, count, described)
+
+    def __str__(self) -> str:
+        from archline.report.text import run
+
+        return run(self.view, 100)
+
+
+def run(
+    algorithm: Algorithm,
+    arguments: Mapping[str, Any],
+    *,
+    cache: Cache | None = None,
+    processors: Processors | None = None,
+    compiled: bool | None = None,
+    **shown: Any,
+) -> Run:
+    """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
+
+    With `processors` the trace is played on private caches; a cache must be given. Raises ArchlineError.
+    """
+    module, node = algorithm.module, algorithm.node
+    events = processors is not None
+    execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
+                        compiled=compiled)  # fmt: skip
+    private = None
+    if processors is not None and cache is not None:
+        private = _private(execution, processors, cache)
+    parameters = set(algorithm.parameters)
+    given = {name: value for name, value in arguments.items() if name not in parameters}
+    return Run(algorithm, execution, given, cache, processors, private, **shown)
+
+
+def _line(cache: Cache | None) -> int:
+    return 1 if cache is None else cache.L
+
+
+def _private(execution: Execution, processors: Processors, cache: Cache) -> PrivateCaches:
+    trace, events = execution.trace, execution.events
+    assert trace is not None
+    assert events is not None
+    policy = "lru" if cache.policy == "lru" else "optimal"
+    return private_caches(
+        trace.lines, events, processors.schedule, processors.count, cache.lines, policy, trace.writes
+    )
+
+
+def read_schedule(text: str, count: int, seed: int) -> Processors:
+    """`static`, `chunked:C`, `stealing` or `stealing:SEED`. Raises ArchlineError (AL409)."""
+    kind, separator, number = text.partition(":")
+    if count < 1:
+        raise error(rules.WRONG_SCHEDULE, f"an execution takes at least one processor, not {count}")
+    if separator and not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise error(rules.WRONG_SCHEDULE, f"`{text}`: behind the colon stands a whole number")
+    match kind:
+        case "static" if not separator:
+            return Processors(count, Static(), "static")
+        case "chunked" if separator and int(number) >= 1:
+            return Processors(count, Chunked(int(number)), f"chunked ({number} iterations)")
+        case "stealing":
+            chosen = int(number) if separator else seed
+            return Processors(count, WorkStealing(chosen), f"work-stealing (seed {chosen})")
+    hint = "schedules are `static`, `chunked:C` with C >= 1, `stealing` and `stealing:SEED`"
+    raise error(rules.WRONG_SCHEDULE, f"there is no schedule `{text}`", hint=hint)

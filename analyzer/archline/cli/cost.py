@@ -1,0 +1,82 @@
+"""Derive flops, work and span of algorithms, exact or between two bounds, in their sizes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from archline.cli import options as shared
+
+if TYPE_CHECKING:
+    from archline.api.costs import CostReport
+    from archline.api.settings import Point
+
+FORMATS = ("text", "json", "latex", "markdown")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    shared.add_target(parser, many=True)
+    shared.add_at(parser)
+    shared.add_where(parser)
+    parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
+    parser.add_argument(
+        "--metric", choices=("flops", "work", "span"), default="work", help="what --explain is about (default: work)"
+    )
+    shared.add_format(parser, FORMATS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    if options.explain and options.format != "text":
+        raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
+    reports = [subject.cost() for subject in shared.subjects(options)]
+    points = _points(options.at, reports) if options.at is not None else [None] * len(reports)
+    sys.stdout.write(_rendered(options, reports, points))
+    return 0
+
+
+def _points(text: str, reports: list[CostReport]) -> list[Point | None]:
+    """The point of each algorithm; with several, a name need only belong to one of them."""
+    from archline.api.settings import check_known, checked_point, read_settings
+
+    given = read_settings(text, "--at")
+    check_known(given, [report.names for report in reports])
+    points: list[Point | None] = []
+    for report in reports:
+        own = {name: each for name, each in given.items() if name in report.names.all}
+        points.append(checked_point(own, report.names, report.where))
+    return points
+
+
+def _rendered(options: argparse.Namespace, reports: list[CostReport], points: list[Point | None]) -> str:
+    views = [report.view(point) for report, point in zip(reports, points, strict=True)]
+    match options.format:
+        case "json":
+            from archline.report import json
+
+            single = len(views) == 1 and "::" in options.targets[0]
+            documents = [json.costs(view) for view in views]
+            return json.render(documents[0] if single else documents)
+        case "latex":
+            from archline.report import latex
+
+            return "\n".join(latex.costs(view) for view in views)
+        case "markdown":
+            from archline.report import markdown
+
+            return "\n".join(markdown.costs(view) for view in views)
+    from archline.report import derivation, text
+    from archline.report.layout import terminal_width
+
+    width = terminal_width()
+    parts = []
+    for view in views:
+        parts.append(text.costs(view, width))
+        if options.explain:
+            parts.append(derivation.text(view, options.metric, width))
+    return "\n".join(parts)

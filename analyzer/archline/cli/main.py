@@ -1,0 +1,98 @@
+"""Entry point of the command line: picks the command, and turns what goes wrong into a message and an exit code.
+
+Nothing heavy is imported here, so that `--help` and mistyped commands answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from archline import __version__
+
+FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
+
+COMMANDS = {
+    "cost": "derive flops, work and span",
+    "run": "run on data and count, beside the derived bounds",
+    "check": "decide what algorithms ensure",
+    "fmt": "rewrite programs in canonical form",
+    "explain": "explain a diagnostic's code",
+    "machines": "list machines and their numbers",
+    "energy": "estimate the energy of a run on a machine",
+}
+TARGETS = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
+CODES = "Exit codes: 0 fine, 1 findings, 2 usage or input error, 3 defect in archline."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone. Nothing more may be written, not even when Python flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else BAD_INPUT
+    except Exception as problem:
+        return _failed(problem, arguments)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    parser = _parser()
+    if not arguments:
+        parser.print_help()
+        return BAD_INPUT
+    options, rest = parser.parse_known_args(arguments[:1])
+    assert not rest
+    command = import_module(f"archline.cli.{options.command}")
+    chosen = argparse.ArgumentParser(
+        prog=f"archline {options.command}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(chosen)
+    result = command.execute(chosen.parse_args(arguments[1:]))
+    assert isinstance(result, int)
+    return result
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:<10}{purpose}" for name, purpose in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="archline",
+        usage="archline [-h] [--version] COMMAND ...",
+        description="Derive what algorithm sketches cost, run them, and hold the one against the other.",
+        epilog=f"commands:\n{listed}\n\n`archline COMMAND --help` tells more. {TARGETS}\n{CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"archline {__version__}")
+    parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
+    return parser
+
+
+def _failed(problem: Exception, arguments: list[str]) -> int:
+    from archline.language.diagnostics import ArchlineError
+
+    if isinstance(problem, ArchlineError):
+        for diagnostic in problem.diagnostics:
+            print(diagnostic.render(), file=sys.stderr)
+        return BAD_INPUT
+    if os.environ.get("ARCHLINE_TRACEBACK"):
+        raise problem
+    reason = " ".join(str(problem).split())[:200]
+    kind = type(problem).__name__
+    print(f"AL999: defect in archline: {kind}: {reason} (command: archline {' '.join(arguments)[:200]})", file=sys.stderr)
+    return DEFECT

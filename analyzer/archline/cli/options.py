@@ -1,0 +1,92 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from archline.api.algorithms import Algorithm
+    from archline.api.settings import Point
+    from archline.execution.results import Cache
+
+
+def add_target(parser: argparse.ArgumentParser, *, many: bool) -> None:
+    """TARGET, or TARGET..."""
+    text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
+    if many:
+        parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
+    else:
+        parser.add_argument("target", metavar="TARGET", help=text)
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """--where FACTS."""
+    parser.add_argument("--where", metavar="FACTS", help='further facts about sizes, such as "nz >= n, b divides n"')
+
+
+def add_at(parser: argparse.ArgumentParser) -> None:
+    """--at SIZES."""
+    parser.add_argument("--at", metavar="SIZES", help="exact sizes, such as n=64,m=2^20")
+
+
+def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """--format."""
+    parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
+
+
+def add_execution(parser: argparse.ArgumentParser) -> None:
+    """What says how a run is done: --cache, --policy, --matrix, --block, --seed, --plain."""
+    parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
+    parser.add_argument("--block", type=int, metavar="B", help="the block size, where the kernel takes blocks")
+    parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)")
+    parser.add_argument("--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the generated data (default: 0)")
+    parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
+
+
+def read_at(options: argparse.Namespace) -> Point:
+    """The values of `--at`, read but not yet held against an algorithm. Raises ArchlineError."""
+    from archline.api.settings import read_settings
+
+    if not options.at:
+        return {}
+    return {name: value for name, (value, _) in read_settings(options.at, "--at").items()}
+
+
+def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
+    """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
+    from dataclasses import replace
+
+    from archline.api import rules
+    from archline.api.running import DEFAULT_CACHE
+    from archline.api.settings import read_settings
+    from archline.language.diagnostics import did_you_mean, error
+
+    if options.cache is None:
+        return replace(DEFAULT_CACHE, policy=options.policy), False
+    from archline.execution.results import Cache
+
+    words: dict[str, int] = {}
+    for name, (value, span) in read_settings(options.cache, "--cache").items():
+        if name not in ("Z", "L"):
+            hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
+            raise error(rules.WRONG_CACHE, f"a cache has Z and L, not `{name}`", span=span, hint=hint)
+        if not isinstance(value, int) or value < 1:
+            raise error(rules.WRONG_CACHE, f"`{name}` is a whole number of words, 1 at least", span=span)
+        words[name] = value
+    missing = [name for name in ("Z", "L") if name not in words]
+    if missing:
+        hint = "write both: --cache Z=32768,L=8"
+        raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
+    if words["Z"] < words["L"]:
+        raise error(rules.WRONG_CACHE, "the cache has no room for a line: Z is below L")
+    return Cache(words["Z"], words["L"], options.policy), True
+
+
+def subjects(options: argparse.Namespace) -> list[Algorithm]:
+    """The algorithms of all targets, under `--where`. Raises ArchlineError."""
+    from archline.api.algorithms import algorithms
+
+    found = [each for target in options.targets for each in algorithms(target)]
+    return [each.assuming(getattr(options, "where", None)) for each in found]

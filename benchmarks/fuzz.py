@@ -206,9 +206,8 @@ def report(findings: list[Outcome], folder: Path) -> None:
         kinds[kind[:120]] += 1
         (folder / f"{finding.seed}.algo").write_bytes(build_input(finding.seed, texts))
         if kinds[kind[:120]] == 1:
-            print(
-                f"seed {finding.seed}, {finding.seconds:.2f} s, after stage {finding.reached}:\n{finding.failure or kind}"
-            )
+            print(f"seed {finding.seed}, {finding.seconds:.2f} s, after stage {finding.reached}:")
+            print(finding.failure or kind)
     for kind, count in kinds.most_common():
         print(f"{count:6} {kind}")
     print(f"inputs in {folder}")

@@ -450,7 +450,7 @@ def _monomial_power(value: Poly, power: int) -> Poly:
 
 
 def exponent_of_two(value: Poly) -> Poly | None:
-    """e where the polynomial is a product 2^e of powers of two, else None."""
+    """E where the polynomial is a product 2^e of powers of two, else None."""
     if len(value.terms) != 1:
         return None
     ((monomial, coefficient),) = value.terms.items()

@@ -23,6 +23,10 @@ class TooComplexError(Exception):
     """An expression outgrew the budget; the cost it belongs to is reported as unknown, with this reason."""
 
 
+class OutOfBudgetError(TooComplexError):
+    """The whole derivation grew too large; a coarser one may still succeed."""
+
+
 class _Budget:
     """How many term products are still allowed; a guard against inputs whose costs have no reasonable closed form."""
 
@@ -33,7 +37,7 @@ class _Budget:
         if self.left is not None:
             self.left -= amount
             if self.left < 0:
-                raise TooComplexError("its closed form is too large to derive")
+                raise OutOfBudgetError("its closed form is too large to derive")
 
 
 _budget = _Budget()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
-from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, TooComplexError
 from archline.algebra.summation import UnresolvedError, depends, replace_atom, sum_over
 
 MAX_ROUNDS = 12
@@ -64,6 +64,8 @@ def _bounded(
                 relaxed = _ease_offsets(value, problem.atom, inside, upper)
             if relaxed is None or relaxed == value:
                 relaxed = bound_atom(value, problem.atom, inside, upper)
+        except OutOfBudgetError:
+            raise
         except TooComplexError:
             return None
         if relaxed is None or relaxed == value:

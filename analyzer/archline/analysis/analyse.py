@@ -7,13 +7,13 @@ from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.scope import declared
-from archline.analysis.statements import Statements
+from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, Tally, flops_total, unknown
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
-MAX_TERM_PRODUCTS = 2_000_000
+MAX_TERM_PRODUCTS = 200_000
 
 
 class InvariantError(AssertionError):
@@ -22,12 +22,7 @@ class InvariantError(AssertionError):
 
 def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    statements = Statements(module)
-    try:
-        with budget(MAX_TERM_PRODUCTS):
-            tally, steps = statements.algorithm(algorithm)
-    except TooComplexError as problem:
-        tally, steps = unknown(str(problem), algorithm.span), ()
+    tally, steps = _within_budget(module, algorithm)
     signature = module.signatures[algorithm]
     facts = declared(module, algorithm).facts
     tally = STEP.then(tally, facts)
@@ -46,6 +41,18 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     )
     _assert_invariants(costs, facts)
     return costs
+
+
+def _within_budget(module: Module, algorithm: s.Algorithm) -> Result:
+    """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
+    reason = ""
+    for coarse in (False, True):
+        try:
+            with budget(MAX_TERM_PRODUCTS):
+                return Statements(module, coarse).algorithm(algorithm)
+        except TooComplexError as problem:
+            reason = str(problem)
+    return unknown(reason, algorithm.span), ()
 
 
 def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:

@@ -173,7 +173,7 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
 
 
 def _offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
-    """longest <= total <= count*longest for every offsets array."""
+    """Longest <= total <= count*longest for every offsets array."""
 
     def rule(low: Poly, high: Poly) -> Callable[[Mapping[str, int]], bool]:
         def check(point: Mapping[str, int]) -> bool:
@@ -200,4 +200,3 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.point:
         place = " at " + ", ".join(f"{name}={value}" for name, value in verdict.point.items())
     return f"{verdict.outcome}{place}: {verdict.reason}"
-

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_max, bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.amounts import NOTHING, Amount, Known, Unknown, exactly
@@ -83,6 +83,8 @@ class Range:
                 return exactly(exact(amount.lower, self.variable, self.lo, self.hi, facts))
         except UnresolvedError:
             pass
+        except OutOfBudgetError:
+            raise
         except TooComplexError as problem:
             return Unknown(str(problem), self.span)
         lower = bounded(amount.lower, self.variable, self.lo, self.hi, facts, False)

@@ -121,7 +121,7 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
 
 
 def _rounded(function: str, inner: s.Expr, scope: Scope) -> Poly | None:
-    """floor or ceil of a quotient of integers, or of log2 or sqrt of one."""
+    """Floor or ceil of a quotient of integers, or of log2 or sqrt of one."""
     if isinstance(inner, s.Binary) and inner.op == "/":
         top, bottom = static_value(inner.left, scope), static_value(inner.right, scope)
         if not scope.facts.positive(bottom):

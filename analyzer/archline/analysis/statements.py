@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
 from archline.algebra.relaxation import atom_range, bound_atom
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, times
@@ -36,8 +36,10 @@ Result = tuple[Tally, tuple[Step, ...]]
 class Statements:
     """Derives the costs of algorithms of a module; each algorithm once."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, coarse: bool = False) -> None:
+        """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds."""
         self.module = module
+        self._coarse = coarse
         self._done: dict[s.Algorithm, Result] = {}
         self._open: set[s.Algorithm] = set()
 
@@ -62,6 +64,8 @@ class Statements:
         try:
             scope = declared(self.module, algorithm)
             tally, steps = self.block(algorithm.body, scope)
+        except OutOfBudgetError:
+            raise
         except TooComplexError as problem:
             return unknown(str(problem), algorithm.span), ()
         closed = tally.then(Tally(path=SYNC), scope.facts)
@@ -270,7 +274,7 @@ class Statements:
         facts = scope.facts
         test = STEP.then(evaluation(first.condition, scope, self.call), facts)
         taken = indicator(first.condition, scope)
-        if taken is None:
+        if taken is None or (self._coarse and not facts.simplify(taken).is_constant):
             body, children = self.block(first.body, scope)
             other, _, more = self._rest(rest, scope)
             return (

@@ -76,11 +76,13 @@ class Metric:
     @property
     def text(self) -> str:
         """The cost in the language's syntax: `2*n*m*p`, `1 to n`, or `unknown`."""
-        lower, upper = self._cost.lower, self._cost.upper
-        if lower is None or upper is None:
-            return "unknown"
-        order = self._report.parameters
-        return to_text(lower, order) if lower == upper else f"{to_text(lower, order)} to {to_text(upper, order)}"
+        return " to ".join(self._texts) or "unknown"
+
+    @property
+    def _texts(self) -> list[str]:
+        """The bounds, once where they are the same, none where they are unknown."""
+        bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
+        return [to_text(value, self._report.parameters) for value in dict.fromkeys(bounds)]
 
     def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
         """The exact value at sizes, or the pair of bounds where the cost is not exact.
@@ -107,13 +109,15 @@ class Metric:
     def _repr_latex_(self) -> str:
         from archline.report.latex import expression
 
-        lower, upper = self._cost.lower, self._cost.upper
-        if lower is None or upper is None:
-            return rf"$\text{{{self.name} is unknown}}$"
         name = rf"\mathrm{{{self.name}}}"
-        if lower == upper:
-            return f"${name} = {expression(lower)}$"
-        return rf"${expression(lower)} \le {name} \le {expression(upper)}$"
+        match self._texts:
+            case []:
+                return rf"$\text{{{self.name} is unknown}}$"
+            case [text]:
+                return f"${name} = {expression(text)}$"
+            case [low, high]:
+                return rf"${expression(low)} \le {name} \le {expression(high)}$"
+        raise AssertionError("a cost has two bounds at most")
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"

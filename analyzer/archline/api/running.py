@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes, a common second-level cache; taken where io is needed and no cache given."""
+MAX_PROCESSORS = 65536
 METRICS = ("flops", "work", "span", "accesses", "io", "writebacks", "memory")
 
 
@@ -169,16 +170,14 @@ def _private(execution: Execution, processors: Processors, cache: Cache) -> Priv
     assert trace is not None
     assert events is not None
     policy = "lru" if cache.policy == "lru" else "optimal"
-    return private_caches(
-        trace.lines, events, processors.schedule, processors.count, cache.lines, policy, trace.writes
-    )
+    return private_caches(trace.lines, events, processors.schedule, processors.count, cache.lines, policy, trace.writes)
 
 
 def read_schedule(text: str, count: int, seed: int) -> Processors:
     """`static`, `chunked:C`, `stealing` or `stealing:SEED`. Raises ArchlineError (AL409)."""
     kind, separator, number = text.partition(":")
-    if count < 1:
-        raise error(rules.WRONG_SCHEDULE, f"an execution takes at least one processor, not {count}")
+    if not 1 <= count <= MAX_PROCESSORS:
+        raise error(rules.WRONG_SCHEDULE, f"an execution takes 1 to {MAX_PROCESSORS} processors, not {count}")
     if separator and not (number.isascii() and number.isdigit() and len(number) < 19):
         raise error(rules.WRONG_SCHEDULE, f"`{text}`: behind the colon stands a whole number")
     match kind:

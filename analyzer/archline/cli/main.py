@@ -94,5 +94,7 @@ def _failed(problem: Exception, arguments: list[str]) -> int:
         raise problem
     reason = " ".join(str(problem).split())[:200]
     kind = type(problem).__name__
-    print(f"AL999: defect in archline: {kind}: {reason} (command: archline {' '.join(arguments)[:200]})", file=sys.stderr)
+    print(
+        f"AL999: defect in archline: {kind}: {reason} (command: archline {' '.join(arguments)[:200]})", file=sys.stderr
+    )
     return DEFECT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
+    from archline.api.running import Processors, Run
     from archline.api.settings import Point
     from archline.execution.results import Cache
 
@@ -35,13 +36,31 @@ def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> Non
     parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
 
 
+def natural(text: str) -> int:
+    """A whole number, 0 or more, below 10^18."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number, 1 or more."""
+    if natural(text) < 1:
+        raise argparse.ArgumentTypeError("at least 1 is wanted")
+    return int(text)
+
+
 def add_execution(parser: argparse.ArgumentParser) -> None:
     """What says how a run is done: --cache, --policy, --matrix, --block, --seed, --plain."""
     parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
-    parser.add_argument("--block", type=int, metavar="B", help="the block size, where the kernel takes blocks")
-    parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)")
-    parser.add_argument("--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the generated data (default: 0)")
+    parser.add_argument("--block", type=positive, metavar="B", help="the block size, where the kernel takes blocks")
+    parser.add_argument(
+        "--cache", metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
+    )
+    parser.add_argument(
+        "--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)"
+    )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of the generated data (default: 0)")
     parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
 
 
@@ -90,3 +109,36 @@ def subjects(options: argparse.Namespace) -> list[Algorithm]:
 
     found = [each for target in options.targets for each in algorithms(target)]
     return [each.assuming(getattr(options, "where", None)) for each in found]
+
+
+def executed(options: argparse.Namespace, processors: Processors | None = None) -> Run:
+    """Run the target as the options say. Raises ArchlineError."""
+    from pathlib import Path
+
+    from archline.api import rules
+    from archline.api.algorithms import algorithm
+    from archline.language.diagnostics import error
+
+    subject = algorithm(options.target).assuming(options.where)
+    at = read_at(options)
+    cache, chosen = read_cache(options)
+    if options.block is not None and options.matrix is None:
+        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
+    from archline.api.data import run_generated, run_matrix
+
+    compiled = False if options.plain else None
+    if options.matrix is None:
+        return run_generated(
+            subject, at, cache=cache, seed=options.seed, processors=processors, chosen_cache=chosen, compiled=compiled
+        )
+    return run_matrix(
+        subject,
+        Path(options.matrix),
+        at,
+        cache=cache,
+        block=options.block,
+        seed=options.seed,
+        processors=processors,
+        chosen_cache=chosen,
+        compiled=compiled,
+    )

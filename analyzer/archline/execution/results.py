@@ -30,7 +30,7 @@ class Cache:
 class Counts:
     """What one run cost, by the rules of LANGUAGE.md, section 8.
 
-    `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, extern and declared.
+    `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
     `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at
     once. `declared` sums the declared costs of other metrics than flops, work and span.
     """

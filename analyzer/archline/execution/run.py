@@ -126,7 +126,6 @@ def _counts(finished: Finished) -> Counts:
     declared = dict.fromkeys(METRICS, 0.0)
     for place, metric in enumerate(METRICS):
         declared[metric] += float(finished.memory.arrays[MEM_DECLARED][place])
-    extern = 0
     for name in program.layout.used_externs:
         calls = totals.pop(f"{EXTERN} {name}", 0)
         for key, amount in finished.amounts.items():
@@ -134,12 +133,11 @@ def _counts(finished: Finished) -> Counts:
             if owner != name:
                 continue
             if metric == "flops":
-                extern += calls * amount
+                totals[DECLARED] += calls * amount
             if metric in ("flops", "work"):
                 work += calls * amount
             elif metric in declared:
                 declared[metric] += calls * amount
-    totals[EXTERN] += extern
     kinds = {kind: total for kind, total in sorted(totals.items()) if total}
     return Counts(
         flops=sum(kinds.values()),

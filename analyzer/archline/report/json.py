@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archline.report.numbers import exact
-from archline.report.view import CacheView, Contract, CostView, EnergyView, Number, Row, RunView, Values
+from archline.report.view import CacheView, CheckView, Contract, CostView, EnergyView, Number, Row, RunView, Values
 
 VERSION = 1
 
@@ -133,12 +133,19 @@ def energy(view: EnergyView) -> dict[str, Any]:
     }
 
 
-def check(views: Sequence[CostView]) -> dict[str, Any]:
-    """`archline check`: every `ensures` of every algorithm."""
+def check(views: Sequence[CheckView]) -> dict[str, Any]:
+    """`archline check`: every `ensures` of every algorithm, and every claim."""
     return {
         "version": VERSION,
-        "algorithms": [
-            {"algorithm": view.algorithm, "ensures": [_contract(contract) for contract in view.contracts]}
+        "targets": [
+            {
+                "target": view.target,
+                "algorithms": [
+                    {"algorithm": name, "ensures": [_contract(contract) for contract in found]}
+                    for name, found in view.algorithms
+                ],
+                "claims": [_contract(claim) for claim in view.claims],
+            }
             for view in views
         ],
     }

@@ -2,41 +2,98 @@
 
 from __future__ import annotations
 
-from archline.algebra.polynomial import Poly
-from archline.algebra.sympy_bridge import to_sympy
+from archline.language import syntax as s
+from archline.language.parser import parse_expression
+from archline.report.layout import split_outside
 from archline.report.numbers import exact
 from archline.report.view import CostView, Row
 
-_ESCAPES = {**{character: f"\\{character}" for character in "#$%&_{}"}, "\\": r"\textbackslash{}"}
-_ESCAPES |= {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+_ESCAPES = {
+    **{character: f"\\{character}" for character in "#$%&_{}"},
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+}
+_BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
+_FUNCTIONS = {"min": r"\min", "max": r"\max", "log2": r"\log_2"}
+_SUM, _PRODUCT, _POWER = 1, 2, 3
 
 
-def expression(value: Poly) -> str:
-    """One expression, without dollars."""
-    import sympy
+def expression(text: str) -> str:
+    """An expression of the language as LaTeX, without dollars."""
+    # Term by term: a sum may have more terms than the parser takes in one expression.
+    return " ".join(
+        word if word in ("+", "-") else _render(parse_expression(word), _SUM) for word in split_outside(text)
+    )
 
-    text = sympy.latex(to_sympy(value), fold_short_frac=False)
-    return str(text).replace(r"\log{\left(2 \right)}", r"\log 2")
+
+def _render(expr: s.Expr, least: int) -> str:
+    """An expression in parentheses if it binds less than `least`."""
+    text, strength = _bare(expr)
+    return text if strength >= least else rf"\left({text}\right)"
+
+
+def _bare(expr: s.Expr) -> tuple[str, int]:
+    match expr:
+        case s.Integer(value=value):
+            return exact(value), _POWER
+        case s.Name(id=name):
+            return (name if len(name) == 1 else rf"\mathit{{{escaped(name)}}}"), _POWER
+        case s.Unary(op="-", operand=operand):
+            return f"-{_render(operand, _PRODUCT)}", _SUM
+        case s.Binary(op="/", left=left, right=right):
+            return rf"\frac{{{_render(left, _SUM)}}}{{{_render(right, _SUM)}}}", _POWER
+        case s.Binary(op="*", left=left, right=right):
+            sign = r" \cdot " if isinstance(right, s.Integer) or _starts_with_digit(right) else r"\,"
+            return f"{_render(left, _PRODUCT)}{sign}{_render(right, _PRODUCT)}", _PRODUCT
+        case s.Binary(op="^", left=left, right=right):
+            base = _render(left, _POWER)
+            simple = isinstance(left, s.Name | s.Integer)
+            return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
+        case s.Binary(op=op, left=left, right=right):
+            return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
+        case s.Call(function="sqrt", arguments=(argument,)):
+            return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
+        case s.Call(function=function, arguments=arguments):
+            inner = ", ".join(_render(each, _SUM) for each in arguments)
+            if function in _BRACKETS:
+                opening, closing = _BRACKETS[function]
+                return rf"\left{opening}{inner}\right{closing.strip()}", _POWER
+            if function == "log2" and isinstance(arguments[0], s.Name | s.Integer):
+                return rf"\log_2 {inner}", _PRODUCT
+            return rf"{_FUNCTIONS[function]}\left({inner}\right)", _POWER
+    raise ValueError(f"a cost holds no {type(expr).__name__}")
+
+
+def _starts_with_digit(expr: s.Expr) -> bool:
+    match expr:
+        case s.Integer():
+            return True
+        case s.Binary(op="^" | "*", left=left):
+            return _starts_with_digit(left)
+    return False
 
 
 def costs(view: CostView) -> str:
     """The costs of an algorithm as an aligned display."""
-    lines = [f"% {view.algorithm}", r"\begin{align*}"]
     rows = [line for row in view.rows for line in _row(row, view)]
-    lines.append(" \\\\\n".join(rows))
-    lines.append(r"\end{align*}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"% {view.algorithm}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
 
 
 def _row(row: Row, view: CostView) -> list[str]:
-    name = rf"\mathrm{{{row.metric}}}(\text{{{_escaped(view.algorithm)}}})"
+    name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}})"
     if row.lower is None or row.upper is None:
-        return [rf"  {name} &= \text{{unknown: {_escaped(row.reason or '')}}}"]
+        return [rf"  {name} &\quad \text{{unknown: {escaped(row.reason or '')}}}"]
     if row.exact:
         value = f" = {exact(row.values.lower)}" if row.values is not None else ""
-        return [f"  {name} &= {expression(row.lower)}{value}"]
-    return [f"  {name} &\\ge {expression(row.lower)}", rf"  &\le {expression(row.upper)}"]
+        return [f"  {name} &= {expression(view.text(row.lower))}{value}"]
+    low, high = ("", "") if row.values is None else (f" = {exact(v)}" for v in (row.values.lower, row.values.upper))
+    return [
+        rf"  {name} &\ge {expression(view.text(row.lower))}{low}",
+        rf"  &\le {expression(view.text(row.upper))}{high}",
+    ]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Plain text with the characters that LaTeX gives a meaning escaped."""
     return "".join(_ESCAPES.get(character, character) for character in text)

@@ -1,9 +1,9 @@
-"""Plain text in columns: expressions broken at their operators, tables with aligned columns."""
+"""Plain text in columns: expressions broken at their outermost operators, tables with aligned columns."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 MIN_WIDTH = 60
 MAX_WIDTH = 160
@@ -17,62 +17,69 @@ def terminal_width() -> int:
 
 
 def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
-    """Break a long expression or sentence at spaces, before `+` and `-`; lines after the first are indented.
+    """Break a long expression or sentence at spaces; lines after the first are indented.
 
-    A single piece that is too long alone is broken behind `*`, `/` or `,`, and where there is none it stands whole.
+    A term stays whole, and its sign with it, where that fits a line. One that does not is broken inside its brackets,
+    or behind `*`, `/` or `,`; what has no such place stands whole on a longer line.
     """
+    if len(text) <= width:
+        return [text]
     lines: list[str] = []
     line = ""
     for piece in _pieces(text, max(8, width - len(indent))):
-        lead = indent if lines else ""
-        joined = f"{line} {piece}" if line else f"{lead}{piece}"
+        joined = f"{line} {piece}" if line else piece
         if line and len(joined) > width:
             lines.append(line)
-            joined = f"{indent}{piece}"
+            joined = indent + piece
         line = joined
     return [*lines, line]
 
 
-def _pieces(text: str, width: int) -> list[str]:
-    """Words, a sign and the term that follows it together; no piece longer than `width` where that can be had."""
-    pieces: list[str] = []
+def _pieces(text: str, width: int, depth: int = 0) -> Iterator[str]:
+    """The words of a text, no longer than `width` where that can be had, each sign with the word behind it."""
     sign = ""
-    for word in text.split(" "):
+    for word in split_outside(text, depth):
         if word in ("+", "-"):
             sign = f"{word} "
             continue
-        pieces.extend(_broken(sign + word, width))
-        sign = ""
-    return pieces
+        piece, sign = sign + word, ""
+        if len(piece) <= width:
+            yield piece
+        elif " " in word:
+            yield from _pieces(piece, width, depth + 1)
+        else:
+            yield from _broken(piece, width)
 
 
-def _broken(piece: str, width: int) -> list[str]:
-    parts = []
+def split_outside(text: str, depth: int = 0) -> list[str]:
+    """The words of a text, cut at spaces inside at most `depth` brackets."""
+    words = [""]
+    level = 0
+    for character in text:
+        level += (character in "([") - (character in ")]")
+        if character == " " and level <= depth:
+            words.append("")
+        else:
+            words[-1] += character
+    return [word for word in words if word]
+
+
+def _broken(piece: str, width: int) -> Iterator[str]:
     while len(piece) > width:
         cut = max(piece.rfind(mark, 0, width) for mark in "*/,")
         if cut <= 0:
             break
-        parts.append(piece[: cut + 1])
+        yield piece[: cut + 1]
         piece = piece[cut + 1 :]
-    return [*parts, piece]
+    yield piece
 
 
 def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows in aligned columns, the first row being the header; the widest columns are wrapped to fit.
+    """Rows in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
 
-    `right` numbers the columns that are aligned right. Where even narrow columns do not fit, the table is wider.
+    Where even narrow columns do not fit, the table is wider.
     """
-    columns = list(zip(*rows, strict=True))
-    widths = [max(len(cell) for cell in column) for column in columns]
-    room = width - GAP * (len(widths) - 1)
-    while sum(widths) > room:
-        widest = max(range(len(widths)), key=lambda index: widths[index])
-        second = max((each for index, each in enumerate(widths) if index != widest), default=0)
-        others = sum(widths) - widths[widest]
-        target = max(MIN_COLUMN, room - others, second if second < widths[widest] else widths[widest] - 1)
-        if target >= widths[widest]:
-            break
-        widths[widest] = target
+    widths = _widths(rows, width)
     lines: list[str] = []
     for row in rows:
         cells = [wrap(cell, each) for cell, each in zip(row, widths, strict=True)]
@@ -84,6 +91,20 @@ def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = 
             ]
             lines.append((" " * GAP).join(placed).rstrip())
     return lines
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    room = width - GAP * (len(widths) - 1)
+    while sum(widths) > room:
+        widest = max(range(len(widths)), key=lambda index: widths[index])
+        # Level the widest column with the next one at most, so that several wide ones share the shortage.
+        second = max((each for each in widths if each < widths[widest]), default=MIN_COLUMN)
+        target = max(MIN_COLUMN, room - (sum(widths) - widths[widest]), second)
+        if target >= widths[widest]:
+            break
+        widths[widest] = target
+    return widths
 
 
 def indented(lines: Sequence[str], by: int = 2) -> list[str]:

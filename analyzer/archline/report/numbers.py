@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 SHOWN_DIGITS = 60
@@ -34,6 +35,6 @@ def _short(digits: str) -> str:
     return f"{sign}{digits[:20]}... ({len(digits)} digits)"
 
 
-def point_text(point: dict[str, int | Fraction] | None) -> str:
+def point_text(point: Mapping[str, int | Fraction] | None) -> str:
     """`n = 64, m = 2`."""
     return ", ".join(f"{name} = {readable(value)}" for name, value in (point or {}).items())

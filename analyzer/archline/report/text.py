@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import CacheView, Contract, CostView, EnergyView, MatrixView, Row, RunView, Values
+from archline.report.view import CacheView, CheckView, Contract, CostView, EnergyView, MatrixView, Row, RunView, Values
 
 
 def costs(view: CostView, width: int) -> str:
@@ -71,16 +72,29 @@ def _value_cells(values: Values | None, reason: str | None) -> list[str]:
 
 
 def contracts(found: Sequence[Contract], width: int) -> list[str]:
-    """One line an `ensures`: its outcome, its text, and the reason unless it holds."""
-    rows = [[each.outcome, each.text, _contract_reason(each)] for each in found]
+    """Each `ensures` with its outcome, and why where it fails or cannot be told."""
+    rows: list[list[str]] = []
+    for each in found:
+        rows.append([each.outcome, each.text])
+        if each.outcome in ("fails", "unknown"):
+            at = f"at {point_text(each.point)}: " if each.point else ""
+            rows.append(["", at + each.reason])
     return table(rows, width) if rows else []
 
 
-def _contract_reason(contract: Contract) -> str:
-    if contract.outcome == "holds":
-        return "" if contract.reason == "proved for all sizes" else contract.reason
-    at = f"at {point_text(contract.point)}: " if contract.point else ""
-    return at + contract.reason
+def check(views: Sequence[CheckView], width: int) -> str:
+    """The contracts of every algorithm, and how many have which outcome."""
+    lines: list[str] = []
+    for view in views:
+        groups = [*view.algorithms, *([(f"claims of {view.target}", view.claims)] if view.claims else [])]
+        for name, found in groups:
+            lines += [name, *indented(contracts(found, width - 2) or ["ensures nothing"]), ""]
+    tally = Counter(contract.outcome for view in views for contract in view.all)
+    parts = [f"{count} {_PLURAL[outcome]}" for outcome in _PLURAL if (count := tally[outcome])]
+    return "\n".join([*lines, (", ".join(parts) or "nothing is ensured")]) + "\n"
+
+
+_PLURAL = {"holds": "hold", "fails": "fail", "unknown": "unknown", "not decided yet": "not decided yet"}
 
 
 def run(view: RunView, width: int) -> str:

@@ -85,6 +85,20 @@ class CostView:
 
 
 @dataclass(frozen=True)
+class CheckView:
+    """What a target ensures: the contracts of each algorithm by name, and the claims of its file."""
+
+    target: str
+    algorithms: tuple[tuple[str, tuple[Contract, ...]], ...]
+    claims: tuple[Contract, ...]
+
+    @property
+    def all(self) -> tuple[Contract, ...]:
+        """Every contract and claim."""
+        return (*(contract for _, found in self.algorithms for contract in found), *self.claims)
+
+
+@dataclass(frozen=True)
 class Counts:
     """What an execution counted, beside what was derived for it: `derived` by metric where there is a derivation."""
 
@@ -206,6 +220,24 @@ def _contract(verdict: Verdict) -> Contract:
         verdict.point,
         f"{span.source.path}:{span.line}",
     )
+
+
+def claims(program: s.Program) -> tuple[Contract, ...]:
+    """The claims of a file, none of which is decided in this version."""
+    reason = "claims are not decided in this version"
+    return tuple(
+        Contract(claim_text(item), "not decided yet", reason, None, f"{item.span.source.path}:{item.span.line}")
+        for item in program.items
+        if isinstance(item, s.Claim)
+    )
+
+
+def claim_text(claim: s.Claim) -> str:
+    """A claim, by its title where it has one."""
+    left, right = format_expression(claim.left), format_expression(claim.right)
+    comparison = claim.relation in ("==", "<=", ">=", "<", ">", "!=")
+    text = f"{left} {claim.relation} {right}" if comparison else f"{left} is {claim.relation}({right})"
+    return f'claim "{claim.title}": {text}' if claim.title else f"claim {text}"
 
 
 def contract_text(ensures: s.Ensures) -> str:

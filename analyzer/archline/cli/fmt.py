@@ -1,0 +1,98 @@
+"""Rewrite programs in canonical form, comments kept. A file with syntax errors is left alone."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from archline.language.source import Source
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files to format; `-` reads stdin and writes stdout")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing, show the changes; exit with 1 if any")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command. All files are read before the first is written."""
+    from archline.api.formatting import format_source
+    from archline.language.diagnostics import ArchlineError, Diagnostic
+
+    problems: list[Diagnostic] = []
+    formatted: list[tuple[Source, str]] = []
+    for name in options.files:
+        try:
+            source = _read(name)
+            formatted.append((source, format_source(source)))
+        except ArchlineError as problem:
+            problems.extend(problem.diagnostics)
+    changed = [(source, text) for source, text in formatted if source.text != text]
+    _report(options, formatted, changed)
+    if problems:
+        raise ArchlineError(problems)
+    return 1 if changed and (options.check or options.diff) else 0
+
+
+def _read(name: str) -> Source:
+    from archline.language.source import MAX_BYTES, decode_source, read_source
+
+    if name == "-":
+        return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
+    return read_source(Path(name))
+
+
+def _report(
+    options: argparse.Namespace, formatted: list[tuple[Source, str]], changed: list[tuple[Source, str]]
+) -> None:
+    if options.diff:
+        for source, text in changed:
+            sys.stdout.write(_difference(source, text))
+    if options.check:
+        for source, _ in changed:
+            print(f"would reformat {source.path}", file=sys.stderr)
+    if options.check or options.diff:
+        return
+    for source, text in formatted:
+        if source.path == "<stdin>":
+            sys.stdout.write(text)
+    for source, text in changed:
+        if source.path != "<stdin>":
+            _replace(Path(source.path), text)
+            print(f"reformatted {source.path}", file=sys.stderr)
+
+
+def _difference(source: Source, text: str) -> str:
+    before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    lines = difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside the file, then take its place, so that no moment leaves it lost or half written."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    # The file a link points to is replaced, not the link.
+    target = path.resolve()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, target.stat().st_mode & 0o7777)
+        os.replace(temporary, target)
+    except OSError as problem:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        message = f"`{path}` cannot be written: {problem.strerror}"
+        raise error(rules.NOT_WRITTEN, message, path=str(path)) from None

@@ -1,0 +1,60 @@
+"""Run an algorithm on generated data or on a matrix; counts beside what was derived for them.
+
+Exits with 1 where a count lies outside its derived bounds, which is a defect in archline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from archline.cli import options as shared
+
+if TYPE_CHECKING:
+    from archline.api.running import Processors, Run
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    shared.add_target(parser, many=False)
+    shared.add_at(parser)
+    shared.add_where(parser)
+    shared.add_execution(parser)
+    parser.add_argument(
+        "--procs", type=shared.positive, metavar="P", help="count io for P processors with a cache of their own each"
+    )
+    parser.add_argument(
+        "--schedule", metavar="S", help="static, chunked:C or stealing[:SEED], with --procs (default: static)"
+    )
+    shared.add_format(parser, ("text", "json"))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    done = shared.executed(options, _processors(options))
+    sys.stdout.write(_rendered(options.format, done))
+    return 1 if done.outside else 0
+
+
+def _processors(options: argparse.Namespace) -> Processors | None:
+    from archline.api import rules
+    from archline.api.running import read_schedule
+    from archline.language.diagnostics import error
+
+    if options.procs is None:
+        if options.schedule is not None:
+            raise error(rules.WRONG_SCHEDULE, "`--schedule` needs `--procs`")
+        return None
+    return read_schedule(options.schedule or "static", options.procs, options.seed)
+
+
+def _rendered(form: str, done: Run) -> str:
+    if form == "json":
+        from archline.report import json
+
+        return json.render(json.run(done.view))
+    from archline.report import text
+    from archline.report.layout import terminal_width
+
+    return text.run(done.view, terminal_width())

@@ -123,13 +123,14 @@ class Interpreter:
 
     def _invoke(self, call: s.Call, scope: dict[str, object], spawned: bool) -> object:
         values = [self._value(argument, scope) for argument in call.arguments]
-        self._step(1)
+        # An extern costs what it declares and no more; only calls of algorithms cost 1 themselves.
         if call.function in self._externs:
             amount, _ = self._externs[call.function].costs[0]
             cost = int(self._value(amount, scope))
             self._counts.flops["declared"] += cost
             self._step(cost)
             return math.sin(sum(float(value) for value in values))
+        self._step(1)
         algorithm = self._algorithms[call.function]
         values = [float(v) if _is_real(p) else v for p, v in zip(algorithm.parameters, values, strict=True)]
         if not spawned:

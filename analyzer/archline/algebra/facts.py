@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, spend
 
 MAX_STEPS = 400
 
@@ -197,6 +197,7 @@ class _Proof:
         if value.is_constant:
             return bool(value.constant_term >= 0)
         self.steps -= 1
+        spend(len(value.terms))
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)

@@ -12,7 +12,7 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.algebra.summation import UnresolvedError, depends, floor_period, replace_atom, threshold
+from archline.algebra.summation import UnresolvedError, covered_segments, depends, floor_period, replace_atom, threshold
 
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
@@ -123,7 +123,8 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
         return value
     (gap,) = gaps
     parts = value.coefficients(gap)
-    whole = gap.index == Poly.symbol(variable) and not lo and hi == gap.segments.count and gap.segments.attained
+    everything = (Poly.constant(0), gap.segments.count)
+    whole = covered_segments(gap, variable, lo, hi) == everything and gap.segments.attained
     constant = all(variable not in part.names for part in parts.values())
     rising = all(all(c > 0 for c in part.terms.values()) for power, part in parts.items() if power)
     if not (whole and constant and rising):

@@ -54,6 +54,11 @@ def budget(terms: int) -> Iterator[None]:
         _budget.left = before
 
 
+def spend(terms: int) -> None:
+    """Count work against the budget; raises OutOfBudgetError when it is used up."""
+    _budget.spend(terms)
+
+
 class Atom:
     """An indivisible factor. `key` identifies and orders it; `parts` are the polynomials it is made of."""
 

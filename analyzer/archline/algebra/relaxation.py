@@ -14,8 +14,11 @@ MAX_ROUNDS = 12
 
 
 def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound on the sum over lo <= variable < hi (exact where it can be); None where none is found."""
+    """A bound on the sum of a nonnegative `value` over lo <= variable < hi; None where none is found."""
     first = _bounded(sum_over, value, variable, lo, hi, facts, upper, 0)
+    if first is None and upper:
+        largest = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
+        return None if largest is None else (hi - lo) * largest
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if len(gaps) < 2 or first is None:
         return first
@@ -24,6 +27,18 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     if second is None or second == first:
         return first
     return facts.minimum(first, second) if upper else facts.maximum(first, second)
+
+
+def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """A bound on the maximum of a nonnegative `value` over the nonempty range; None where none is found."""
+    found = _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
+    if found is not None:
+        return found
+    if upper:
+        # The largest of nonnegative values is at most their sum.
+        return _bounded(sum_over, value, variable, lo, hi, facts, True, 0)
+    # Any value that is taken is a lower bound of the largest.
+    return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
 
 
 def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:

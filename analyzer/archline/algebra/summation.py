@@ -170,12 +170,11 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     coefficient = parts[1]
     itself = Poly.of_atom(atom)
     if isinstance(atom, a.Gap):
-        if any(variable in part.names for part in ((atom.index - Poly.symbol(variable)), *atom.segments.parts)):
+        covered = covered_segments(atom, variable, lo, hi)
+        if covered is None:
             return None
-        start = atom.index.substitute({variable: lo})
-        end = atom.index.substitute({variable: hi})
-        ends = [a.offset(atom.segments, each) for each in (end, start)]
-        return coefficient * (ends[0] - ends[1])
+        start, end = (a.offset(atom.segments, each) for each in covered)
+        return coefficient * (end - start)
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
     now = Poly.symbol(variable)
@@ -185,6 +184,18 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     last = facts.simplify(itself.substitute({variable: hi - 1}))
     first = facts.simplify(itself.substitute({variable: lo - 1}))
     return coefficient * (last - first + _polynomial_sum(before, variable, lo, hi))
+
+
+def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:
+    """The segments [start, end) that gap(c + v) or gap(c - v) meets for lo <= v < hi; None for other indices."""
+    if any(variable in part.names for part in gap.segments.parts):
+        return None
+    now = Poly.symbol(variable)
+    if variable not in (gap.index - now).names:
+        return gap.index.substitute({variable: lo}), gap.index.substitute({variable: hi})
+    if variable not in (gap.index + now).names:
+        return gap.index.substitute({variable: hi - 1}), gap.index.substitute({variable: lo - 1})
+    return None
 
 
 def _telescope_pair(

@@ -9,9 +9,10 @@ from html import escape
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.running import DEFAULT_CACHE, Run
 from archline.api.data import run_generated
-from archline.energy.machines import Machine, machine as machine_of
+from archline.api.running import DEFAULT_CACHE, Run
+from archline.energy.machines import Machine
+from archline.energy.machines import machine as machine_of
 from archline.energy.model import Estimate, Interval, Model
 from archline.energy.models import model as model_of
 from archline.execution.results import Cache

@@ -13,6 +13,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.execution.cache import (
     Chunked,
+    Policy,
     PrivateCaches,
     Schedule,
     Static,
@@ -23,14 +24,14 @@ from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language.diagnostics import error
-from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
+from archline.report.view import CacheView, MatrixView, Number, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
-"""256 KiB of 8-byte words in lines of 64 bytes, a common second-level cache; taken where io is needed and no cache given."""
+"""256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
 MAX_PROCESSORS = 65536
 METRICS = ("flops", "work", "span", "accesses", "io", "writebacks", "memory")
 
@@ -169,7 +170,7 @@ def _private(execution: Execution, processors: Processors, cache: Cache) -> Priv
     trace, events = execution.trace, execution.events
     assert trace is not None
     assert events is not None
-    policy = "lru" if cache.policy == "lru" else "optimal"
+    policy: Policy = "lru" if cache.policy == "lru" else "optimal"
     return private_caches(trace.lines, events, processors.schedule, processors.count, cache.lines, policy, trace.writes)
 
 

@@ -15,6 +15,7 @@ from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
 from archline.language.source import Span
+from archline.report.numbers import readable
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 Number = int | Fraction
@@ -155,8 +156,7 @@ def _wrong(name: str, value: object, names: Names, span: Span | None) -> Diagnos
 
 
 def _shown(value: object) -> str:
-    text = str(value) if isinstance(value, Fraction | int) and abs(value) < 10**40 else ""
-    return text or (f"`{str(value)[:40]}`" if not isinstance(value, Fraction | int) else "a number of many digits")
+    return readable(value) if isinstance(value, int | Fraction) else f"`{str(value)[:40]}`"
 
 
 def _those(head: str, names: Iterable[str]) -> str:

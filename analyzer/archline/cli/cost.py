@@ -35,15 +35,17 @@ def execute(options: argparse.Namespace) -> int:
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     reports = [subject.cost() for subject in shared.subjects(options)]
-    points = _points(options.at, reports) if options.at is not None else [None] * len(reports)
+    points = _points(options.at, reports)
     sys.stdout.write(_rendered(options, reports, points))
     return 0
 
 
-def _points(text: str, reports: list[CostReport]) -> list[Point | None]:
+def _points(text: str | None, reports: list[CostReport]) -> list[Point | None]:
     """The point of each algorithm; with several, a name need only belong to one of them."""
     from archline.api.settings import check_known, checked_point, read_settings
 
+    if text is None:
+        return [None for _ in reports]
     given = read_settings(text, "--at")
     check_known(given, [report.names for report in reports])
     points: list[Point | None] = []

@@ -17,7 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.energy.machines import machine, machines
-    from archline.report import json, machines as report
+    from archline.report import json
+    from archline.report import machines as report
     from archline.report.layout import terminal_width
 
     if options.name is not None:

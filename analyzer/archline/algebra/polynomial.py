@@ -260,6 +260,7 @@ class Poly:
         changed = {atom: new for atom in self.atoms() if (new := replace(atom)) is not None}
         if not changed:
             return self
+        spend(len(self.terms))
         total = ZERO
         for monomial, coefficient in self.terms.items():
             kept = tuple((atom, power) for atom, power in monomial if atom not in changed)
@@ -272,17 +273,21 @@ class Poly:
 
     def substitute(self, values: Mapping[str, Poly]) -> Poly:
         """Replace symbols everywhere, inside atoms too, and normalise."""
-        if not (self.names & values.keys()):
-            return self
+        done: dict[Atom, Poly] = {}
 
         def replace(atom: Atom) -> Poly | None:
             if isinstance(atom, Symbol):
                 return values.get(atom.name)
             if not (atom.names & values.keys()):
                 return None
-            return atom.rebuild(tuple(part.substitute(values) for part in atom.parts))
+            if atom not in done:
+                done[atom] = atom.rebuild(tuple(inside(part) for part in atom.parts))
+            return done[atom]
 
-        return self.map_atoms(replace)
+        def inside(value: Poly) -> Poly:
+            return value.map_atoms(replace) if value.names & values.keys() else value
+
+        return inside(self)
 
     # Identity
     @property

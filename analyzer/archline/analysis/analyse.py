@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
-MAX_TERM_PRODUCTS = 200_000
+MAX_TERM_PRODUCTS = 120_000
 
 
 class InvariantError(AssertionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -200,7 +200,7 @@ class CostReport:
         """Whether each `ensures` of the algorithm holds."""
         return decide(self._module, self._node, self._costs)
 
-    def point(self, sizes: Mapping[str, object], needed: list[str] | None = None) -> Point:
+    def point(self, sizes: Mapping[str, object], needed: Iterable[str] | None = None) -> Point:
         """The sizes checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
         given = {name: (value, None) for name, value in sizes.items()}
         return checked_point(given, self.names, self.where, option="at", needed=needed)

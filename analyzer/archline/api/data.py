@@ -26,7 +26,7 @@ def run_generated(
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
-    point = report.point(at)
+    point = report.point(at, report.names.for_a_run)
     sizes, symbols = _split(algorithm, point)
     arguments = generate(algorithm.module, algorithm.node, sizes, seed)
     return run(
@@ -58,7 +58,7 @@ def run_matrix(
     Raises ArchlineError for a file that is no matrix (AL420 to AL434), an algorithm that takes none, and as a run does.
     """
     report = algorithm.cost()
-    point = report.point(at, [])
+    point = report.point(at, ())
     sizes, symbols = _split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)

@@ -33,8 +33,8 @@ TOO_SMALL = Rule(
     "AL406",
     "size too small",
     """
-    A size is at least 1, and at least 0 where the `where` of the algorithm says `n >= 0`. What an extern costs, and
-    P, Z, L and K, are at least 1 (an extern's cost at least 0).
+    A size is at least 1, or what the `where` of the algorithm says: at least 0 under `n >= 0`, at least 3 under
+    `n >= 3`. P, Z, L and K are at least 1, and what an extern costs at least 0.
     """,
 )
 FACT_FAILS = Rule(

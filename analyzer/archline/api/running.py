@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluation import EvaluationError
+from archline.analysis.costs import Cost
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
@@ -24,7 +25,7 @@ from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language.diagnostics import error
-from archline.report.view import CacheView, MatrixView, Number, RunView, Values, values_at
+from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
 if TYPE_CHECKING:
@@ -94,24 +95,17 @@ class Run:
     def view(self) -> RunView:
         """What the reports show."""
         point = {**self.given, **self.sizes}
-        derived: dict[str, Values] = {}
-        unchecked: dict[str, str] = {}
-        for cost in self.costs.costs:
-            try:
-                values = values_at(cost, point)
-            except EvaluationError as problem:
-                unchecked[cost.metric] = str(problem)
-                continue
-            if values is None:
-                unchecked[cost.metric] = cost.reason or "the cost is unknown"
-            else:
-                derived[cost.metric] = values
+        derived, unchecked = _derived(self.costs.costs.metrics, point)
+        derived_kinds, _ = _derived(self.costs.costs.flops_by_kind, point)
+        if "flops" in derived:
+            # A kind that only the one side knows counts nothing on the other.
+            derived_kinds = {kind: Values(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
+        kinds = {kind: self.counts.flops_by_kind.get(kind, 0) for kind in (*self.counts.flops_by_kind, *derived_kinds)}
         statuses = {metric: self.costs[metric].status for metric in derived}
         return RunView(
             algorithm=self.algorithm.name,
             at=point,
-            counts=CountsView(self._executed(), derived, statuses),
-            kinds=self.counts.flops_by_kind,
+            counts=CountsView(self._executed(), derived, statuses, kinds, derived_kinds),
             cache=self._cache_view(),
             matrix=self.matrix,
             data=self.data,
@@ -135,6 +129,23 @@ class Run:
         from archline.report.text import run
 
         return run(self.view, 100)
+
+
+def _derived(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:
+    """The derived values at a point; and for those without one, why."""
+    derived: dict[str, Values] = {}
+    unchecked: dict[str, str] = {}
+    for name, cost in costs.items():
+        try:
+            values = values_at(cost, point)
+        except EvaluationError as problem:
+            unchecked[name] = str(problem)
+            continue
+        if values is None:
+            unchecked[name] = cost.reason or "the cost is unknown"
+        else:
+            derived[name] = values
+    return derived, unchecked
 
 
 def run(

@@ -49,6 +49,11 @@ class Names:
         """Every name that may be given a value."""
         return (*self.sizes, *self.indices, *self.amounts, *MACHINE_SYMBOLS)
 
+    @property
+    def for_a_run(self) -> tuple[str, ...]:
+        """The names that data is generated for: indices too, whether or not costs hold them."""
+        return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
+
     def least(self, name: str) -> int | None:
         """The least value of a name; None where any integer will do."""
         if name in self.sizes:
@@ -150,8 +155,8 @@ def _wrong(name: str, value: object, names: Names, span: Span | None) -> Diagnos
         return finding(rules.NOT_AN_INTEGER, f"`{name}` is {_shown(value)}; a size is an integer")
     least = names.least(name)
     if least is not None and value < least:
-        kind = "a size" if name in names.sizes else "it"
-        return finding(rules.TOO_SMALL, f"`{name}` is {_shown(value)}; {kind} is at least {least}")
+        reason = f"its `where` makes it at least {least}" if least > 1 else f"it is at least {least}"
+        return finding(rules.TOO_SMALL, f"`{name}` is {_shown(value)}; {reason}")
     return None
 
 

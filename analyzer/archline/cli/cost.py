@@ -47,6 +47,8 @@ def _points(text: str | None, reports: list[CostReport]) -> list[Point | None]:
     if text is None:
         return [None for _ in reports]
     given = read_settings(text, "--at")
+    if len(reports) == 1:
+        return [checked_point(given, reports[0].names, reports[0].where)]
     check_known(given, [report.names for report in reports])
     points: list[Point | None] = []
     for report in reports:

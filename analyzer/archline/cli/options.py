@@ -68,7 +68,7 @@ def read_at(options: argparse.Namespace) -> Point:
     """The values of `--at`, read but not yet held against an algorithm. Raises ArchlineError."""
     from archline.api.settings import read_settings
 
-    if not options.at:
+    if options.at is None:
         return {}
     return {name: value for name, (value, _) in read_settings(options.at, "--at").items()}
 

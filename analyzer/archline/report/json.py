@@ -75,7 +75,7 @@ def run(view: RunView) -> dict[str, Any]:
         "algorithm": view.algorithm,
         "at": _point(view.at),
         "counts": {metric: _count(count) for metric, count in counts.executed.items()},
-        "flops_by_kind": {kind: _count(count) for kind, count in view.kinds.items()},
+        "flops_by_kind": {kind: _count(count) for kind, count in counts.kinds.items()},
         "derived": {metric: _values(values) for metric, values in counts.derived.items()},
         "checked": not view.unchecked and not counts.outside,
         "outside": list(counts.outside),

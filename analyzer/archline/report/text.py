@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import CacheView, CheckView, Contract, CostView, EnergyView, MatrixView, Row, RunView, Values
+from archline.report.view import (
+    CacheView,
+    CheckView,
+    Contract,
+    CostView,
+    EnergyView,
+    MatrixView,
+    Number,
+    Row,
+    RunView,
+    Values,
+)
 
 
 def costs(view: CostView, width: int) -> str:
@@ -102,11 +113,12 @@ def run(view: RunView, width: int) -> str:
     counts = view.counts
     rows = [["metric", "derived lower", "executed", "derived upper", ""]]
     for metric, count in counts.executed.items():
-        values = counts.derived.get(metric)
-        lower, upper = ("", "") if values is None else (readable(values.lower), readable(values.upper))
-        rows.append([metric, lower, readable(count), upper, _verdict(view, metric)])
-        if metric == "flops" and len(view.kinds) > 1:
-            rows.extend([f"  {kind}", "", readable(count), "", ""] for kind, count in view.kinds.items())
+        rows.append(_count(metric, counts.derived.get(metric), count, _verdict(view, metric)))
+        if metric == "flops" and len(counts.kinds) > 1:
+            rows.extend(
+                _count(f"  {kind}", counts.derived_kinds.get(kind), each, _verdict(view, f"flops ({kind})"))
+                for kind, each in counts.kinds.items()
+            )
     blocks = [table(rows, width - 2, right=frozenset((1, 2, 3)))]
     if view.processor_io:
         blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
@@ -119,6 +131,11 @@ def run(view: RunView, width: int) -> str:
     if counts.outside:
         lines += ["", *wrap(_alarm(counts.outside), width)]
     return "\n".join(lines) + "\n"
+
+
+def _count(name: str, values: Values | None, count: Number, verdict: str) -> list[str]:
+    lower, upper = ("", "") if values is None else (readable(values.lower), readable(values.upper))
+    return [name, lower, readable(count), upper, verdict]
 
 
 def _verdict(view: RunView, metric: str) -> str:

@@ -30,6 +30,10 @@ class Values:
     lower: Number
     upper: Number
 
+    def hold(self, count: Number) -> bool:
+        """Whether a count lies within."""
+        return self.lower <= count <= self.upper
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -100,20 +104,23 @@ class CheckView:
 
 @dataclass(frozen=True)
 class Counts:
-    """What an execution counted, beside what was derived for it: `derived` by metric where there is a derivation."""
+    """What an execution counted, by metric, and what was derived for it where there is a derivation.
+
+    `kinds` and `derived_kinds` say the same of each kind of flops.
+    """
 
     executed: Mapping[str, Number]
     derived: Mapping[str, Values]
     statuses: Mapping[str, str]
+    kinds: Mapping[str, Number]
+    derived_kinds: Mapping[str, Values]
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The metrics whose executed count lies outside its derived bounds: a defect."""
-        return tuple(
-            metric
-            for metric, values in self.derived.items()
-            if not values.lower <= self.executed[metric] <= values.upper
-        )
+        """The counts that lie outside their derived bounds: a defect."""
+        metrics = [name for name, values in self.derived.items() if not values.hold(self.executed[name])]
+        kinds = [f"flops ({name})" for name, values in self.derived_kinds.items() if not values.hold(self.kinds[name])]
+        return (*metrics, *kinds)
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,6 @@ class RunView:
     algorithm: str
     at: Point
     counts: Counts
-    kinds: Mapping[str, Number]
     cache: CacheView | None
     matrix: MatrixView | None
     data: str

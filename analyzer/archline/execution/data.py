@@ -1,0 +1,216 @@
+"""Data for runs: random arguments of given sizes, and sparse matrices fed to kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution import run_rules as rules
+from archline.execution.machine import available_bytes
+from archline.execution.memory import refuse
+from archline.execution.sparse_form import arguments_of
+from archline.execution.sparse_matrix import SparseMatrix
+from archline.language import syntax as s
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.model import BoundBy, Module
+
+Arguments = dict[str, Any]
+
+_INT_BELOW = 10
+
+
+def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
+    """Random arguments of an algorithm for values of all its sizes and indices.
+
+    Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given total and no gap
+    above their longest, with one gap just as long where `longest` is a size of its own. `out` arrays are zero.
+
+    Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 where a `where` is
+    false, AL526 where no offsets or indices of these sizes exist, AL519 where the arrays would not fit memory.
+    """
+    point = check_sizes(module, algorithm, sizes)
+    return _fill(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)
+
+
+def bind_matrix(
+    module: Module,
+    algorithm: s.Algorithm,
+    matrix: SparseMatrix,
+    sizes: Mapping[str, Any] | None = None,
+    *,
+    block: int | None = None,
+    seed: int = 0,
+) -> Arguments:
+    """Arguments that feed a sparse matrix to a kernel, in the form that its parameters have: CSR, CSC or blocks.
+
+    `sizes` gives what the matrix does not tell, `block` the size of blocks. Other `in` arrays are random as in
+    `generate`, `inout` arrays are zero. Raises ArchlineError: AL527 where no form is found, and as `generate` does.
+    """
+    given = dict(sizes or {})
+    known, arrays = arguments_of(module, algorithm, matrix, block if block is not None else given.get("b"))
+    for name, value in known.items():
+        if name in given and given[name] != value:
+            message = f"`{name}` is {value} by the matrix, and was given as {given[name]}"
+            raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
+    point = check_sizes(module, algorithm, {**given, **known})
+    return _fill(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
+
+
+def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
+    """Values for all sizes and indices of an algorithm, checked. Raises ArchlineError (AL524, AL506)."""
+    signature = module.signatures[algorithm]
+    names = [*signature.size_names, *signature.indices]
+    span = algorithm.name_span
+    for name in sizes:
+        if name not in names:
+            hint = did_you_mean(name, names) or (f"its sizes are {', '.join(names)}" if names else "it has no sizes")
+            raise error(rules.BAD_SIZE, f"`{algorithm.name}` has no size `{name}`", span=span, hint=hint)
+    missing = [name for name in names if name not in sizes]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        raise error(rules.BAD_SIZE, f"`{algorithm.name}` needs a value for {listed}", span=span)
+    point: dict[str, int] = {}
+    for name in names:
+        value = sizes[name]
+        if isinstance(value, bool) or value != int(value):
+            raise error(rules.BAD_SIZE, f"`{name}` is a whole number, not {value}", span=span)
+        point[name] = int(value)
+        least = signature.at_least.get(name)
+        if least is not None and point[name] < least:
+            raise error(rules.BAD_SIZE, f"`{name}` is {value}, and must be at least {least}", span=span)
+    for fact in algorithm.where:
+        if holds(fact, point) is False:
+            raise error(rules.WHERE, f"`where {format_fact(fact)}` is false at these sizes", span=fact.span)
+    return point
+
+
+def _fill(
+    module: Module,
+    algorithm: s.Algorithm,
+    point: Mapping[str, int],
+    arrays: Mapping[str, NDArray[Any]],
+    source: np.random.Generator,
+    *,
+    zero_results: bool,
+) -> Arguments:
+    _check_memory(algorithm, point)
+    exact = {
+        algorithm.parameters[binding.parameter].name
+        for binding in module.signatures[algorithm].sizes
+        if binding.by is BoundBy.LONGEST
+    }
+    arguments: Arguments = {}
+    for parameter in algorithm.parameters:
+        name = parameter.name
+        if name in arrays:
+            arguments[name] = arrays[name]
+        elif parameter.mode == "out" or (zero_results and parameter.mode == "inout"):
+            arguments[name] = _zeros(parameter, point)
+        else:
+            arguments[name] = _random(parameter, point, source, name in exact)
+    return arguments
+
+
+def _value(expr: s.Expr, point: Mapping[str, int]) -> int:
+    try:
+        return evaluate_static(expr, point)
+    except EvaluationError as problem:
+        message = f"`{format_expression(expr)}` has no value at these sizes: {problem}"
+        raise error(rules.BAD_SIZE, message, span=expr.span) from None
+
+
+def _shape(shape: tuple[s.Expr, ...], point: Mapping[str, int]) -> tuple[int, ...]:
+    extents = tuple(_value(entry, point) for entry in shape)
+    for entry, extent in zip(shape, extents, strict=True):
+        if extent < 0:
+            message = f"the extent `{format_expression(entry)}` is {extent} at these sizes"
+            raise error(rules.BAD_SIZE, message, span=entry.span)
+    return extents
+
+
+def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
+    """Refuse sizes whose arrays, with the copies that a run makes of them, would not fit."""
+    words = 0
+    for parameter in algorithm.parameters:
+        match parameter.type:
+            case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
+                words += math.prod(_shape(shape, point))
+            case s.OffsetsType(count=count):
+                words += _value(count, point) + 1
+    refuse(3 * 8 * words, available_bytes())
+
+
+def _zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
+    assert isinstance(parameter.type, s.ArrayType)
+    dtype = np.float64 if parameter.type.element == "real" else np.int64
+    return np.zeros(_shape(parameter.type.shape, point), dtype)
+
+
+def _random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool) -> Any:
+    match parameter.type:
+        case s.SizeType() | s.IndexType():
+            return point[parameter.name]
+        case s.ScalarType(element="real"):
+            return float(source.uniform(0.5, 1.5))
+        case s.ScalarType():
+            return int(source.integers(_INT_BELOW))
+        case s.ArrayType(element="real", shape=shape):
+            return source.uniform(0.5, 1.5, _shape(shape, point))
+        case s.ArrayType(shape=shape):
+            return source.integers(_INT_BELOW, size=_shape(shape, point))
+        case s.IndexArrayType(shape=shape, below=below):
+            return _indices(parameter, _shape(shape, point), _value(below, point), source)
+        case s.OffsetsType(count=count, into=into, longest=longest):
+            limit = None if longest is None else _value(longest, point)
+            return _offsets(parameter, _value(count, point), _value(into, point), limit, exact, source)
+
+
+def _indices(parameter: s.Parameter, shape: tuple[int, ...], below: int, source: np.random.Generator) -> NDArray[Any]:
+    if below < 1:
+        if math.prod(shape) == 0:
+            return np.zeros(shape, np.int64)
+        message = f"`{parameter.name}` has entries, and none is below {below}"
+        raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
+    return source.integers(below, size=shape)
+
+
+def _offsets(
+    parameter: s.Parameter, count: int, total: int, longest: int | None, exact: bool, source: np.random.Generator
+) -> NDArray[Any]:
+    """Random offsets of `count` segments up to `total`; `exact`: the longest gap is just `longest`."""
+    limit = total if longest is None else longest
+    impossible = total < 0 or count < 0 or total > count * limit or (exact and (limit > total or count == 0 < limit))
+    if impossible:
+        gaps = "" if longest is None else f" and {'longest' if exact else 'no'} gap {'' if exact else 'above '}{longest}"
+        message = f"there are no offsets of {count} segments with total {total}{gaps}"
+        raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
+    gaps = np.zeros(count, np.int64)
+    if exact and count:
+        gaps[source.integers(count)] = limit
+    gaps += _spread_out(total - int(gaps.sum()), limit - gaps, source)
+    return np.concatenate(([0], np.cumsum(gaps))).astype(np.int64)
+
+
+def _spread_out(amount: int, room: NDArray[np.int64], source: np.random.Generator) -> NDArray[np.int64]:
+    """`amount` in random parts, none above its room; their sum is at most that of the room."""
+    if amount == 0:
+        return np.zeros(len(room), np.int64)
+    capped = np.minimum(room, amount)
+    # The generator draws without replacement from fewer than 10^9 places.
+    if int(capped.sum()) < 10**9:
+        return source.multivariate_hypergeometric(capped, amount, method="marginals")
+    parts = np.zeros(len(room), np.int64)
+    while amount:
+        open_ = np.flatnonzero(capped > parts)
+        share = max(amount // len(open_), 1)
+        chosen = open_ if amount >= len(open_) else source.permutation(open_)[:amount]
+        added = np.minimum(capped[chosen] - parts[chosen], share)
+        parts[chosen] += added
+        amount -= int(added.sum())
+    return parts

@@ -32,7 +32,15 @@ def program(tmp_path: Path, body: str, head: str = HEAD) -> str:
         ("while x[0] < 1:\n    x[0] += 1", "AL1"),
         ("for i in 0..n\n    x[i] = 1", "AL101"),
     ],
-    ids=["unknown name", "unknown function", "rank", "view as element", "assigning in", "while without at most", "colon"],
+    ids=[
+        "unknown name",
+        "unknown function",
+        "rank",
+        "view as element",
+        "assigning in",
+        "while without at most",
+        "colon",
+    ],
 )
 @pytest.mark.parametrize("command", ["cost", "check", "run"])
 def test_wrong_programs(tmp_path: Path, body: str, code: str, command: str) -> None:
@@ -250,7 +258,8 @@ def test_deeply_nested_parentheses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bound", ["n", "n + 1", "previous"])
 def test_three_hundred_nested_loops(tmp_path: Path, bound: str) -> None:
-    lines = [" " * k + f"for i{k} in 0..{bound if bound != 'previous' else f'i{k - 1}' if k else 'n'}:" for k in range(300)]
+    ranges = ["n" if bound == "previous" else bound, *(f"i{k}" if bound == "previous" else bound for k in range(299))]
+    lines = [" " * k + f"for i{k} in 0..{upper}:" for k, upper in enumerate(ranges)]
     path = program(tmp_path, "\n".join([*lines, " " * 300 + "x[0] += 1"]))
     result = cli("cost", path)
     assert result.code == 0

@@ -14,7 +14,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
 from archline.api import rules
-from archline.api.settings import Names, Point, checked_point
+from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -94,7 +94,7 @@ class Metric:
         if cost.lower is None or cost.upper is None:
             raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
         needed = sorted(cost.lower.names | cost.upper.names, key=self._report.names.all.index)
-        point = self._report.point({**(sizes or {}), **named}, needed)
+        point = self._report.point(unplaced({**(sizes or {}), **named}), needed)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -200,10 +200,9 @@ class CostReport:
         """Whether each `ensures` of the algorithm holds."""
         return decide(self._module, self._node, self._costs)
 
-    def point(self, sizes: Mapping[str, object], needed: Iterable[str] | None = None) -> Point:
-        """The sizes checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
-        given = {name: (value, None) for name, value in sizes.items()}
-        return checked_point(given, self.names, self.where, option="at", needed=needed)
+    def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
+        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
+        return checked_point(given, self.names, self.where, option=option, needed=needed)
 
     def view(self, at: Point | None = None) -> CostView:
         """What the reports show, at a point."""

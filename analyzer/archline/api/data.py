@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from archline.api.algorithms import Algorithm
 from archline.api.running import Processors, Run, run
-from archline.api.settings import Point
+from archline.api.settings import Given, Point
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
 from archline.execution.results import Cache
-from archline.report.view import MatrixView, Number
+from archline.report.view import MatrixView
 
 
 def run_generated(
     algorithm: Algorithm,
-    at: Mapping[str, Number],
+    at: Given,
     *,
+    option: str = "",
     cache: Cache | None,
     seed: int = 0,
     processors: Processors | None = None,
@@ -26,7 +26,7 @@ def run_generated(
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
-    point = report.point(at, report.names.for_a_run)
+    point = report.point(at, report.names.for_a_run, option)
     sizes, symbols = _split(algorithm, point)
     arguments = generate(algorithm.module, algorithm.node, sizes, seed)
     return run(
@@ -44,8 +44,9 @@ def run_generated(
 def run_matrix(
     algorithm: Algorithm,
     path: Path,
-    at: Mapping[str, Number],
+    at: Given,
     *,
+    option: str = "",
     cache: Cache | None,
     block: int | None = None,
     seed: int = 0,
@@ -58,7 +59,7 @@ def run_matrix(
     Raises ArchlineError for a file that is no matrix (AL420 to AL434), an algorithm that takes none, and as a run does.
     """
     report = algorithm.cost()
-    point = report.point(at, ())
+    point = report.point(at, (), option)
     sizes, symbols = _split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)

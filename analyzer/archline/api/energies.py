@@ -11,6 +11,7 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.data import run_generated
 from archline.api.running import DEFAULT_CACHE, Run
+from archline.api.settings import unplaced
 from archline.energy.machines import Machine
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Estimate, Interval, Model
@@ -95,7 +96,7 @@ def energy(
     chosen_machine = machine if isinstance(machine, Machine) else machine_of(machine)
     chosen_model = model_of(model)
     taken = DEFAULT_CACHE if cache is None else cache
-    executed = run_generated(algorithm, at, cache=taken, chosen_cache=cache is not None, seed=seed)
+    executed = run_generated(algorithm, unplaced(at), cache=taken, chosen_cache=cache is not None, seed=seed)
     return energy_of_run(executed, chosen_machine, chosen_model)
 
 

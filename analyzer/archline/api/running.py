@@ -94,7 +94,7 @@ class Run:
     @cached_property
     def view(self) -> RunView:
         """What the reports show."""
-        point = {**self.given, **self.sizes}
+        point = {**self.sizes, **self.given}
         derived, unchecked = _derived(self.costs.costs.metrics, point)
         derived_kinds, _ = _derived(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:

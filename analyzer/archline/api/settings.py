@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from archline.api import rules
 from archline.language import syntax as s
@@ -20,6 +21,13 @@ from archline.report.numbers import readable
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 Number = int | Fraction
 Point = dict[str, Number]
+Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
+"""Values by name, each with its place on the command line, if it has one."""
+
+
+def unplaced(values: Mapping[str, object]) -> Given:
+    """Values that Python code gives."""
+    return {name: (value, None) for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
     return value
 
 
-def check_known(given: Mapping[str, tuple[object, Span | None]], names: Sequence[Names]) -> None:
+def check_known(given: Given, names: Sequence[Names]) -> None:
     """Raise ArchlineError (AL401) for every name that none of several algorithms has."""
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = list(dict.fromkeys(name for each in names for name in each.needed))
@@ -110,7 +118,7 @@ def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span 
 
 
 def checked_point(
-    given: Mapping[str, tuple[object, Span | None]],
+    given: Given,
     names: Names,
     where: Iterable[s.Fact] = (),
     *,
@@ -135,7 +143,7 @@ def checked_point(
     wanted = names.needed if needed is None else tuple(needed)
     missing = [name for name in wanted if name not in given]
     if missing:
-        hint = f"give {option} " + ",".join(f"{name}=..." for name in wanted)
+        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted)
         message = _those("no value is given for", missing)
         problems.append(Diagnostic(rules.MISSING_SIZE, message, hint=hint))
     if not problems:

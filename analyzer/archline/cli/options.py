@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
     from archline.api.running import Processors, Run
-    from archline.api.settings import Point
+    from archline.api.settings import Given
     from archline.execution.results import Cache
 
 
@@ -64,13 +64,13 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
 
 
-def read_at(options: argparse.Namespace) -> Point:
+def read_at(options: argparse.Namespace) -> Given:
     """The values of `--at`, read but not yet held against an algorithm. Raises ArchlineError."""
     from archline.api.settings import read_settings
 
     if options.at is None:
         return {}
-    return {name: value for name, (value, _) in read_settings(options.at, "--at").items()}
+    return read_settings(options.at, "--at")
 
 
 def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
@@ -126,19 +126,15 @@ def executed(options: argparse.Namespace, processors: Processors | None = None) 
         raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
     from archline.api.data import run_generated, run_matrix
 
-    compiled = False if options.plain else None
+    # What both kinds of run are told.
+    common = {
+        "option": "--at",
+        "cache": cache,
+        "chosen_cache": chosen,
+        "seed": options.seed,
+        "processors": processors,
+        "compiled": False if options.plain else None,
+    }
     if options.matrix is None:
-        return run_generated(
-            subject, at, cache=cache, seed=options.seed, processors=processors, chosen_cache=chosen, compiled=compiled
-        )
-    return run_matrix(
-        subject,
-        Path(options.matrix),
-        at,
-        cache=cache,
-        block=options.block,
-        seed=options.seed,
-        processors=processors,
-        chosen_cache=chosen,
-        compiled=compiled,
-    )
+        return run_generated(subject, at, **common)
+    return run_matrix(subject, Path(options.matrix), at, block=options.block, **common)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from lark import Token
 
 from archline.language.diagnostics import did_you_mean
+from archline.language.mistakes import line_hint, place_hint
 
 _KINDS = {
     "NAME": "a name",
@@ -26,6 +27,13 @@ _KINDS = {
     "UPTO": "`..`",
     "ASSIGN_PLAIN": "`=`",
     "__ANON_0": "`->`",
+    "__ANON_1": "`power`",
+    "__ANON_2": "`times`",
+    "BY_LENGTH": "`..+`",
+    "DOT": "`.`",
+    "SCALAR": "`real`, `int`",
+    "LAYOUT": "a layout",
+    "GROWTH": "`Theta`, `O` or `Omega`",
 }
 _OPERATORS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
@@ -38,13 +46,17 @@ STATEMENTS = (
 )  # fmt: skip
 
 
-def describe(token: Token, accepted: Collection[str]) -> tuple[str, str | None]:
-    """A message and perhaps a hint for an unexpected token, from the terminals that would have been accepted."""
+def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
+    """A message and perhaps a hint for an unexpected token, from the terminals that would have been accepted.
+
+    `line` is the code of the line it stands on, and `column` its place there, from 1.
+    """
     found = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
-    shown = found or f"`{str(token)[:40]}`"
+    shown = found.removeprefix("the ") if found else f"`{str(token)[:40]}`"
     wanted = _wanted(set(accepted))
     message = f"unexpected {shown}" + (f", expected {wanted}" if wanted else "")
-    return message, _hint(token, set(accepted))
+    hint = place_hint(token.type, line, column, accepted) or line_hint(line)
+    return message, hint or _hint(token, set(accepted), line[: column - 1])
 
 
 def _wanted(accepted: set[str]) -> str | None:
@@ -63,17 +75,15 @@ def _wanted(accepted: set[str]) -> str | None:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def _hint(token: Token, accepted: set[str]) -> str | None:
+def _hint(token: Token, accepted: set[str], before: str) -> str | None:
     if token.type == "COLON" and "AT" in accepted:
         return "a `while` says how often it runs: `while lo < hi at most log2(n + 1) + 1 times:`"
     if token.type == "_NEWLINE" and "COLON" in accepted:
         return "a block header ends with `:`"
     if token.type == "_INDENT":
         return "this line is indented further than the block it stands in"
-    if token.type == "ASSIGN_PLAIN" and "EQUAL" in accepted:
-        return "equality is written `==`"
-    if token.type == "TIMES" and "INTEGER" in accepted:
-        return "a power is written `^`"
-    if token.type in ("NAME", "INTEGER", "LPAR"):
-        return did_you_mean(str(token), STATEMENTS) if token.type == "NAME" else None
+    # `whiel x > 1` is read as an assignment to `whiel`: the word that was meant stands at the line's start.
+    first = before.split()[0] if before.split() else str(token)
+    if token.type == "NAME" and first.isidentifier() and first not in STATEMENTS and len(first) > 3:
+        return did_you_mean(first, STATEMENTS)
     return None

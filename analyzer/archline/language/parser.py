@@ -17,6 +17,7 @@ from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.expectations import describe
+from archline.language.mistakes import code_of, line_hint, unclosed
 from archline.language.source import Source, Span
 from archline.resources import resource
 
@@ -249,12 +250,14 @@ def _syntax_diagnostic(source: Source, first: int, text: str, problem: Unexpecte
     if isinstance(problem, UnexpectedCharacters):
         line, column = problem.line + first - 1, problem.column
         span = Span(source, line, column, line, column + 1)
-        character = text.split("\n")[problem.line - 1][column - 1 : column]
+        found = text.split("\n")[problem.line - 1]
+        character = found[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
+        hint = line_hint(code_of(found))
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
-            return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span)
-        return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span)
+            return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
+        return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
     if isinstance(problem, UnexpectedToken):
         return _token_diagnostic(source, first, text, problem)
     last = first + text.count("\n") - 1
@@ -264,6 +267,11 @@ def _syntax_diagnostic(source: Source, first: int, text: str, problem: Unexpecte
 def _token_diagnostic(source: Source, first: int, text: str, problem: UnexpectedToken) -> Diagnostic:
     token: Token = problem.token
     lines = text.split("\n")
+    bracket = _open_bracket(lines, token)
+    if bracket is not None:
+        line, column, sign = bracket
+        span = Span(source, line + first - 1, column, line + first - 1, column + 1)
+        return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
     if token.type in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") or token.line is None:
         # The place of an unexpected line end is the end of the line before it.
         number = token.line if token.line is not None else len(lines)
@@ -277,11 +285,25 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
         line, column, width = number + first - 1, len(code) + 1, 1
     else:
         line, column, width = token.line + first - 1, token.column or 1, max(1, len(token))
+    code = code_of(lines[line - first])
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
         span = Span(source, line, 1, line, 1 + width)
         return Diagnostic(
-            rules.TOP_LEVEL, message, span, hint="a file holds `use`, `extern`, `algorithm` and `claim`"
+            rules.TOP_LEVEL,
+            message,
+            span,
+            hint=line_hint(code) or "a file holds `use`, `extern`, `algorithm` and `claim`",
         )
-    message, hint = describe(token, problem.accepts or problem.expected)
+    message, hint = describe(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
+
+
+def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
+    """The bracket that is still open where the text ends, or where a line begins that cannot go on from it."""
+    if token.type in ("$END", "_DEDENT") or token.line is None:
+        return unclosed(lines, len(lines), len(lines[-1]) + 1)
+    column = token.column or 1
+    bracket = unclosed(lines, token.line, column)
+    starts = not lines[token.line - 1][: column - 1].strip()
+    return bracket if bracket is not None and starts and bracket[0] < token.line else None

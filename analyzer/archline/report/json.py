@@ -23,6 +23,7 @@ def costs(view: CostView) -> dict[str, Any]:
         "version": VERSION,
         "algorithm": view.algorithm,
         "parameters": list(view.parameters),
+        "symbols": list(view.symbols),
         "assumptions": list(view.assumptions),
     }
     if view.at is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
+from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.derivation import Step
@@ -70,12 +71,16 @@ class Contract:
 
 @dataclass(frozen=True, eq=False)
 class CostView:
-    """The derived costs of an algorithm; `at` is the point of the rows' values."""
+    """The derived costs of an algorithm; `at` is the point of the rows' values.
+
+    `symbols` are those of declared costs, such as the f of an extern that costs f flops.
+    """
 
     algorithm: str
     place: str
     doc: str | None
     parameters: tuple[str, ...]
+    symbols: tuple[str, ...]
     assumptions: tuple[str, ...]
     rows: tuple[Row, ...]
     kinds: tuple[Row, ...]
@@ -187,6 +192,7 @@ def cost_view(
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
         doc=algorithm.doc,
         parameters=costs.parameters,
+        symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=tuple(_row(cost, at) for cost in costs),
         kinds=tuple(_row(cost, at) for cost in costs.flops_by_kind.values()),

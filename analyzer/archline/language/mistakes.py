@@ -1,0 +1,108 @@
+"""Hints for the mistakes people make who come from other languages, told by the line on which the parser stopped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+_LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` if need be"
+_SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
+_COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
+
+# Patterns are searched in the line without its comment; the first that is found speaks.
+_LINES: tuple[tuple[str, str], ...] = (
+    (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
+    (r"^\s*(def|fn|func|function|procedure|proc|subroutine)\b", "write `algorithm name(x: real[n]):`"),
+    (r"^\s*(import|from|include)\b", "write `use dense.matmul`"),
+    (r"^\s*use\b.*[/\"]", "write `use dense.matmul`"),
+    (r"^\s*end\w*\s*$|[{}]", "a block is told by its indentation"),
+    (r"^\s*(print|echo|assert)\b", "a sketch has no output; a fact to be checked is written `assume n > 1`"),
+    (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
+    (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),
+    (r"^\s*(parallel\s+)?for\s+\w+\s+in\b.*\b(to|by|until)\b", _LOOP),
+    (r"^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:\s*\w", _LOOP),
+    (r"^\s*(parallel\s+)?for\s+\w+\s+in\b.*\bdownto\b.*\.\.", _LOOP),
+    (r"\belse\s+if\b|^\s*(elseif|elsif|elif_)\b", "write `elif`"),
+    (r"\bthen\b|\bdo\b", "a block header ends with `:` alone"),
+    (r"=.*\bif\b.*\belse\b|\?", "a value has no condition in it: write an `if`, or `min` and `max`"),
+    (r"^\s*(if|elif|while)\b[^=]*[^=<>!]=(?!=)", "equality is written `==`"),
+    (r"\batmost\b|\bat\s+most\b(?!.*\btimes\b)", "write `while x > 1 at most n times:`"),
+    (r"&&|(?<!&)&(?!&)", "write `and`"),
+    (r"\|", "write `or`"),
+    (r"!(?!=)", "write `not`"),
+    (r";", "a statement ends with its line"),
+    (r"'", "text stands in double quotes; only docstrings, titles and machine names are text"),
+    (r"\*\*", "a power is written `^`"),
+    (r"^\s*algorithm\b.*\]\s*(inout|out|in)\b", "the mode stands before the type: `A: inout real[n]`"),
+    (r"\]\s*\[", "the subscripts of an element stand in one pair of brackets: `A[i, j]`"),
+    (r"\)\s*\[", "name the value first: only an array's name is followed by `[`"),
+    (r":=|<-", "assignment is written `=`"),
+    (r"\+\+|--\s*$", "write `+= 1` or `-= 1`"),
+    (r"(\^|%|//|\*\*|<<|>>)=", "the updates are `+=`, `-=`, `*=`, `/=`, `min=` and `max=`"),
+    (r"\.\.\.", "a range has two dots: `0..n`"),
+    (r"\[\s*\.\.|\.\.\s*[,\]]", _SLICE),
+    (r"(?<![\w.)\]])\.\d", "write a digit before the point: `0.5`"),
+    (r"\d\.(?![.\d])", "write a digit behind the point: `1.0`"),
+    (r"=.*(?<![\w.])\d+(?![eE][-+]?\d)[A-Za-z_]", "a product is written with `*`: `3*x`"),
+    (r"^\s*let\s+\w+\s*:", "`let` names a size or a view, without a type; data is `local t: real = 0`"),
+    (r"^\s*local\s+\w+\s*=", "a local has a type: `local t: real = 0`"),
+    (r"\b(float|float32|float64|double|complex|number)\b", "numbers are `real` or `int`"),
+    (r"\b(integer|int32|int64|long|bool|boolean)\b", "numbers are `real` or `int`; a condition stands only in an `if`"),
+    (r"^\s*(real|int|var|auto|const|size|index)\s+\w+", "write `local t: real = 0`, or `let h = n//2` for a size"),
+    (r"^\s*return\s*$", "an algorithm without a result just ends; `return` gives a value"),
+    (r"^\s*spawn\b(?!\s+\w+\s*\()", "`spawn` goes before the call of an algorithm"),
+    (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
+    (r"^\s*ensures\s+\w+\s+(Theta|Omega|O)\b|\bis\s+(theta|omega|o|THETA|OMEGA)\b", "growth is written `is Theta(n)`"),
+    (r"^\s*ensures\b.*\b(if|where)\b", "what an `ensures` takes for granted follows `when`"),
+    (r"\bpower\s+of\b", "write `n is power of 2`"),
+    (r"\bis\s+(even|odd|divisible|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
+)
+
+
+def line_hint(line: str) -> str | None:
+    """The hint of the first mistake that the line's code shows, or None."""
+    for pattern, hint in _LINES:
+        if re.search(pattern, line):
+            return hint
+    return None
+
+
+def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
+    """A hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
+    before = line[: column - 1]
+    if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
+        return "equality is written `==`"
+    if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
+        return "assignment is written `=`"
+    if kind in _COMPARISON and not _COMPARISON & set(accepted):
+        return "comparisons do not chain: write `0 < n and n < 3`"
+    if kind == "COLON" and "BY_LENGTH" in accepted:
+        return _SLICE
+    if kind == "STRING" and not before.strip():
+        return "a docstring stands right below the header, before `where` and `ensures`"
+    if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
+        return "a block stands on the lines below its header, indented"
+    words = before.split()
+    if words and words[0] in ("algorithm", "extern") and set(accepted) == {"COLON"}:
+        return "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
+    if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
+        return f"`{words[0]}` stands at the top of an algorithm, before its statements"
+    return None
+
+
+def code_of(line: str) -> str:
+    """The line without its comment, and with nothing but `_` in its strings: places stay where they are."""
+    return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
+
+
+def unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
+    """The innermost bracket that is open before a place: its line and column (all from 1) and itself, or None."""
+    stack: list[tuple[int, int, str]] = []
+    for line_number, line in enumerate(lines[:number], 1):
+        end = column - 1 if line_number == number else len(line)
+        for place, character in enumerate(code_of(line)[:end], 1):
+            if character in "([":
+                stack.append((line_number, place, character))
+            elif character in ")]" and stack:
+                stack.pop()
+    return stack[-1] if stack else None

@@ -1,0 +1,417 @@
+"""Each command of the command line on good input: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archline.language.loader import stdlib_modules
+from cli_support import ROOT, cli, process
+
+MATMUL = "dense.matmul::matmul_basic"
+MATRICES = ROOT / "tests" / "data" / "matrices"
+
+
+def document(*arguments: str) -> Any:
+    result = cli(*arguments, "--format", "json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def program(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "program.algo"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+# cost
+def test_cost_of_one_algorithm() -> None:
+    found = document("cost", MATMUL, "--at", "n=3,m=4,p=2^3")
+    assert found["version"] == 1
+    assert found["algorithm"] == "matmul_basic"
+    assert found["parameters"] == ["n", "m", "p"]
+    flops = found["costs"]["flops"]
+    assert flops["status"] == "exact"
+    assert flops["lower"] == flops["upper"] == "2*n*m*p"
+    assert flops["growth"] is None
+    assert flops["regimes"] == []
+    assert flops["value"] == {"lower": "192", "upper": "192"}
+    assert set(found["flops_by_kind"]) == {"add", "mul"}
+    assert found["costs"]["span"]["value"]["lower"] == str(3 * 4 * 8 + 8 + 2 + 2)
+
+
+def test_cost_of_a_module_is_a_list() -> None:
+    found = document("cost", "dense.gemv")
+    assert [each["algorithm"] for each in found] == ["gemv", "gemv_transposed"]
+    assert "value" not in found[0]["costs"]["work"]
+
+
+def test_cost_of_several_targets_shares_sizes() -> None:
+    result = cli("cost", "dense.gemv::gemv", "dense.trmm", "sort.lower_bound", "--at", "n=4,m=5")
+    assert result.code == 0
+    assert result.out.count("at n = 4") == 3
+
+
+def test_values_are_exact_beyond_floats() -> None:
+    found = document("cost", "dense.cholesky::cholesky", "--at", "n=10^20")
+    n = 10**20
+    assert found["costs"]["flops"]["value"]["lower"] == str(Fraction(2 * n**3 + 3 * n**2 + n, 6))
+
+
+@pytest.mark.parametrize("form", ["text", "json", "latex", "markdown"])
+@pytest.mark.parametrize("module", stdlib_modules())
+def test_every_format_of_every_stdlib_module(module: str, form: str) -> None:
+    result = cli("cost", module, "--format", form)
+    assert result.code == 0
+    assert not result.err
+    assert result.out.endswith("\n")
+
+
+def test_declared_costs_are_told(tmp_path: Path) -> None:
+    text = (
+        "extern f(a: real) -> real costs c flops\n\n"
+        "algorithm g(x: inout real[n]):\n    assume n >= 2\n    for i in 0..n:\n        x[i] = f(x[i])\n"
+    )
+    path = program(tmp_path, text)
+    found = document("cost", f"{path}::g", "--at", "n=3,c=7/2")
+    assert found["symbols"] == ["c"]
+    assert found["costs"]["flops"]["declared"] == ["extern f"]
+    assert found["costs"]["flops"]["value"]["lower"] == "21/2"
+    shown = cli("cost", path).out
+    assert "resting on declared costs: extern f" in shown
+    assert "n >= 2 (assumed at line 4)" in shown
+    assert cli("cost", path, "--at", "n=3").refused("AL402")
+
+
+def test_unknown_costs_have_a_reason_and_a_place(tmp_path: Path) -> None:
+    text = "algorithm f(x: inout real[n]):\n    x[0] = 1\n    if n > 1:\n        f(x[0..n - 1])\n"
+    path = program(tmp_path, text)
+    cost = document("cost", f"{path}::f")["costs"]["work"]
+    assert (cost["status"], cost["lower"], cost["upper"]) == ("unknown", None, None)
+    assert cost["reason"]
+    assert re.fullmatch(r".*program\.algo:\d+", cost["place"])
+    for form in ("text", "latex", "markdown"):
+        assert "unknown" in cli("cost", path, "--format", form, "--at", "n=3").out
+
+
+def test_explain_shows_each_statement() -> None:
+    result = cli("cost", MATMUL, "--explain", "--metric", "span")
+    assert "parallel for i in 0..n:" in result.out
+    assert "span = 3*m " in result.out
+    assert "together: span = 3*m*p + p + ceil(log2(n)) + 2; 1 is the call itself" in result.out
+
+
+def test_where_adds_a_fact(tmp_path: Path) -> None:
+    path = program(tmp_path, "algorithm f(x: inout real[n]):\n    for i in 5..n:\n        x[i] = 1\n")
+    assert "work    exact   =  max(0, n - 5) + 1" in cli("cost", path).out
+    narrowed = cli("cost", path, "--where", "n >= 5")
+    assert "work    exact   =  n - 4" in narrowed.out
+    assert "assuming\n    n >= 5" in narrowed.out
+
+
+def test_output_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in ("60", "80", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        for module in stdlib_modules():
+            assert all(len(line) <= int(columns) for line in cli("cost", module).out.splitlines()), (module, columns)
+
+
+# run
+def test_run_shows_executed_between_derived() -> None:
+    result = cli("run", MATMUL, "--at", "n=3,m=4,p=5", "--cache", "Z=64,L=4")
+    rows = {line.split()[0]: line.split()[1:] for line in result.out.splitlines() if line.strip()}
+    # 2*n*m*p flops; three reads and a write for each product; C, A and B fit 16 lines of 4 words.
+    assert rows["flops"] == ["120", "120", "120", "exact"]
+    assert rows["accesses"] == ["240"]
+    assert rows["io"] == [str(3 * 1 + 4 * 2 + 3 * 2)]
+    assert "io is counted for Z = 64 words, L = 4 words a line (16 lines), optimal replacement" in result.out
+    assert result.code == 0
+
+
+def test_run_says_when_the_cache_is_the_default() -> None:
+    assert "the default, as --cache is not given" in cli("run", MATMUL, "--at", "n=2,m=2,p=2").out
+    found = document("run", MATMUL, "--at", "n=2,m=2,p=2")
+    assert found["cache"] == {
+        "Z": 32768, "L": 8, "policy": "optimal", "default": True, "processors": 1, "schedule": None,
+    }  # fmt: skip
+
+
+def test_run_as_json() -> None:
+    found = document("run", "sort.merge", "--at", "n=5,m=6", "--seed", "3")
+    assert found["version"] == 1
+    assert found["checked"] is True
+    assert found["outside"] == []
+    assert found["at"] == {"n": "5", "m": "6"}
+    counts = found["counts"]
+    assert set(counts) == {"flops", "work", "span", "accesses", "io", "writebacks", "memory"}
+    # Two sorted halves and the result, one word an element.
+    assert counts["memory"] == 22
+    assert int(found["derived"]["flops"]["lower"]) <= counts["flops"] <= int(found["derived"]["flops"]["upper"])
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [("sparse.csr", []), ("sparse.csc", []), ("sparse.block", ["--block", "64"]), ("sparse.csr", ["--plain"])],
+)
+def test_run_on_a_matrix(target: str, options: list[str]) -> None:
+    # The file's header says 479 rows, 479 columns, 1910 entries; 12 and 35 by counting its lines.
+    path = MATRICES / "west0479.mtx"
+    found = document("run", target, "--matrix", str(path), *options)
+    entries = [line.split() for line in path.read_text().splitlines() if not line.startswith("%")][1:]
+    rows, columns = [row for row, *_ in entries], [column for _, column, *_ in entries]
+    matrix = found["matrix"]
+    assert (matrix["n"], matrix["m"], matrix["nz"]) == (479, 479, len(entries))
+    assert matrix["nr"] == max(rows.count(row) for row in set(rows))
+    assert matrix["nc"] == max(columns.count(column) for column in set(columns))
+    assert found["counts"]["flops"] == 2 * len(entries)
+    assert found["checked"]
+
+
+def test_run_on_a_compressed_symmetric_matrix() -> None:
+    result = cli("run", "sparse.csr", "--matrix", str(MATRICES / "bcsstk16.mtx.gz"))
+    assert "n = 4884, m = 4884, nz = 290378" in result.out
+
+
+@pytest.mark.parametrize("schedule", ["static", "chunked:2", "stealing", "stealing:5"])
+@pytest.mark.parametrize("policy", ["optimal", "lru"])
+def test_run_on_processors(schedule: str, policy: str) -> None:
+    found = document(
+        "run", MATMUL, "--at", "n=8,m=4,p=4", "--procs", "3", "--schedule", schedule, "--cache", "Z=32,L=4",
+        "--policy", policy,
+    )  # fmt: skip
+    assert len(found["processor_io"]) == 3
+    assert sum(found["processor_io"]) == found["counts"]["io"]
+    assert found["cache"]["policy"] == policy
+    assert found["cache"]["schedule"] is not None
+
+
+def test_one_processor_is_the_serial_run() -> None:
+    common = ("run", MATMUL, "--at", "n=6,m=5,p=4", "--cache", "Z=24,L=4")
+    serial, single = document(*common), document(*common, "--procs", "1")
+    assert single["counts"]["io"] == serial["counts"]["io"]
+    assert single["counts"]["writebacks"] == serial["counts"]["writebacks"]
+
+
+def test_runs_are_repeatable() -> None:
+    common = ("run", "sort.insertion_sort", "--at", "n=30")
+    assert cli(*common, "--seed", "4").out == cli(*common, "--seed", "4").out
+    assert cli(*common, "--seed", "4").out != cli(*common, "--seed", "5").out
+
+
+def test_a_planted_race_is_found(tmp_path: Path) -> None:
+    path = program(tmp_path, "algorithm f(x: inout real[n]):\n    parallel for i in 0..n:\n        x[0] += 1\n")
+    assert cli("run", path, "--at", "n=4").refused("AL516")
+
+
+def test_a_count_outside_its_bounds_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:
+    from archline.execution import run as execution
+
+    honest = execution._counts
+
+    def dishonest(finished: Any) -> Any:
+        from dataclasses import replace
+
+        counts = honest(finished)
+        return replace(counts, work=counts.work + 1)
+
+    monkeypatch.setattr(execution, "_counts", dishonest)
+    result = cli("run", MATMUL, "--at", "n=2,m=2,p=2")
+    assert result.code == 1
+    assert "OUTSIDE" in result.out
+    assert "AL999: the executed work lies outside the derived bounds" in result.out
+    tampered = cli("run", MATMUL, "--at", "n=2,m=2,p=2", "--format", "json")
+    assert tampered.code == 1
+    assert json.loads(tampered.out)["outside"] == ["work"]
+    assert json.loads(tampered.out)["checked"] is False
+
+
+# energy
+def test_energy_follows_the_equations() -> None:
+    arguments = (MATMUL, "--at", "n=16,m=16,p=16", "--cache", "Z=256,L=8")
+    found = document("energy", *arguments, "--machine", "xeon-e5-2650l-v3", "--model", "ice")
+    ran = document("run", *arguments)["counts"]
+    assert found["amounts"]["io"]["lower"] == str(ran["io"])
+    # Table 3 of the paper, in nanojoules; equations (12) and (14).
+    eps_op, pi_op, eps_io, pi_io = (Fraction(x) / 10**9 for x in ("0.263", "0.108", "8.86", "23.29"))
+    work, span, io = ran["work"], ran["span"], ran["io"]
+    static = max(pi_op * span, pi_io * io * span / work)
+    expected = {"static": static, "computation": eps_op * work, "memory": eps_io * io}
+    for name, value in expected.items():
+        assert Fraction(found["energy"][name]["lower"]) == Fraction(found["energy"][name]["upper"]) == value
+    assert Fraction(found["energy"]["total"]["lower"]) == sum(expected.values())
+    assert found["verdict"] == ("memory-bound" if pi_io * io > pi_op * work else "CPU-bound")
+
+
+def test_energy_says_what_it_rests_on() -> None:
+    result = cli("energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", str(MATRICES / "west0479.mtx"))
+    assert result.code == 0
+    assert "io     658" in cli(
+        "energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", str(MATRICES / "west0479.mtx"),
+        "--cache", "Z=1024,L=8",
+    ).out or "executed" in result.out  # fmt: skip
+    assert "Z = 32768 words, L = 8 words a line (4096 lines), optimal replacement; the default" in " ".join(
+        result.out.split()
+    )
+    assert "the vectors were generated (seed 0)" in result.out
+
+
+def test_energy_of_bounds_is_bounds() -> None:
+    found = document("energy", "sort.merge", "--machine", "bobcat-e2-1800", "--at", "n=8,m=8")
+    total = found["energy"]["total"]
+    assert Fraction(total["lower"]) < Fraction(total["upper"])
+
+
+# check
+def test_check_holds() -> None:
+    result = cli("check", MATMUL, "sort.merge")
+    assert result.code == 0
+    assert "holds            flops == 2*n*m*p" in result.out
+    assert "0 fail" not in result.out
+
+
+def test_check_fails_with_a_counterexample(tmp_path: Path) -> None:
+    text = "algorithm f(x: inout real[n]):\n    ensures flops == n\n    for i in 1..n:\n        x[i] += 1\n"
+    path = program(tmp_path, text)
+    result = cli("check", path)
+    assert result.code == 1
+    assert re.search(r"fails  flops == n\n\s+at n = 1: derived 0, claimed == 1", result.out)
+    assert "1 fail" in result.out
+    failing = json.loads(cli("check", path, "--format", "json").out)["targets"][0]["algorithms"][0]["ensures"][0]
+    assert failing["outcome"] == "fails"
+    assert failing["at"] == {"n": "1"}
+
+
+def test_check_lists_claims(tmp_path: Path) -> None:
+    text = (
+        "algorithm f(x: inout real[n]):\n    x[0] = 1\n\n"
+        'claim "small": work(f) <= n\nclaim span(f) is O(n)\n'
+    )
+    result = cli("check", program(tmp_path, text))
+    assert result.code == 0
+    assert 'not decided yet  claim "small": work(f) <= n' in result.out
+    assert "not decided yet  claim span(f) is O(n)" in result.out
+    assert "2 not decided yet" in result.out
+
+
+def test_check_goes_on_after_a_broken_target(tmp_path: Path) -> None:
+    result = cli("check", "no_such.algo", MATMUL)
+    assert result.code == 2
+    assert "AL001" in result.err
+    assert "holds            flops == 2*n*m*p" in result.out
+
+
+# fmt
+UGLY = "algorithm f( x:inout real[n] ):   # a comment\n      x[0]=1+2*n\n"
+PRETTY = "algorithm f(x: inout real[n]):  # a comment\n    x[0] = 1 + 2*n\n"
+
+
+def test_fmt_rewrites_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(UGLY, encoding="utf-8")
+    path.chmod(0o640)
+    link = tmp_path / "link.algo"
+    link.symlink_to(path)
+    assert cli("fmt", str(link)).code == 0
+    assert path.read_text(encoding="utf-8") == PRETTY
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["f.algo", "link.algo"]
+
+
+def test_fmt_check_and_diff_write_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(UGLY, encoding="utf-8")
+    checked = cli("fmt", "--check", str(path))
+    assert (checked.code, checked.out) == (1, "")
+    assert f"would reformat {path}" in checked.err
+    shown = cli("fmt", "--diff", str(path))
+    assert shown.code == 1
+    assert "+    x[0] = 1 + 2*n\n" in shown.out
+    assert path.read_text(encoding="utf-8") == UGLY
+    path.write_text(PRETTY, encoding="utf-8")
+    assert cli("fmt", "--check", "--diff", str(path)).code == 0
+
+
+def test_fmt_leaves_alone_what_it_cannot_read(tmp_path: Path) -> None:
+    broken, fine = tmp_path / "broken.algo", tmp_path / "fine.algo"
+    broken.write_text("algorithm f(:\n", encoding="utf-8")
+    fine.write_text(UGLY, encoding="utf-8")
+    result = cli("fmt", str(broken), str(fine))
+    assert result.code == 2
+    assert "AL101" in result.err
+    assert broken.read_text(encoding="utf-8") == "algorithm f(:\n"
+    assert fine.read_text(encoding="utf-8") == PRETTY
+
+
+def test_fmt_loses_nothing_when_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(UGLY, encoding="utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert cli("fmt", str(path)).refused("AL413")
+    assert path.read_text(encoding="utf-8") == UGLY
+    assert os.listdir(tmp_path) == ["f.algo"]
+
+
+def test_fmt_refuses_a_printer_that_changes_the_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(UGLY, encoding="utf-8")
+    monkeypatch.setattr("archline.api.formatting.format_program", lambda _: PRETTY.replace("2", "3"))
+    result = cli("fmt", str(path))
+    assert result.code == 3
+    assert "AL999" in result.err
+    assert path.read_text(encoding="utf-8") == UGLY
+
+
+def test_fmt_of_standard_input() -> None:
+    result = process("fmt", "-", stdin=UGLY.encode())
+    assert (result.code, result.out) == (0, PRETTY)
+    assert process("fmt", "--check", "-", stdin=UGLY.encode()).code == 1
+    assert process("fmt", "-", stdin=b"\xff").refused("AL006")
+
+
+# explain, machines
+def test_explain_documents_every_rule() -> None:
+    listed = cli("explain").out.splitlines()
+    codes = [line.split()[0] for line in listed]
+    assert codes == sorted(set(codes))
+    assert {"AL001", "AL101", "AL201", "AL401", "AL420", "AL450", "AL501", "AL999"} <= set(codes)
+    for code in codes:
+        assert cli("explain", code).out.startswith(f"# {code}: ")
+    assert cli("explain", "al201").code == 0
+    assert "did you mean `AL20" in cli("explain", "AL20").err
+
+
+def test_every_rule_in_the_source_is_explained() -> None:
+    found = set()
+    for file in (ROOT / "analyzer" / "archline").rglob("*.py"):
+        found |= set(re.findall(r'Rule\(\s*"(AL\d+)"', file.read_text(encoding="utf-8")))
+    assert {line.split()[0] for line in cli("explain").out.splitlines()} == found
+
+
+def test_machines() -> None:
+    listed = cli("machines").out
+    assert len(listed.splitlines()) == 12
+    one = cli("machines", "xeon-e5-2650l-v3").out
+    assert "0.263 nJ" in one
+    assert "arXiv 1605.08222, Table 3" in one
+    found = document("machines", "ice/xeon-e5-2650l-v3")
+    assert found["quantities"]["eps_op"]["value"] == str(Fraction(263, 10**12))
+    assert found["quantities"]["eps_op"]["unit"] == "J"
+    assert len(document("machines")) == 11
+
+
+def test_help_of_every_command() -> None:
+    for command in ("cost", "run", "check", "fmt", "explain", "machines", "energy"):
+        result = cli(command, "--help")
+        assert result.code == 0
+        assert f"usage: archline {command}" in result.out

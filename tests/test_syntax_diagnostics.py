@@ -1,0 +1,136 @@
+"""What people get wrong at first, and what they are told: code, place and hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from archline.language.parser import parse
+from archline.language.source import Source
+
+HEAD = "algorithm f(A: real[n, m], x: inout real[n]):\n"
+INNER = "        x[0] = 1\n"
+
+# Statements below HEAD, so on line 2 and indented by 4: code, line:column, and words of the hint.
+STATEMENTS = [
+    ("for i in 0..n\n" + INNER, "AL101", "2:18", "header ends with `:`"),
+    ("for i in range(n):\n" + INNER, "AL101", "2:22", "`for i in 0..n:`"),
+    ("for i = 0..n:\n" + INNER, "AL101", "2:11", "`for i in 0..n:`"),
+    ("for i in 0 to n:\n" + INNER, "AL101", "2:16", "`for i in 0..n:`"),
+    ("for i in 0:n:\n" + INNER, "AL101", "2:15", "`for i in 0..n:`"),
+    ("for (i in 0..n):\n" + INNER, "AL101", "2:9", "`for i in 0..n:`"),
+    ("for i in 0..n by 2:\n" + INNER, "AL101", "2:19", "`step 2`"),
+    ("for i in n downto 0..2:\n" + INNER, "AL101", "2:24", "`n-1 downto 0`"),
+    ("for i in 0..n: x[i] = 0", "AL101", "2:20", "on the lines below"),
+    ("for i in 0...n:\n" + INNER, "AL101", "2:17", "two dots"),
+    ("parallel i in 0..n:\n" + INNER, "AL101", "2:14", "`parallel for i in 0..n:`"),
+    ("parfor i in 0..n:\n" + INNER, "AL101", "2:12", "`parallel for i in 0..n:`"),
+    ("while x[0] > 1:\n" + INNER, "AL101", "2:19", "at most"),
+    ("while x[0] > 1 at most n:\n" + INNER, "AL101", "2:29", "times"),
+    ("while x[0] > 1 atmost n times:\n" + INNER, "AL101", "2:20", "at most"),
+    ("whiel x[0] > 1 at most n times:\n" + INNER, "AL101", "2:11", "`while`"),
+    ("if n = 2:\n" + INNER, "AL101", "2:10", "equality is written `==`"),
+    ("if n == 2\n" + INNER, "AL101", "2:14", "header ends with `:`"),
+    ("if n == 2 then:\n" + INNER, "AL101", "2:15", "ends with `:` alone"),
+    ("if n > 1 && m > 1:\n" + INNER, "AL102", "2:14", "`and`"),
+    ("if n > 1 || m > 1:\n" + INNER, "AL102", "2:14", "`or`"),
+    ("if !(n > 1):\n" + INNER, "AL102", "2:8", "`not`"),
+    ("if 0 < n < 3:\n" + INNER, "AL101", "2:14", "do not chain"),
+    ("if n > 1:\n" + INNER + "    else if m > 1:\n" + INNER, "AL101", "4:10", "`elif`"),
+    ("if n > 1:\n" + INNER + "    elseif m > 1:\n" + INNER, "AL101", "4:12", "`elif`"),
+    ("x[0] = 2**3", "AL101", "2:14", "a power is written `^`"),
+    ("x[0] = A[0][1]", "AL101", "2:16", "`A[i, j]`"),
+    ("x[0] := 1", "AL101", "2:10", "assignment is written `=`"),
+    ("x[0] == 1", "AL101", "2:10", "assignment is written `=`"),
+    ("x[0]++", "AL101", "2:9", "`+= 1`"),
+    ("x[0] %= 2", "AL101", "2:10", "the updates are"),
+    ("x[0] = x[1] if n > 1 else 0", "AL101", "2:17", "no condition in it"),
+    ("x[0] = n > 1 ? 2 : 3", "AL102", "2:18", "no condition in it"),
+    ("x[0] = 1;", "AL102", "2:13", "ends with its line"),
+    ("x[0] = 'a'", "AL102", "2:12", "double quotes"),
+    ("x[0] = .5", "AL101", "2:12", "`0.5`"),
+    ("x[0] = 1.", "AL101", "2:13", "`1.0`"),
+    ("x[0] = 3x", "AL101", "2:13", "`3*x`"),
+    ("x[0:3] = 1", "AL101", "2:8", "`x[0..n]`"),
+    ("x[0..] = 1", "AL101", "2:10", "`x[0..n]`"),
+    ("x[..3] = 1", "AL101", "2:7", "`x[0..n]`"),
+    ("let h: size = n//2", "AL101", "2:10", "without a type"),
+    ("local t = 0", "AL101", "2:13", "`local t: real = 0`"),
+    ("local t: float = 0", "AL101", "2:14", "`real` or `int`"),
+    ("real t = 0", "AL101", "2:10", "`local t: real = 0`"),
+    ("var t = 0", "AL101", "2:9", "`local t: real = 0`"),
+    ("return", "AL101", "2:11", "just ends"),
+    ("spawn x[0] = 1", "AL101", "2:12", "before the call"),
+    ("atomic for i in 0..n:\n" + INNER, "AL101", "2:16", "one element"),
+    ("// comment", "AL101", "2:5", "`#`"),
+    ('pass\n    "late"', "AL101", "3:5", "below the header"),
+    ("pass\n    where m > 1", "AL101", "3:11", "at the top"),
+    ("pass\n    ensures work == 1", "AL101", "3:13", "at the top"),
+    ("ensures work = n\n    pass", "AL101", "2:18", "equality is written `==`"),
+    ("ensures work is theta(n)\n    pass", "AL101", "2:21", "`is Theta(n)`"),
+    ("ensures work O(n)\n    pass", "AL101", "2:18", "`is Theta(n)`"),
+    ("ensures work is O(n) if n > 1\n    pass", "AL101", "2:26", "`when`"),
+    ("where n is a power of 2\n    pass", "AL101", "2:16", "`n is power of 2`"),
+    ("where n power of 2\n    pass", "AL101", "2:13", "`n is power of 2`"),
+    ("where n is even\n    pass", "AL101", "2:16", "`2 divides n`"),
+    ("print x", "AL101", "2:11", "no output"),
+    ("end", "AL101", "2:8", "indentation"),
+]
+
+# Whole files.
+FILES = [
+    ("def f():\n    pass\n", "AL108", "1:1", "`algorithm name("),
+    ("import dense\n", "AL108", "1:1", "`use dense.matmul`"),
+    ("use dense/matmul\n", "AL101", "1:10", "`use dense.matmul`"),
+    ('use "dense"\n', "AL101", "1:5", "`use dense.matmul`"),
+    ("x = 1\n", "AL108", "1:1", "`use`, `extern`, `algorithm` and `claim`"),
+    ("algorithm f()\n    pass\n", "AL101", "1:14", "header ends with `:`"),
+    ("algorithm f(A real[n]):\n    pass\n", "AL101", "1:15", "`x: real[n]`"),
+    ("algorithm f(n):\n    pass\n", "AL101", "1:14", "`x: real[n]`"),
+    ("algorithm f(A: double[n]):\n    pass\n", "AL101", "1:16", "`real` or `int`"),
+    ("algorithm f(A: real[n] inout):\n    pass\n", "AL101", "1:24", "`A: inout real[n]`"),
+    ("algorithm f(A: real[n][m]):\n    pass\n", "AL101", "1:23", "one pair of brackets"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "hint"),
+    [(f"{HEAD}    {text}\n", code, place, hint) for text, code, place, hint in STATEMENTS] + FILES,
+    ids=[text.split("\n")[0] for text, *_ in STATEMENTS + FILES],
+)
+def test_beginners_mistakes(text: str, code: str, place: str, hint: str) -> None:
+    first = parse(Source("f.algo", text)).diagnostics[0]
+    assert (first.rule.code, first.place) == (code, f"f.algo:{place}")
+    assert hint in (first.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"{HEAD}    x[0] = (1 + 2\n", "2:12"),
+        (f"{HEAD}    x[0] = (1 + 2\n    x[1] = 3\n", "2:12"),
+        (f"{HEAD}    x[0 = 1\n    x[1] = 3\n", None),
+        ("algorithm f(A: real[n, m]:\n    pass\n", None),
+        (f"{HEAD}    x[0] = min(x[1], x[2]\n    x[1] = 3\n", "2:15"),
+    ],
+)
+def test_open_brackets(text: str, place: str | None) -> None:
+    """A bracket that stays open is shown where it opens, unless its own line already goes wrong."""
+    first = parse(Source("f.algo", text)).diagnostics[0]
+    assert ("is not closed" in first.message) == (place is not None)
+    assert place is None or first.place == f"f.algo:{place}"
+
+
+def test_words_of_the_language_are_shown_as_written() -> None:
+    """No name of a terminal of the grammar reaches the reader."""
+    for text, *_ in STATEMENTS:
+        for diagnostic in parse(Source("f.algo", f"{HEAD}    {text}\n")).diagnostics:
+            assert not any(word in diagnostic.message for word in ("anon", "scalar", "layout`", "growth", "by_length"))
+
+
+def test_several_mistakes_in_one_run() -> None:
+    text = f"{HEAD}    x[0] := 1\n    x[1] = 2\n    if n = 2:\n        x[0] ^= 3\n    x[2] = 2**3\n"
+    assert [each.place for each in parse(Source("f.algo", text)).diagnostics] == [
+        "f.algo:2:10",
+        "f.algo:4:10",
+        "f.algo:6:14",
+    ]

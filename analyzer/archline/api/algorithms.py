@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.analysis.analyse import derive
+from archline.analysis.races import certain_races
 from archline.api import rules
 from archline.api.costs import CostReport
 from archline.language import model, name_rules
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
@@ -70,8 +71,15 @@ class Algorithm:
         return Algorithm(*with_where(self._module, self._node, parse_facts(where, "where")))
 
     def cost(self, where: str | None = None) -> CostReport:
-        """Its derived flops, work and span. Raises ArchlineError for a `where` that is not facts in its sizes."""
+        """Its derived flops, work and span.
+
+        Raises ArchlineError for a `where` that is not facts in its sizes, and for a race that is certain from the
+        text (AL301): a program with one has no cost.
+        """
         subject = self.assuming(where)
+        races = certain_races(subject.module, subject.node)
+        if races:
+            raise ArchlineError(races)
         return CostReport(subject.module, subject.node, derive(subject.module, subject.node))
 
     def run(

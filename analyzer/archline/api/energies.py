@@ -63,6 +63,7 @@ class Energy:
             amounts=self.amounts,
             origins=self.origins,
             cache=cache,
+            matrix=self.run.matrix,
             data=self.run.data,
         )
 

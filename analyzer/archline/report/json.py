@@ -85,7 +85,7 @@ def run(view: RunView) -> dict[str, Any]:
         "data": view.data,
     }
     if view.matrix is not None:
-        document["matrix"] = dict(vars(view.matrix))
+        document["matrix"] = vars(view.matrix).copy()
     if view.processor_io:
         document["processor_io"] = list(view.processor_io)
     return document
@@ -109,7 +109,7 @@ def _cache(cache: CacheView) -> dict[str, Any]:
 def energy(view: EnergyView) -> dict[str, Any]:
     """`archline energy`: amounts in base units (joules), exact."""
     estimate = view.estimate
-    return {
+    document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
         "at": _point(view.at),
@@ -132,6 +132,9 @@ def energy(view: EnergyView) -> dict[str, Any]:
         "cache": _cache(view.cache),
         "data": view.data,
     }
+    if view.matrix is not None:
+        document["matrix"] = vars(view.matrix).copy()
+    return document
 
 
 def check(views: Sequence[CheckView]) -> dict[str, Any]:

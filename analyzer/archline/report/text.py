@@ -185,6 +185,7 @@ def energy(view: EnergyView, width: int) -> str:
         f"{estimate.verdict}: {estimate.reason}",
         f"{view.model_title}: {view.model_source}",
         estimate.convention,
+        *([matrix_note(view.matrix)] if view.matrix is not None else []),
         cache_note(view.cache),
         view.data,
     ]

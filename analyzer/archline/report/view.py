@@ -180,6 +180,7 @@ class EnergyView:
     amounts: Mapping[str, Values]
     origins: Mapping[str, str]
     cache: CacheView
+    matrix: MatrixView | None
     data: str
 
 

@@ -1,0 +1,61 @@
+"""Races found from the text: certain ones are reported, and nothing else is."""
+
+import pytest
+from archline.analysis.races import certain_races
+from archline.language.loader import load_text, stdlib_modules
+from archline.language.loader import load_target
+from hypothesis import given, settings
+from programs import GeneratedProgram, programs
+
+RACY = {
+    "one element": "t[0] += x[i]",
+    "a neighbour read": "x[i] = x[i + 1]",
+    "a neighbour written": "x[i + 1] = x[i]",
+    "half atomic": "t[0] += x[i]\n        atomic t[0] += 1.0",
+    "the same row by inner loops": "for k in 0..n:\n            t[k] = x[i]",
+    "a register": "s += x[i]",
+}
+CLEAN = {
+    "its own element": "x[i] = x[i] + 1.0",
+    "atomic": "atomic t[0] += x[i]",
+    "even and odd": "x[2*i] = x[2*i + 1]",
+    "a guard": "if i == 0:\n            t[0] = x[i]",
+    "an inner loop that differs": "for k in i..i+1:\n            t[k] = x[i]",
+    "its own register": "local r: real = x[i]\n        r += 1.0\n        x[i] = r",
+    "its own array": "local w: real[4] = 0\n        w[0] = x[i]\n        x[i] = w[0]",
+    "by data": "t[key[i]] = x[i]",
+}
+FRAME = """algorithm f(x: inout real[2*n + 2], t: inout real[n], key: index[n] below n):
+    local s: real = 0
+    parallel for i in 0..n:
+        {}
+    t[0] = s
+"""
+
+
+def found(body: str) -> list[str]:
+    module = load_text(FRAME.format(body))
+    return [each.rule.code for each in certain_races(module, module.algorithms["f"])]
+
+
+@pytest.mark.parametrize("body", RACY.values(), ids=RACY)
+def test_certain_races_are_reported(body: str) -> None:
+    assert found(body) == ["AL301"]
+
+
+@pytest.mark.parametrize("body", CLEAN.values(), ids=CLEAN)
+def test_others_are_left_to_the_execution(body: str) -> None:
+    assert found(body) == []
+
+
+def test_the_standard_library_has_none() -> None:
+    for name in stdlib_modules():
+        module, _ = load_target(name)
+        assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs())
+def test_race_free_programs_have_none(program: GeneratedProgram) -> None:
+    module = load_text(program.text)
+    assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())

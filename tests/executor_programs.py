@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from archline.execution.results import Run
@@ -10,9 +11,13 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 
 
+# What is kept of a module is its compiled code too.
+_load = cache(load_text)
+
+
 def run(text: str, arguments: dict[str, Any], name: str | None = None, **options: Any) -> Run:
     """Run the last algorithm of a program, or the one named, as plain Python unless told otherwise."""
-    module = load_text(text)
+    module = _load(text)
     algorithm = module.algorithms[name] if name else list(module.algorithms.values())[-1]
     options.setdefault("compiled", False)
     return execute(module, algorithm, arguments, **options)

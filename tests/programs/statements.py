@@ -243,7 +243,7 @@ def guard(makers: list[tuple[int, Maker]]) -> Maker:
         if not scope.size_names or not ctx.spend(scope):
             return []
         ctx.features.add("guard")
-        return _arms(ctx, scope, makers, static_condition)
+        return _arms(ctx, scope, makers, static_condition(ctx, scope), static_condition)
 
     return make
 
@@ -254,19 +254,24 @@ def data_branch(makers: list[tuple[int, Maker]]) -> Maker:
     def make(ctx: Context, scope: Scope) -> Lines:
         if not scope.size_names or not ctx.spend(scope):
             return []
-        if not any(array.element == "real" and array.readable for array in scope.arrays):
+        first = data_condition(ctx, scope)
+        if first is None:
             return []
         ctx.features.add("data_branch")
         ctx.inexact.add("branch on data")
-        return _arms(ctx, scope, makers, lambda inner, at: data_condition(inner, at) or static_condition(inner, at))
+        return _arms(ctx, scope, makers, first, lambda c, at: data_condition(c, at) or static_condition(c, at))
 
     return make
 
 
 def _arms(
-    ctx: Context, scope: Scope, makers: list[tuple[int, Maker]], condition: Callable[[Context, Scope], str]
+    ctx: Context,
+    scope: Scope,
+    makers: list[tuple[int, Maker]],
+    first: str,
+    condition: Callable[[Context, Scope], str],
 ) -> Lines:
-    lines = [f"if {condition(ctx, scope)}:", *_arm(ctx, scope, makers)]
+    lines = [f"if {first}:", *_arm(ctx, scope, makers)]
     if ctx.choose.chance(25):
         ctx.features.add("elif")
         lines += [f"elif {condition(ctx, scope)}:", *_arm(ctx, scope, makers)]

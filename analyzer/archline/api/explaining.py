@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -9,12 +10,14 @@ from archline.api import rules
 from archline.language.diagnostics import Rule, did_you_mean, error, known_rules
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
 
 
 def all_rules() -> dict[str, Rule]:
-    """Every rule by code: those of all modules whose name ends in `rules`."""
-    for file in sorted(_PACKAGE.rglob("*rules.py")):
-        import_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
+    """Every rule by code, from all modules that define one."""
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        if _DEFINITION.search(file.read_text(encoding="utf-8")):
+            import_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
     return known_rules()
 
 

@@ -1,0 +1,78 @@
+"""The whole of archline in one output: derived costs, runs that check them, and energy on eleven platforms.
+
+    python examples/tour.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import archline as al
+from archline.api.data import run_generated, run_matrix
+from archline.api.energies import energy_of_run
+from archline.api.settings import unplaced
+from archline.energy.machines import machine, machine_names
+from archline.energy.models import model
+
+KERNELS = (
+    "dense.matmul::matmul_basic",
+    "dense.lu::lu",
+    "dense.cholesky::cholesky_parallel",
+    "stencil.jacobi_2d::jacobi_2d",
+    "sparse.csr::spmv_csr",
+    "sparse.csc::spmv_csc",
+)
+MATRICES = Path(__file__).resolve().parents[1] / "tests" / "data" / "matrices"
+CACHE = al.Cache(Z=4096, L=8)
+
+
+def derived() -> None:
+    """The costs of dense and sparse kernels, derived from their sketches."""
+    print("Derived from the sketches, for every size")
+    for target in KERNELS:
+        cost = al.algorithm(target).cost()
+        print(f"\n  {target}")
+        for metric in (cost.flops, cost.work, cost.span):
+            print(f"    {metric.name:<6} {metric.status:<6}  {metric.text}")
+
+
+def executed() -> None:
+    """The same sketches run on data; every count is held against its derivation."""
+    print(f"\nExecuted with a cache of {CACHE.Z} words in lines of {CACHE.L}, optimal replacement\n")
+    print(f"  {'kernel':<36} {'data':<18} {'flops':>10} {'work':>10} {'span':>8} {'io':>8}  derived")
+    sizes = {"n": 48, "m": 40, "p": 36, "steps": 4}
+    for target in KERNELS[:4]:
+        subject = al.algorithm(target)
+        point = {name: value for name, value in sizes.items() if name in subject.sizes}
+        row(target, " ".join(f"{name}={value}" for name, value in point.items()), run_generated(subject, unplaced(point), cache=CACHE))
+    for target in KERNELS[4:]:
+        for path in sorted(MATRICES.glob("*.mtx*")):
+            run = run_matrix(al.algorithm(target), path, {}, cache=CACHE)
+            row(target, path.name.split(".")[0], run)
+
+
+def row(target: str, data: str, run: al.Run) -> None:
+    """One line of the table."""
+    counts = run.counts
+    verdict = "DIFFERS" if run.outside else "equal"
+    print(
+        f"  {target:<36} {data:<18} {counts.flops:>10} {counts.work:>10} {counts.span:>8} {counts.io:>8}  {verdict}"
+    )
+
+
+def energies() -> None:
+    """ICE energy of sparse matrix-vector multiplication on the platforms of the model's authors."""
+    run = run_matrix(al.algorithm("sparse.csr::spmv_csr"), MATRICES / "bcsstk16.mtx.gz", {}, cache=CACHE)
+    print("\nICE energy of spmv_csr on bcsstk16 (Tran and Ha, ICPADS 2016, equation 14), in microjoules\n")
+    print(f"  {'platform':<24} {'static':>10} {'computation':>12} {'memory':>10} {'total':>10}  bound")
+    for name in machine_names():
+        estimate = energy_of_run(run, machine(name), model("ice")).estimate
+        parts = [float(part.amount.upper) * 1e6 for part in estimate.parts]
+        total = float(estimate.total.amount.upper) * 1e6
+        print(f"  {name:<24} {parts[0]:>10.2f} {parts[1]:>12.2f} {parts[2]:>10.2f} {total:>10.2f}  {estimate.verdict}")
+
+
+if __name__ == "__main__":
+    derived()
+    executed()
+    energies()

@@ -1,0 +1,146 @@
+"""The pieces of reports: layout, numbers, LaTeX, and expressions that read back as what they were."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import archline as al
+from archline.algebra.evaluation import EvaluationError
+from archline.algebra.evaluation import evaluate as evaluate_polynomial
+from archline.language.evaluate import evaluate as evaluate_expression
+from archline.language.loader import stdlib_modules
+from archline.language.parser import parse_expression
+from archline.report import json, latex, layout, markdown, text
+from archline.report.numbers import exact, point_text, readable
+from archline.report.view import Counts, Values
+
+ALGORITHMS = [f"{module}::{name}" for module in stdlib_modules() for name in al.load(module)]
+
+words = st.text("abn+-*/(), 0123456789", min_size=1, max_size=200).map(lambda t: " ".join(t.split()) or "n")
+
+
+# Layout
+@given(words, st.integers(10, 80))
+def test_wrapping_loses_nothing(sentence: str, width: int) -> None:
+    lines = layout.wrap(sentence, width)
+    assert "".join("".join(lines).split()) == "".join(sentence.split())
+
+
+@given(st.lists(st.text("abn", min_size=1, max_size=9), min_size=1, max_size=40), st.integers(20, 80))
+def test_wrapped_lines_fit(terms: list[str], width: int) -> None:
+    lines = layout.wrap(" + ".join(terms), width)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_line_breaks_before_an_outer_sign() -> None:
+    expression = "3*max(0, n - m)*max(0, n - p) + 2*max(0, n + m) - max(0, n - b)"
+    assert layout.wrap(expression, 40) == ["3*max(0, n - m)*max(0, n - p)", "  + 2*max(0, n + m) - max(0, n - b)"]
+    assert layout.wrap("n*m*p*" * 10 + "q", 30)[0].endswith("*")
+    assert layout.wrap("", 10) == [""]
+
+
+@given(st.lists(st.lists(words, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_tables_are_aligned(rows: list[list[str]]) -> None:
+    lines = layout.table(rows, 1000)
+    assert len(lines) == len(rows)
+    widths = [max(len(row[index]) for row in rows) for index in range(3)]
+    for line, row in zip(lines, rows, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        assert line == "  ".join(cells).rstrip()
+
+
+def test_numbers_align_right() -> None:
+    assert layout.table([["a", "7"], ["b", "123"]], 80, right=frozenset((1,))) == ["a    7", "b  123"]
+
+
+# Numbers
+@given(st.fractions())
+def test_exact_numbers_read_back(value: Fraction) -> None:
+    assert Fraction(exact(value)) == value
+    assert Fraction(readable(value)) == value or len(exact(value)) > 60
+
+
+def test_long_numbers() -> None:
+    # Python itself refuses to write more than 4300 digits.
+    assert exact(10**10_000) == "1" + "0" * 10_000
+    assert readable(10**10_000) == "1" + "0" * 19 + "... (10001 digits)"
+    assert readable(-(10**100)) == "-1" + "0" * 19 + "... (101 digits)"
+    assert point_text({"n": 3, "f": Fraction(7, 2)}) == "n = 3, f = 7/2"
+
+
+def test_bounds_hold_counts() -> None:
+    counts = Counts({"work": 5, "span": 9}, {"work": Values(5, 5), "span": Values(1, 8)}, {}, {"add": 1}, {"add": Values(0, 0)})
+    assert counts.outside == ("span", "flops (add)")
+
+
+# LaTeX
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("2*n*m", r"2\,n\,m"),
+        ("1/2*n^2 - n + 1", r"\frac{1}{2}\,n^{2} - n + 1"),
+        ("-n", "-n"),
+        ("ceil(log2(n))", r"\left\lceil \log_2 n\right\rceil"),
+        ("floor((n - 1)/b)", r"\left\lfloor \frac{n - 1}{b}\right\rfloor"),
+        ("max(0, n - 3)*n", r"\max\left(0, n - 3\right)\,n"),
+        ("(n + 1)*steps", r"\left(n + 1\right)\,\mathit{steps}"),
+        ("3*2^k", r"3 \cdot 2^{k}"),
+        ("2^(n - 1)", "2^{n - 1}"),
+        ("(n + 1)^2", r"{\left(n + 1\right)}^{2}"),
+        ("sqrt(n)", r"\sqrt{n}"),
+        ("a_b", r"\mathit{a\_b}"),
+        ("n - (m - p)", r"n - \left(m - p\right)"),
+        ("n*(m - p)", r"n\,\left(m - p\right)"),
+    ],
+)
+def test_latex(expression: str, expected: str) -> None:
+    assert latex.expression(expression) == expected
+
+
+def test_latex_of_a_sum_longer_than_the_parser_takes() -> None:
+    assert latex.expression(" + ".join(["n"] * 1000)).count("n") == 1000
+
+
+def test_text_in_latex_and_markdown_is_escaped() -> None:
+    assert latex.escaped("50% of a_b & {c}") == r"50\% of a\_b \& \{c\}"
+    view = al.loads('algorithm f(x: inout real[n]):\n    "a | b"\n    x[0] = 1\n')["f"].cost().view()
+    assert "a \\| b" in markdown.costs(view)
+
+
+@pytest.mark.parametrize("target", ALGORITHMS)
+def test_every_report_of_the_standard_library(target: str) -> None:
+    view = al.algorithm(target).cost().view()
+    display = latex.costs(view)
+    assert display.count("{") - display.count(r"\{") == display.count("}") - display.count(r"\}")
+    assert display.count(r"\left") == display.count(r"\right")
+    # One cell more than there are bars inside a row, the same in every row of the table.
+    bars = {line.count(" | ") for line in markdown.costs(view).splitlines() if line.startswith("| ")}
+    assert len(bars) == 1
+    assert json.costs(view)["costs"].keys() == {"flops", "work", "span"}
+    assert text.costs(view, 100).startswith(f"{view.algorithm}: ")
+
+
+# Expressions in the language's own syntax
+@pytest.mark.parametrize("target", ALGORITHMS)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_reported_expressions_read_back(target: str, data: st.DataObject) -> None:
+    report = al.algorithm(target).cost()
+    document = json.costs(report.view())
+    sizes = st.one_of(st.integers(1, 30), st.sampled_from([32, 33, 64]))
+    point = {name: data.draw(sizes, name) for name in report.parameters}
+    for metric, cost in report.costs.metrics.items():
+        for side, value in (("lower", cost.lower), ("upper", cost.upper)):
+            written = document["costs"][metric][side]
+            if value is None:
+                assert written is None
+                continue
+            try:
+                expected = evaluate_polynomial(value, point)
+            except EvaluationError:
+                continue
+            assert evaluate_expression(parse_expression(written), point) == expected

@@ -15,19 +15,11 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from common import Peer, machine, seconds
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "analyzer"))
-
-from archline.execution.cache import CacheResult, lru, optimal, stack_distances
-
-LINE_BYTES = 64
+from archline.execution.cache import lru, optimal, stack_distances
 
 
 def matmul_trace(n: int, words: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,55 +36,10 @@ def matmul_trace(n: int, words: int) -> tuple[np.ndarray, np.ndarray]:
     return lines.reshape(-1), writes.reshape(-1)
 
 
-def seconds(run: Callable[[], Any], repeat: int) -> float:
-    """The time of the fastest of `repeat` runs."""
-    fastest = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        run()
-        fastest = min(fastest, time.perf_counter() - start)
-    return fastest
-
-
-class Peer:
-    """pycachesim on a prefix of the trace."""
-
-    def __init__(self, lines: np.ndarray, writes: np.ndarray, repeat: int) -> None:
-        self._lines, self._writes, self._repeat = lines, writes, repeat
-        addresses = (lines.astype(np.int64) * LINE_BYTES).tolist()
-        self._ones = [
-            ((), (address,)) if write else ((address,), ())
-            for address, write in zip(addresses, writes.tolist(), strict=True)
-        ]
-        self._fours = [((a, b, c), (d,)) for a, b, c, d in np.array(addresses).reshape(-1, 4).tolist()]
-
-    def rates(self, capacity: int) -> tuple[float, float]:
-        """Millions of accesses a second with one access an item, and with four."""
-        expected = lru(self._lines, capacity, self._writes)
-        return self._rate(self._ones, capacity, expected), self._rate(self._fours, capacity, expected)
-
-    def _rate(self, items: list[Any], capacity: int, expected: CacheResult) -> float:
-        import cachesim
-
-        fastest = float("inf")
-        for _ in range(self._repeat):
-            memory = cachesim.MainMemory()
-            cache = cachesim.Cache("cache", 1, capacity, LINE_BYTES, "LRU")
-            memory.load_to(cache)
-            memory.store_from(cache)
-            simulator = cachesim.CacheSimulator(cache, memory)
-            fastest = min(fastest, seconds(lambda ready=simulator: ready.loadstore(items, length=8), 1))
-            simulator.force_write_back()
-            first, last = simulator.stats()
-            counts = CacheResult(first["MISS_count"], last["STORE_count"])
-            if counts != expected:
-                raise SystemExit(f"{capacity} lines: pycachesim counts {counts}, archline {expected}")
-        return len(self._lines) / fastest / 1e6
-
-
 def report(options: argparse.Namespace) -> None:
     """Measure, and print one row a capacity."""
     few, flags = matmul_trace(4, options.line)
+    print(machine())
     compilation = seconds(lambda: (optimal(few, 1, flags), lru(few, 1, flags), stack_distances(few)), 1)
     print(f"compilation, or loading what was compiled before: {compilation:.2f} s")
     lines, writes = matmul_trace(options.n, options.line)

@@ -107,7 +107,9 @@ def test_costs_without_a_value() -> None:
     with pytest.raises(al.ArchlineError) as problem:
         recursive.work.at(n=3)
     assert code_of(problem) == {"AL414"}
-    rooted = al.loads("extern g(a: real) -> real costs sqrt(f) flops\n\nalgorithm h(x: inout real[n]):\n    x[0] = g(x[0])\n")
+    rooted = al.loads(
+        "extern g(a: real) -> real costs sqrt(f) flops\n\nalgorithm h(x: inout real[n]):\n    x[0] = g(x[0])\n"
+    )
     with pytest.raises(al.ArchlineError) as problem:
         rooted["h"].cost().flops.at(f=2)
     assert code_of(problem) == {"AL415"}

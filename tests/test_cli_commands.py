@@ -289,10 +289,7 @@ def test_check_fails_with_a_counterexample(tmp_path: Path) -> None:
 
 
 def test_check_lists_claims(tmp_path: Path) -> None:
-    text = (
-        "algorithm f(x: inout real[n]):\n    x[0] = 1\n\n"
-        'claim "small": work(f) <= n\nclaim span(f) is O(n)\n'
-    )
+    text = 'algorithm f(x: inout real[n]):\n    x[0] = 1\n\nclaim "small": work(f) <= n\nclaim span(f) is O(n)\n'
     result = cli("check", program(tmp_path, text))
     assert result.code == 0
     assert 'not decided yet  claim "small": work(f) <= n' in result.out

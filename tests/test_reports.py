@@ -73,7 +73,9 @@ def test_long_numbers() -> None:
 
 
 def test_bounds_hold_counts() -> None:
-    counts = Counts({"work": 5, "span": 9}, {"work": Values(5, 5), "span": Values(1, 8)}, {}, {"add": 1}, {"add": Values(0, 0)})
+    counts = Counts(
+        {"work": 5, "span": 9}, {"work": Values(5, 5), "span": Values(1, 8)}, {}, {"add": 1}, {"add": Values(0, 0)}
+    )
     assert counts.outside == ("span", "flops (add)")
 
 

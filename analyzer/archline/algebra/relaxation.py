@@ -76,7 +76,7 @@ def _bounded(
             if operation is sum_over and isinstance(problem.atom, a.Gap):
                 relaxed = _ease_gaps(value, variable, lo, hi, inside, upper, prefer)
             elif isinstance(problem.atom, a.Offset):
-                relaxed = _ease_offsets(value, problem.atom, inside, upper)
+                relaxed = ease_offsets(value, problem.atom, inside, upper)
             if relaxed is None or relaxed == value:
                 relaxed = bound_atom(value, problem.atom, inside, upper)
         except OutOfBudgetError:
@@ -121,7 +121,7 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
     return result
 
 
-def _ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
+def ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
     """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest)."""
     parts = value.coefficients(atom)
     if set(parts) - {0, 1}:

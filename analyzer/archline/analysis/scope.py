@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, OutOfBudgetError, Poly, TooComplexError
 from archline.language import syntax as s
 from archline.language.model import Module
 
@@ -68,6 +68,15 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
 
 def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
     x, y = static_value(left, scope), static_value(right, scope)
+    try:
+        return _operation(op, x, y, expr, scope)
+    except OutOfBudgetError:
+        raise
+    except TooComplexError as problem:
+        raise NotStaticError(str(problem), expr) from None
+
+
+def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
     match op:
         case "+":
             return x + y

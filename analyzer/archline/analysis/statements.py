@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
-from archline.algebra.relaxation import atom_range, bound_atom
+from archline.algebra.relaxation import atom_range, bound_atom, ease_offsets
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, times
 from archline.analysis.derivation import Step
@@ -480,7 +480,9 @@ def _without_data(amount: Amount, facts: Facts, what: str, node: s.Node) -> Amou
     lower, upper = _eased(amount.lower, facts, False), _eased(amount.upper, facts, True)
     if upper is None:
         return Unknown(f"it depends on {what}", node.span)
-    return amount if lower is amount.lower and upper is amount.upper else Known(ZERO if lower is None else lower, upper)
+    if lower is amount.lower and upper is amount.upper:
+        return amount
+    return Known(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
 def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
@@ -492,7 +494,9 @@ def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
         target = inner if inner is not None and not isinstance(found, a.Data | a.Gap | a.Offset) else found
         if target is not found and atom_range(target, facts)[1] is None:
             return None
-        bounded = bound_atom(value, found, facts, upper)
+        bounded = ease_offsets(value, found, facts, upper) if isinstance(found, a.Offset) else None
+        if bounded is None:
+            bounded = bound_atom(value, found, facts, upper)
         if bounded is None:
             return None
         value = bounded

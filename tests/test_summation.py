@@ -42,6 +42,7 @@ def test_maxima_are_exact(value: Poly, lo: Poly, end: Poly) -> None:
 @slow
 @given(expressions(("n", "m", "i")), linear(("m",)), linear())
 def test_bounds_hold(value: Poly, lo: Poly, end: Poly) -> None:
+    value = a.positive_part(value)
     hi = FACTS.maximum(lo + 1, end)
     for bounded, exact in ((bounded_sum, sum), (bounded_max, max)):
         lower = bounded(value, "i", lo, hi, FACTS, False)

@@ -41,19 +41,6 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
 
 
-def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound on the maximum over the nonempty range (exact where it can be); None where none is found."""
-    found = _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
-    if found is not None:
-        return found
-    if upper:
-        # Nonnegative values: the largest is at most their sum.
-        inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-        return bounded_sum(value, variable, lo, hi, facts, True) if inside.nonnegative(value) else None
-    # Any value that is taken is a lower bound of the largest.
-    return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
-
-
 def _is_settled(value: Poly, variable: str) -> bool:
     return not any(isinstance(atom, a.Gap | a.Data) for atom in value.atoms() if variable in atom.names)
 

@@ -10,7 +10,6 @@ from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 
-
 # What is kept of a module is its compiled code too.
 _load = cache(load_text)
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from executor_programs import run
 
 
@@ -311,7 +312,9 @@ algorithm f(x: real[n], y: out real[m]):
 
 
 def test_integers_divide_downwards() -> None:
-    text = "algorithm f(a: int[n], y: out int[m]):\n    y[0] = a[0]//a[1]\n    y[1] = a[0] % a[1]\n    y[2] = abs(a[0])\n"
+    text = (
+        "algorithm f(a: int[n], y: out int[m]):\n    y[0] = a[0]//a[1]\n    y[1] = a[0] % a[1]\n    y[2] = abs(a[0])\n"
+    )
     for compiled in (False, True):
         result = run(text, {"a": [-7, 2], "y": [0, 0, 0]}, compiled=compiled)
         assert result.outputs["y"].tolist() == [-4, 1, 7]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from executor_programs import codes, message, run
 
 from archline.execution.results import Cache
 from archline.language.diagnostics import known_rules
+from executor_programs import codes, message, run
 
 
 def one(body: str, header: str = "x: inout real[n], k: inout int[n], h: size", before: str = "") -> str:

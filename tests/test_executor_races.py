@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from executor_programs import codes, message, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from executor_programs import codes, message, run
 
 HELPERS = """
 algorithm add(x: inout real[n], v: real):
@@ -129,7 +130,7 @@ def test_both_places_are_reported() -> None:
     read, write = lines.index("    y[0] = 3*x[0]") + 1, lines.index("        x[i] += v") + 1
     assert head.startswith(f"<text>:{read}:14: AL516: ")
     assert "`x[0]` is read" in head
-    assert f"on line {write} `x[i]` is written in a parallel strand" in head
+    assert f"on line {write} `x[i]` is updated in a parallel strand" in head
 
 
 def test_views_may_overlap_where_elements_do_not() -> None:
@@ -179,7 +180,7 @@ algorithm f(x: inout real[m], r: int[n], w: int[n], a: int[n]):
     arguments = {"x": np.ones(4), "r": columns[0], "w": columns[1], "a": [int(each) for each in columns[2]]}
     pairs = [(one, other) for k, one in enumerate(touched) for other in touched[:k]]
     meet = any(
-        w1 in (r2, w2) and not (w1 == w2 and w1 != r2 and a1 and a2) or w2 in (r1,)
+        (w1 in (r2, w2) and not (w1 == w2 and w1 != r2 and a1 and a2)) or w2 in (r1,)
         for (r1, w1, a1), (r2, w2, a2) in pairs
     )
     assert codes(text, arguments) == (["AL516"] if meet else [])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from executor_programs import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution.cache import Event, Static, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import structure
 from archline.execution.results import Cache
+from executor_programs import run
 
 
 def trace(text: str, arguments: dict[str, object], line: int = 1, **options: object) -> list[tuple[int, str]]:

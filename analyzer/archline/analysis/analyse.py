@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from archline.algebra.facts import Facts
+from collections.abc import Mapping
+
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
@@ -10,10 +12,12 @@ from archline.analysis.scope import declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, Tally, flops_total, unknown
 from archline.language import syntax as s
+from archline.language.evaluate import holds
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS = 120_000
+SAMPLES = (0, 1, 3)
 
 
 class InvariantError(AssertionError):
@@ -39,7 +43,7 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
         },
         steps,
     )
-    _assert_invariants(costs, facts)
+    _assert_invariants(costs, algorithm, signature.at_least)
     return costs
 
 
@@ -84,15 +88,41 @@ def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
     return found
 
 
-def _assert_invariants(costs: Costs, facts: Facts) -> None:
-    """Free symbols are parameters; lower <= upper, 1 <= span <= work at sample sizes (DESIGN.md, result contract)."""
+def _assert_invariants(costs: Costs, algorithm: s.Algorithm, least: Mapping[str, int]) -> None:
+    """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work (DESIGN.md, result contract).
+
+    Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
+    """
     known = {*costs.parameters, *costs_symbols(costs)}
     for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= known:
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - known)}")
-            if value is not None and facts.nonnegative(-value - 1):
-                raise InvariantError(f"{cost.metric} of {costs.algorithm} is negative")
+    for more in SAMPLES:
+        point = {name: least.get(name, 1) + more for name in known}
+        if all(holds(fact, point) for fact in algorithm.where):
+            _assert_ordered(costs, point)
+
+
+def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
+    try:
+        bounds = {
+            cost.metric: (evaluate(cost.lower, point), evaluate(cost.upper, point))
+            for cost in (*costs.metrics.values(), *costs.flops_by_kind.values())
+            if cost.lower is not None and cost.upper is not None
+        }
+    except EvaluationError:
+        return
+    if any(end.denominator != 1 for ends in bounds.values() for end in ends):
+        # The sizes are not ones that the program's exact divisions allow.
+        return
+    for metric, (lower, upper) in bounds.items():
+        if not 0 <= lower <= upper:
+            raise InvariantError(f"{metric} of {costs.algorithm} is between {lower} and {upper} at {dict(point)}")
+    if "work" in bounds and "span" in bounds and not costs["work"].declared:
+        span, work = bounds["span"], bounds["work"]
+        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span[1] > work[1]):
+            raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:

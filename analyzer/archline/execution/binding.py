@@ -66,9 +66,7 @@ def bind(
     return Bound(scalars, arrays, facts, given, placements, words)
 
 
-def _check_names(
-    module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]
-) -> None:
+def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]) -> None:
     parameters = {parameter.name: parameter for parameter in algorithm.parameters}
     sizes = module.signatures[algorithm].size_names
     for name in arguments:
@@ -83,7 +81,10 @@ def _check_names(
     if missing:
         listed = ", ".join(f"`{each.name}: {format_type(each.type)}`" for each in missing)
         raise error(
-            rules.MISSING_ARGUMENT, f"`{algorithm.name}` needs {listed}", span=missing[0].span, hint=_signature(algorithm)
+            rules.MISSING_ARGUMENT,
+            f"`{algorithm.name}` needs {listed}",
+            span=missing[0].span,
+            hint=_signature(algorithm),
         )
 
 

@@ -187,7 +187,9 @@ def _offsets(
     limit = total if longest is None else longest
     impossible = total < 0 or count < 0 or total > count * limit or (exact and (limit > total or count == 0 < limit))
     if impossible:
-        gaps = "" if longest is None else f" and {'longest' if exact else 'no'} gap {'' if exact else 'above '}{longest}"
+        gaps = (
+            "" if longest is None else f" and {'longest' if exact else 'no'} gap {'' if exact else 'above '}{longest}"
+        )
         message = f"there are no offsets of {count} segments with total {total}{gaps}"
         raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
     gaps = np.zeros(count, np.int64)

@@ -212,7 +212,7 @@ def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any,
     alive = sum(placement.elements for placement in plan.bound.placements.values())
     memory.state[PEAK] = alive
     task = [0] if plan.options.races else []
-    return (memory.arrays, 0, plan.bound.words, alive, *task, *values)
+    return (memory.arrays, plan.bound.words, alive, *task, *values)
 
 
 def _fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:

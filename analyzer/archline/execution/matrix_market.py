@@ -165,16 +165,12 @@ class _Reader:
         words = text.removeprefix("\ufeff").lower().split()
         hint = "it is `%%MatrixMarket matrix coordinate real general`, or the like"
         if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-            self.fail(
-                rules.WRONG_BANNER, "the first line is not that of a Matrix Market file", line=1, hint=hint
-            )
+            self.fail(rules.WRONG_BANNER, "the first line is not that of a Matrix Market file", line=1, hint=hint)
         for word, known in zip(words[2:], (_FORMATS, _FIELDS, _SYMMETRIES), strict=True):
             if word not in known:
                 names = ", ".join(f"`{name}`" for name in known)
                 hint = did_you_mean(word, known) or f"it is one of {names}"
-                self.fail(
-                    rules.WRONG_BANNER, f"unknown word `{word[:40]}` in the first line", line=1, hint=hint
-                )
+                self.fail(rules.WRONG_BANNER, f"unknown word `{word[:40]}` in the first line", line=1, hint=hint)
         kind, field, symmetry = words[2:]
         if field == "complex" or symmetry == "hermitian":
             self.fail(rules.UNSUPPORTED_MATRIX, "complex matrices are not supported", line=1)
@@ -208,9 +204,7 @@ class _Reader:
                 self.fail(rules.MATRIX_TOO_LARGE, message, line=self.line)
         n, m, *rest = (int(word) for word in words)
         if symmetry != "general" and n != m:
-            self.fail(
-                rules.WRONG_SIZE_LINE, f"a {symmetry} matrix is square; this is {n} x {m}", line=self.line
-            )
+            self.fail(rules.WRONG_SIZE_LINE, f"a {symmetry} matrix is square; this is {n} x {m}", line=self.line)
         entries = rest[0] if rest else n * m
         stored = entries if symmetry == "general" else 2 * entries
         what = f"a matrix of {n} x {m} with {stored} entries"
@@ -291,9 +285,7 @@ class _Reader:
             return float(int(word))
         if not _NONFINITE.fullmatch(word) and not _REAL.fullmatch(word):
             hint = "exponents are written with e" if "d" in word.lower() else None
-            self.fail(
-                rules.WRONG_ENTRY, f"the value `{_shorten(word)}` is not a number", line=line, hint=hint
-            )
+            self.fail(rules.WRONG_ENTRY, f"the value `{_shorten(word)}` is not a number", line=line, hint=hint)
         value = float(word)
         if not np.isfinite(value):
             self.fail(rules.NOT_FINITE, f"the value `{_shorten(word)}` is not a finite number", line=line)

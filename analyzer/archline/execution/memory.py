@@ -62,7 +62,7 @@ def plain_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, fuel:
 
 
 def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, room: Room) -> Memory:
-    """numpy arrays of fixed length. Pages that are never touched take no memory."""
+    """Numpy arrays of fixed length. Pages that are never touched take no memory."""
     free = available_bytes()
     options = program.options
     refuse(8 * bound.words + (4 * SHADOW * bound.words if options.races else 0), free)

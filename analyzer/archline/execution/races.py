@@ -122,9 +122,7 @@ def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site
 
 
 @helper
-def race_read(
-    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
-) -> None:
+def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task reads an element."""
     entry = SHADOW * address
     if parallel(parents, bags, shadow[entry + WRITER], task):
@@ -135,9 +133,7 @@ def race_read(
 
 
 @helper
-def race_write(
-    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
-) -> None:
+def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task writes an element."""
     entry = SHADOW * address
     if parallel(parents, bags, shadow[entry + WRITER], task):
@@ -151,9 +147,7 @@ def race_write(
 
 
 @helper
-def race_atomic(
-    state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int
-) -> None:
+def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task updates an element atomically."""
     entry = SHADOW * address
     if parallel(parents, bags, shadow[entry + WRITER], task):

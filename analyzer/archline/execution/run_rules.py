@@ -199,7 +199,9 @@ NOT_A_KERNEL = Rule(
     b x b `offsets[...] into nz longest nmax` with two arrays `index[nz] below b`, and `b: size`.
     """,
 )
-INTERRUPTED = Rule("AL528", "run interrupted", "The run was stopped before its end, by the user or by a limit of steps.")
+INTERRUPTED = Rule(
+    "AL528", "run interrupted", "The run was stopped before its end, by the user or by a limit of steps."
+)
 COST_AMOUNT = Rule(
     "AL529",
     "declared cost that is not a count",

@@ -405,6 +405,7 @@ def namespace(compiled: bool) -> dict[str, Any]:
     names: dict[str, Any] = {each.__name__: each for each in SHARED}
     names["Stopped"] = Stopped
     names["infinity"] = math.inf
+    names["int64"] = np.int64
     names["new_task"] = races.compiled_new_task if compiled else races.plain_new_task
     names["new_shadow"] = races.compiled_shadow if compiled else races.plain_shadow
     return {**names, **(COMPILED if compiled else PLAIN)}

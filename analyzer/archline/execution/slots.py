@@ -35,7 +35,7 @@ SITE = 6
 VALUES = 7
 """First of six values that the report of the site shows."""
 CALL = 13
-"""The site of the call in whose callee the run stopped, or 0."""
+"""The site of the call that is being made; once the run has stopped, of the call whose contract was broken, or 0."""
 LINE = 14
 """Words in a line."""
 EVENTS = 15

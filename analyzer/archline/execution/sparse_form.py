@@ -64,7 +64,9 @@ def _form(algorithm: s.Algorithm) -> _Form:
         blocks = len(indices) == 2 and structure(indices[0][1].below) == structure(indices[1][1].below)
         if len(indices) == 1 or blocks:
             return _Form(parameter.name, parameter.type, tuple(indices), values)
-    message = f"`{algorithm.name}` takes no sparse matrix: its parameters are none of the forms by rows, columns, blocks"
+    message = (
+        f"`{algorithm.name}` takes no sparse matrix: its parameters are none of the forms by rows, columns, blocks"
+    )
     raise error(rules.NOT_A_KERNEL, message, span=algorithm.name_span)
 
 
@@ -88,9 +90,7 @@ def _sizes(told: list[tuple[s.Expr, int]]) -> Sizes:
     return {expr.id: value for expr, value in told if isinstance(expr, s.Name)}
 
 
-def _blocked(
-    algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None
-) -> tuple[Sizes, Arrays]:
+def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None) -> tuple[Sizes, Arrays]:
     if block is None:
         below = format_expression(form.indices[0][1].below)
         message = f"`{algorithm.name}` takes blocks of {below} x {below}; their size must be given"

@@ -16,9 +16,7 @@ class Stopped(Exception):
 
 
 @helper
-def fail(
-    state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, call: int = 0
-) -> None:
+def fail(state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, call: int = 0) -> None:
     """Record where and why the run stops, and stop it."""
     state[SITE] = site
     state[VALUES] = a

@@ -22,9 +22,9 @@ _SUM, _PRODUCT, _POWER = 1, 2, 3
 def expression(text: str) -> str:
     """An expression of the language as LaTeX, without dollars."""
     # Term by term: a sum may have more terms than the parser takes in one expression.
-    return " ".join(
-        word if word in ("+", "-") else _render(parse_expression(word), _SUM) for word in split_outside(text)
-    )
+    first, *rest = split_outside(text)
+    terms = [word if word in ("+", "-") else _render(parse_expression(word), _PRODUCT) for word in rest]
+    return " ".join([_render(parse_expression(first), _SUM), *terms])
 
 
 def _render(expr: s.Expr, least: int) -> str:

@@ -15,6 +15,7 @@ from archline.execution.codegen.scope import Function
 from archline.execution.codegen.statements import block, scalar, statement
 from archline.execution.codegen.values import Register, Static, View, view_parameter
 from archline.execution.slots import (
+    CALL,
     DEPTH,
     MAX_DEPTH,
     MEM_BAGS,
@@ -49,7 +50,7 @@ def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tupl
     result = _body(fn, algorithm)
     fn.finish()
     _leave(fn, algorithm, measure)
-    common = ["mem", "call", "top", "alive", *(["task"] if fn.options.races else [])]
+    common = ["mem", "top", "alive", *(["task"] if fn.options.races else [])]
     header = f"def {name}({', '.join([*common, *parameters])}):"
     tail = [f" K[{counter}] += x{counter}" for counter in fn.counters]
     tail.append(f" K[{SPAN}] = s")
@@ -64,6 +65,7 @@ def _opening(fn: Function) -> Iterator[str]:
     yield f" R = mem[{MEM_REALS}]"
     yield f" I = mem[{MEM_INTS}]"
     yield f" K = mem[{MEM_STATE}]"
+    yield f" call = K[{CALL}]"
     if fn.options.trace:
         yield f" T = mem[{MEM_TRACE}]"
         if fn.options.compiled:
@@ -163,7 +165,9 @@ def _check_shape(fn: Function, parameter: s.Parameter, shape: tuple[s.Expr, ...]
     for dimension, entry in enumerate(shape):
         extent, wanted = given.extents[dimension], atom(fn, integer(fn, entry))
         if wanted != extent:
-            message = f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
+            message = (
+                f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
+            )
             site = fn.site(rules.SHAPE, parameter.span, message)
             _refuse(fn, f"{extent} != {wanted}", site, extent, wanted)
         # The two are equal from here on; loops up to the one need no check against the other.

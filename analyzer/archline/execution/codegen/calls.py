@@ -11,7 +11,7 @@ from archline.execution.codegen.reals import real
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Linear, View
 from archline.execution.codegen.views import view
-from archline.execution.slots import NO_INT, SPAN
+from archline.execution.slots import CALL, NO_INT, SPAN
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
@@ -49,8 +49,15 @@ def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
 
 
 def _text(fn: Function, function: str, site: int, arguments: list[str], task: str) -> str:
-    common = ["mem", str(site), fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
-    return f"{function}({', '.join([*common, *arguments])})"
+    fn.emit(f"K[{CALL}] = {site}")
+    common = ["mem", fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
+    return f"{function}({', '.join([*common, *(_plain_type(fn, each) for each in arguments)])})"
+
+
+def _plain_type(fn: Function, argument: str) -> str:
+    """Numba gives a literal a type of its own, and would compile the callee anew for each of them."""
+    literal = argument.strip("()-").isdigit()
+    return f"int64({argument})" if fn.options.compiled and literal else argument
 
 
 def _spawn(fn: Function, function: str, site: int, arguments: list[str]) -> None:

@@ -78,7 +78,7 @@ def place_of(fn: Function, view: View, subscripts: list[str]) -> str:
 
 
 def scaled(index: str, stride: str) -> str:
-    """index * stride, without a needless factor."""
+    """Index * stride, without a needless factor."""
     if stride == "1":
         return index
     if stride == "0" or index == "0":

@@ -12,8 +12,8 @@ from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Code, Register, Static
 from archline.execution.slots import INT_LIMIT, NO_INT
 from archline.language import syntax as s
-from archline.language.model import Kind
 from archline.language.format_expressions import format_expression
+from archline.language.model import Kind
 
 MAX_BRACKETS = 30
 _MAX_EXPONENT_BITS = 4096

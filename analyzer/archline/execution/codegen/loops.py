@@ -95,21 +95,20 @@ def _parallel(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyO
     own = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
     if fn.options.races:
         own |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
-    with fn.strand(**own):
-        with fn.looped(header, node.span) as account:
-            fn.event(Event.ITERATION)
-            _begin(fn)
-            fn.step()
-            block(fn, node.body)
-            if forks:
-                synchronise(fn)
-            fn.flush()
-            if not account.straight:
-                fn.cut()
-            fn.emit(f"if {fn.frame.span} > {longest}:")
-            fn.emit(f" {longest} = {fn.frame.span}")
-            if fn.options.races:
-                fn.emit(f"{bag} = into_parallel(mem, {bag}, {fn.frame.task})")
+    with fn.strand(**own), fn.looped(header, node.span) as account:
+        fn.event(Event.ITERATION)
+        _begin(fn)
+        fn.step()
+        block(fn, node.body)
+        if forks:
+            synchronise(fn)
+        fn.flush()
+        if not account.straight:
+            fn.cut()
+        fn.emit(f"if {fn.frame.span} > {longest}:")
+        fn.emit(f" {longest} = {fn.frame.span}")
+        if fn.options.races:
+            fn.emit(f"{bag} = into_parallel(mem, {bag}, {fn.frame.task})")
     fn.event(Event.PARALLEL_END)
     if fn.options.races:
         fn.emit(f"into_serial(mem, {bag}, {outer.task})")

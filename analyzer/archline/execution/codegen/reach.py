@@ -23,9 +23,7 @@ def reachable(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]
 def recursive_algorithms(module: Module, algorithms: tuple[s.Algorithm, ...]) -> tuple[s.Algorithm, ...]:
     """Those of the algorithms that may be called while they are active."""
     return tuple(
-        each
-        for each in algorithms
-        if any(each in reachable(module, callee) for callee in callees(module, each))
+        each for each in algorithms if any(each in reachable(module, callee) for callee in callees(module, each))
     )
 
 

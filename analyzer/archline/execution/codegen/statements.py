@@ -185,13 +185,14 @@ def _assign_element(fn: Function, node: s.Assign, target: s.Element) -> None:
     value = scalar(fn, node.value, place_view.element)
     place = address(fn, target, place_view)
     text = format_expression(target)
-    atomic = "atomic " if node.atomic else ""
     if node.op != "=":
-        fn.access(place, f"{atomic}read", target.span, f"`{text}` is read")
+        # The write that follows races with all that this read would race with.
+        fn.access(place, "update read", target.span, f"`{text}` is read")
         before = Code(load(fn, target, place_view, place), INT_LIMIT, 0, True)
         value = _update(fn, node, before, value, place_view.element)
     store(fn, place_view, place, value.text)
-    fn.access(place, f"{atomic}write", target.span, f"`{text}` is {'updated' if node.atomic else 'written'}")
+    kind = "atomic write" if node.atomic else "write"
+    fn.access(place, kind, target.span, f"`{text}` is {'written' if node.op == '=' else 'updated'}")
 
 
 def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
@@ -201,7 +202,9 @@ def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind)
         return extreme(fn, op, before, value) if op in ("min", "max") else combine(fn, op, before, value)
     if op in ("min", "max"):
         return Code(f"{op}({before.text}, {value.text})")
-    site = fn.site(rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits")
+    site = fn.site(
+        rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits"
+    )
     if fn.options.compiled:
         function = {"+": "add_int", "-": "sub_int", "*": "mul_int"}[op]
         result = fn.temp(f"{function}({before.text}, {value.text})")

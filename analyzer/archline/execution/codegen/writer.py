@@ -228,7 +228,7 @@ class Writer:
 
     # Accesses
     def access(self, address: str, kind: str, span: Span, what: str) -> None:
-        """Count an access, kind "read", "write", "atomic read" or "atomic write", and log it."""
+        """Count an access, kind "read", "write", "update read" or "atomic write", and log it."""
         if self.free:
             return
         self.block.cost[WRITES if kind.endswith("write") else READS] += 1
@@ -273,7 +273,7 @@ class Writer:
         self.emit(f"now += {len(entries)}")
 
     def _check_race(self, access: Access) -> None:
-        if access.kind == "atomic read":
+        if access.kind == "update read":
             return
         function, own, conflicting = _RACE_CHECKS[access.kind]
         task, shadow = self.frame.task, access.shadow

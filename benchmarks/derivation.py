@@ -1,0 +1,123 @@
+"""How long derivations take: each algorithm of the standard library once imported, and cold processes.
+
+    python benchmarks/derivation.py                         # targets: 10 ms each; 0.1 s for --help, 0.8 s for cost
+
+A derivation takes a checked program to flops, work and span, nothing kept from one to the next but what importing
+left. The same sum (the work of LU decomposition, a triangular triple sum) is given to `sympy.summation`, term by
+term and expanded, and both results must agree. A cold process is `python -m archline` started anew, its bytecode
+compiled; the time includes starting Python, which is shown apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from typing import Any
+
+from common import ROOT, machine, times
+
+from archline.analysis.analyse import derive
+from archline.api.algorithms import Algorithm, algorithm
+from archline.language.loader import load_path
+
+WARM_TARGET, HELP_TARGET, COST_TARGET = 0.010, 0.1, 0.8
+LU = "dense.lu::lu"
+
+
+def library() -> dict[str, Algorithm]:
+    """Every algorithm of the standard library, by target."""
+    found = {}
+    for path in sorted((ROOT / "stdlib").rglob("*.algo")):
+        module = load_path(path)
+        name = ".".join(path.relative_to(ROOT / "stdlib").with_suffix("").parts)
+        found |= {f"{name}::{each.name}": Algorithm(module, each) for each in module.algorithms.values()}
+    return found
+
+
+def derivations(repeat: int) -> None:
+    """Time each derivation; print those above the target, and the slowest."""
+    spent = {}
+    for target, each in library().items():
+        spent[target] = times(lambda subject=each: derive(subject.module, subject.node), repeat)[0]
+    ranked = sorted(spent.items(), key=lambda pair: -pair[1])
+    slow = [pair for pair in ranked if pair[1] >= WARM_TARGET]
+    print(f"derivation of flops, work and span, {len(spent)} algorithms, best of {repeat}, target {WARM_TARGET:.3f} s:")
+    print(f"  median {statistics.median(spent.values()) * 1e3:.2f} ms, {len(slow)} above the target")
+    for target, best in slow or ranked[:3]:
+        print(f"  {target:45} {best * 1e3:7.2f} ms")
+
+
+def lu_work(sympy: Any) -> Any:
+    """The work of stdlib/dense/lu.algo, row by row: an update costs 3 with its iteration, a division 2 with its own."""
+    n, k, i, j = sympy.symbols("n k i j", integer=True)
+    left = sympy.summation(2 + sympy.summation(3, (k, 0, j - 1)), (j, 0, i - 1))
+    right = sympy.summation(1 + sympy.summation(3, (k, 0, i - 1)), (j, i, n - 1))
+    return sympy.expand(1 + sympy.summation(1 + left + right, (i, 0, n - 1)))
+
+
+def against_sympy(repeat: int) -> None:
+    """Time the triangular sum of LU in sympy beside the whole derivation of LU."""
+    import sympy
+    from sympy.core.cache import clear_cache
+
+    def fresh() -> Any:
+        clear_cache()
+        return lu_work(sympy)
+
+    subject = algorithm(LU)
+    derived = subject.cost().work
+    summed = lu_work(sympy)
+    for n in (1, 2, 7, 64):
+        if summed.subs(sympy.Symbol("n", integer=True), n) != derived.at(n=n):
+            raise SystemExit(f"sympy and archline disagree about the work of LU at n = {n}")
+    ours = times(lambda: derive(subject.module, subject.node), repeat)[0]
+    theirs = times(fresh, repeat)[0]
+    print(f"work of LU: sympy.summation {theirs * 1e3:.1f} ms; flops, work and span of {LU} {ours * 1e3:.2f} ms;", end="")
+    print(f" ratio {theirs / ours:.0f}")
+
+
+def cold(arguments: list[str], repeat: int) -> list[float]:
+    """The seconds of processes started anew, in increasing order; the first, which may compile bytecode, is left out."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "analyzer")}
+
+    def start() -> None:
+        subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
+
+    start()
+    return times(start, repeat)
+
+
+def cold_processes(repeat: int) -> None:
+    """Time cold starts."""
+    rows = (
+        ("python, doing nothing", ["-c", "pass"], None),
+        ("archline --help", ["-m", "archline", "--help"], HELP_TARGET),
+        (
+            "archline cost dense.matmul::matmul_basic",
+            ["-m", "archline", "cost", "dense.matmul::matmul_basic"],
+            COST_TARGET,
+        ),
+    )
+    print(f"cold processes, best and median of {repeat}:")
+    for name, arguments, target in rows:
+        spent = cold(arguments, repeat)
+        wanted = "" if target is None else f", target {target} s"
+        print(f"  {name:45} {spent[0]:.3f} s, {statistics.median(spent):.3f} s{wanted}")
+
+
+def main() -> None:
+    """Read the options and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
+    options = parser.parse_args()
+    print(machine())
+    derivations(options.repeat)
+    against_sympy(options.repeat)
+    cold_processes(options.repeat)
+
+
+if __name__ == "__main__":
+    main()

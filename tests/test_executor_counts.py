@@ -149,7 +149,8 @@ def test_matmul(shape: tuple[int, int, int]) -> None:
 
 
 def test_nested_parallel_loops() -> None:
-    body = "parallel for i in 0..5:\n    parallel for j in 0..i:\n        local t: real = 1.0*2.0\n    local u: real = 1.0 + 1.0"
+    inner = "    parallel for j in 0..i:\n        local t: real = 1.0*2.0"
+    body = f"parallel for i in 0..5:\n{inner}\n    local u: real = 1.0 + 1.0"
     found = counts(body)
     # Iteration i: 1, its inner loop ceil(log2 i) + 2 (0 for i = 0), then one addition; the longest is i = 4.
     assert found.span == 1 + 3 + (1 + 2 + 2 + 1)

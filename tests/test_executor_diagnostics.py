@@ -283,7 +283,9 @@ def test_deep_nests_are_refused() -> None:
 def test_long_expressions_run() -> None:
     total = " + ".join(["x[0]"] * 150)
     nested = "(" * 100 + "x[0]" + ")" * 100
-    text = f"algorithm f(x: inout real[n], h: size):\n    x[1] = {total}\n    x[2] = {nested}\n    x[3] = real_of({' + '.join(['h'] * 150)})\n"
+    sizes = " + ".join(["h"] * 150)
+    body = f"    x[1] = {total}\n    x[2] = {nested}\n    x[3] = real_of({sizes})\n"
+    text = f"algorithm f(x: inout real[n], h: size):\n{body}"
     assert run(text, {"x": np.ones(4), "h": 2}).outputs["x"].tolist() == [1, 150, 1, 300]
 
 

@@ -26,7 +26,7 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     value = inside.simplify(value)
     if variable not in value.names:
         return value
-    value = _whole_gaps(value, variable, lo, hi)
+    value = _whole_gaps(value, variable, lo, hi, facts)
     slope = direction(value, variable, hi, facts, inside)
     if slope is not None:
         return facts.simplify(value.substitute({variable: hi - 1 if slope > 0 else lo}))
@@ -116,7 +116,7 @@ def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
     return None
 
 
-def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
+def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Over all segments the largest gap is `longest` itself, where the data binds it; the rest must not change."""
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if len(gaps) != 1:
@@ -126,7 +126,7 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
     everything = (Poly.constant(0), gap.segments.count)
     whole = covered_segments(gap, variable, lo, hi) == everything and gap.segments.attained
     constant = all(variable not in part.names for part in parts.values())
-    rising = all(all(c > 0 for c in part.terms.values()) for power, part in parts.items() if power)
+    rising = all(facts.nonnegative(part) for power, part in parts.items() if power)
     if not (whole and constant and rising):
         raise UnresolvedError(gap, variable)
     return replace_atom(value, gap, gap.segments.ceiling)

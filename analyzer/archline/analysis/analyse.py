@@ -30,14 +30,16 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared(module, algorithm).facts
     tally = STEP.then(tally, facts)
-    amounts = {"flops": flops_total(tally), "work": tally.work, "span": tally.span}
+    flops = flops_total(tally)
+    amounts = {"flops": flops, "work": tally.work, "span": tally.span}
     costs = Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices),
         _assumptions(algorithm),
         {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()},
         {
-            kind: _cost(f"flops.{kind}", amount, tally, algorithm)
+            # What is unknown may hold flops of any kind.
+            kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
             for kind, amount in sorted(tally.flops.items())
             if kind != "unknown"
         },

@@ -62,7 +62,8 @@ def _report(
         return
     for source, text in formatted:
         if source.path == "<stdin>":
-            sys.stdout.write(text)
+            # Programs are UTF-8 whatever the terminal is.
+            sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":
             _replace(Path(source.path), text)

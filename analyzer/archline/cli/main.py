@@ -6,6 +6,7 @@ Nothing heavy is imported here, so that `--help` and mistyped commands answer at
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,9 @@ CODES = "Exit codes: 0 fine, 1 findings, 2 usage or input error, 3 defect in arc
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
+        # A docstring may hold characters that the terminal's encoding lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -28,8 +28,9 @@ _INT_BELOW = 10
 def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
     """Random arguments of an algorithm for values of all its sizes and indices.
 
-    Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given total and no gap
-    above their longest, with one gap just as long where `longest` is a size of its own. `out` arrays are zero.
+    Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
+    total and no gap above their longest, with one gap just as long where `longest` is a size of its own. `out`
+    arrays are zero.
 
     Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 where a `where` is
     false, AL526 where no offsets or indices of these sizes exist, AL519 where the arrays would not fit memory.
@@ -187,10 +188,11 @@ def _offsets(
     limit = total if longest is None else longest
     impossible = total < 0 or count < 0 or total > count * limit or (exact and (limit > total or count == 0 < limit))
     if impossible:
-        gaps = (
-            "" if longest is None else f" and {'longest' if exact else 'no'} gap {'' if exact else 'above '}{longest}"
-        )
-        message = f"there are no offsets of {count} segments with total {total}{gaps}"
+        if longest is None:
+            limits = ""
+        else:
+            limits = f" and longest gap {longest}" if exact else f" and no gap above {longest}"
+        message = f"there are no offsets of {count} segments with total {total}{limits}"
         raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
     gaps = np.zeros(count, np.int64)
     if exact and count:

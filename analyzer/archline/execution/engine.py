@@ -37,7 +37,8 @@ class Engine:
         import numba
 
         started = time.perf_counter()
-        self.names[self.program.entry].compile(tuple(numba.typeof(argument) for argument in arguments))
+        typeof: Callable[[Any], Any] = numba.typeof
+        self.names[self.program.entry].compile(tuple(map(typeof, arguments)))
         return time.perf_counter() - started
 
 

@@ -34,7 +34,7 @@ from archline.execution.slots import (
     TRACE,
     VALUES,
 )
-from archline.execution.stops import Stopped
+from archline.execution.stops import StoppedError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
@@ -107,7 +107,7 @@ def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
         sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
         with shown(plan.algorithm.name, memory.state, plan.progress):
             value = built.call(arguments)
-    except Stopped:
+    except StoppedError:
         if memory.state[SITE] == SITE_FUEL:
             return None
         if memory.state[SITE] == SITE_FULL:
@@ -158,7 +158,7 @@ def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
     try:
         with shown(plan.algorithm.name, memory.state, plan.progress):
             value = in_large_stack(lambda: built.call(arguments), memory.state, recursive)
-    except Stopped:
+    except StoppedError:
         state = memory.state
         if state[SITE] == SITE_WIDE:
             return None

@@ -57,7 +57,7 @@ def plain_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, fuel:
     state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
     shadow = [0] * (SHADOW * bound.words) if program.options.races else None
     _load(algorithm, bound, words, words)
-    arrays = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(METRICS))
+    arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(METRICS))
     return Memory(arrays, state)
 
 

@@ -60,9 +60,9 @@ class Trace:
 class Run:
     """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` what it returned.
 
-    An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and indices the run bound.
-    `trace` and `events` are kept if asked for. `seconds` are those of the run itself, `compile_seconds` and
-    `cache_seconds` those of compiling it and of simulating the cache.
+    An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
+    indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run
+    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache.
     """
 
     counts: Counts

@@ -185,10 +185,8 @@ def bound_sizes(plan: Plan) -> dict[str, int]:
 
 def _trace(finished: Finished, line: int) -> Trace:
     entries = finished.memory.arrays[MEM_TRACE]
-    if isinstance(entries, list):
-        packed = np.array(entries, np.int64)
-    else:
-        packed = entries[: int(finished.memory.state[TRACE])]
+    kept = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
+    packed: NDArray[Any] = np.asarray(entries[:kept], None if len(entries) else np.int64)
     writes = (packed & 1).astype(np.uint8)
     # An entry is 2 * address + 1 for a write, so its line is the entry divided by 2 * line.
     if line & (line - 1) == 0:

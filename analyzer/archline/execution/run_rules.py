@@ -186,17 +186,17 @@ IMPOSSIBLE_DATA = Rule(
     "AL526",
     "no data of these sizes",
     """
-    Random data cannot meet the declared facts: the gaps of `offsets[n] into nz longest nr` sum to nz with none above nr,
-    so nz <= n*nr, and with a bare `longest nr` one gap is nr itself.
+    Random data cannot meet the declared facts: the gaps of `offsets[n] into nz longest nr` sum to nz with none above
+    nr, so nz <= n*nr, and with a bare `longest nr` one gap is nr itself.
     """,
 )
 NOT_A_KERNEL = Rule(
     "AL527",
     "no sparse form among the parameters",
     """
-    A matrix feeds an algorithm whose parameters are a form of sparse matrix: by rows `offsets[n] into nz longest nr` with
-    `index[nz] below m` and `real[nz]`; by columns `offsets[m] into nz longest nc` with `index[nz] below n`; by blocks of
-    b x b `offsets[...] into nz longest nmax` with two arrays `index[nz] below b`, and `b: size`.
+    A matrix feeds an algorithm whose parameters are a form of sparse matrix: by rows `offsets[n] into nz longest nr`
+    with `index[nz] below m` and `real[nz]`; by columns `offsets[m] into nz longest nc` with `index[nz] below n`; by
+    blocks of b x b `offsets[nb^2] into nz longest nmax` with two arrays `index[nz] below b`, and `b: size`.
     """,
 )
 INTERRUPTED = Rule(

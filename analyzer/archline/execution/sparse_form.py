@@ -41,7 +41,7 @@ def arguments_of(
     by_rows = _by_rows(algorithm, form, index_type)
     offsets, indices, values = matrix.csr() if by_rows else matrix.csc()
     count, below, longest = (matrix.n, matrix.m, matrix.nr) if by_rows else (matrix.m, matrix.n, matrix.nc)
-    arrays = {form.name: offsets, index_name: indices}
+    arrays: Arrays = {form.name: offsets, index_name: indices}
     if form.values is not None:
         arrays[form.values] = values
     told = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
@@ -109,7 +109,7 @@ def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: i
     (first, _), (second, _) = form.indices
     if first.lower().startswith("col"):
         first, second = second, first
-    arrays = {form.name: blocks.offsets, first: blocks.row, second: blocks.col}
+    arrays: Arrays = {form.name: blocks.offsets, first: blocks.row, second: blocks.col}
     if form.values is not None:
         arrays[form.values] = blocks.val
     return _sizes(told), arrays

@@ -11,7 +11,7 @@ from archline.execution.slots import CALL, SITE, VALUES
 Words = MutableSequence[Any]
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The run stopped early; the state says where and why."""
 
 
@@ -25,4 +25,4 @@ def fail(state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0
     state[VALUES + 3] = d
     state[VALUES + 4] = e
     state[CALL] = call
-    raise Stopped
+    raise StoppedError

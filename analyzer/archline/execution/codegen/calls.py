@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
-from archline.execution.codegen.arrays import spawns
-from archline.execution.codegen.elements import unset
+from archline.execution.codegen.arrays import nest, spawns
+from archline.execution.codegen.elements import place_of, unset
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.reals import real
 from archline.execution.codegen.scope import Function
@@ -102,9 +102,9 @@ def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[st
             arguments += [*_bare(given), *facts]
         case s.IndexArrayType():
             given = view(fn, argument)
-            facts = given.facts if len(given.facts) == 1 else (_index_bound(fn, given, argument),)
+            bound = given.facts[0] if len(given.facts) == 1 else _index_bound(fn, given, argument)
             forms.append(given.form)
-            arguments += [*_bare(given), *facts]
+            arguments += [*_bare(given), bound]
         case _:
             given = view(fn, argument)
             forms.append(given.form)
@@ -136,13 +136,9 @@ def _offsets(fn: Function, given: View, argument: s.Expr) -> tuple[Atom, Atom]:
 
 
 def _index_bound(fn: Function, given: View, argument: s.Expr) -> Atom:
-    from archline.execution.codegen.arrays import nest
-
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.temp("0")
     with nest(fn, given.extents, argument.span) as indices:
-        from archline.execution.codegen.elements import place_of
-
         place = place_of(fn, given, indices)
         value = fn.temp(f"I[{place}]", "v")
         fn.check(unset(fn, given, place, value), site, "0", indices[-1])

@@ -106,7 +106,7 @@ def _bound(op: str, left: Code, right: Code) -> int:
             return min(a * b, INT_LIMIT + 1)
         case _:
             if right.text.isdigit() and a.bit_length() * b <= 64:
-                return max(a**b, 1)
+                return max(int(a**b), 1)
             return INT_LIMIT + 1
 
 

@@ -52,10 +52,8 @@ def loop(fn: Function, node: s.Loop, block: BodyOf) -> None:
 
 
 def _trips(fn: Function, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
-    if down:
-        length = f"{lo} - {hi} + 1"
-    else:
-        length = hi if lo == "0" else f"{hi} - {lo}"
+    upwards = hi if lo == "0" else f"{hi} - {lo}"
+    length = f"{lo} - {hi} + 1" if down else upwards
     if step != "1":
         length = f"({length} + {step} - 1) // {step}"
     return fn.temp(f"max({length}, 0)", "w")

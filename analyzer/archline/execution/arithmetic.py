@@ -1,0 +1,201 @@
+"""Arithmetic of generated code: on reals by IEEE 754, on ints with a check.
+
+Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports. `PLAIN`
+and `COMPILED` hold what the two ways of running do differently, under the same names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from archline.execution.jit import helper
+from archline.execution.slots import INT_LIMIT, NO_INT
+
+
+# Arithmetic on reals
+def _plain_divide(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _guarded(function: Callable[[float], float], limits: Callable[[float], float]) -> Callable[[float], float]:
+    def call(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return limits(x)
+
+    return call
+
+
+def _plain_power(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        odd = b % 2 == 1
+        return -math.inf if a < 0 and odd else math.inf
+    except ValueError:
+        # Zero to a negative power is a pole; anything else is a negative number to a fractional power.
+        if a == 0:
+            return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+        return math.nan
+
+
+def _guarded_rounding(function: Callable[[float], int]) -> Callable[[float], float]:
+    return lambda x: float(function(x)) if math.isfinite(x) else x
+
+
+def _log_limits(x: float) -> float:
+    return -math.inf if x == 0 else math.nan
+
+
+_plain_sqrt = _guarded(math.sqrt, lambda x: math.nan)
+_plain_log2 = _guarded(math.log2, _log_limits)
+
+PLAIN: dict[str, Callable[..., Any]] = {
+    "divide": _plain_divide,
+    "power": _plain_power,
+    "real_sqrt": _plain_sqrt,
+    "real_rsqrt": lambda x: _plain_divide(1.0, _plain_sqrt(x)),
+    "real_exp": _guarded(math.exp, lambda x: math.inf),
+    "real_log": _guarded(math.log, _log_limits),
+    "real_log2": _plain_log2,
+    "real_sin": _guarded(math.sin, lambda x: math.nan),
+    "real_cos": _guarded(math.cos, lambda x: math.nan),
+    "real_floor": _guarded_rounding(math.floor),
+    "real_ceil": _guarded_rounding(math.ceil),
+}
+
+
+# The compiled twins: numba's own functions follow IEEE 754 and do not raise.
+@helper
+def _divide(a: float, b: float) -> float:
+    return a / b
+
+
+@helper
+def _power(a: float, b: float) -> float:
+    return math.pow(a, b)
+
+
+@helper
+def _sqrt(x: float) -> float:
+    return math.sqrt(x)
+
+
+@helper
+def _rsqrt(x: float) -> float:
+    return 1.0 / math.sqrt(x)
+
+
+@helper
+def _exp(x: float) -> float:
+    return math.exp(x)
+
+
+@helper
+def _log(x: float) -> float:
+    return math.log(x)
+
+
+@helper
+def _log2(x: float) -> float:
+    return math.log2(x)
+
+
+@helper
+def _sin(x: float) -> float:
+    return math.sin(x)
+
+
+@helper
+def _cos(x: float) -> float:
+    return math.cos(x)
+
+
+@helper
+def _floor(x: float) -> float:
+    return float(np.floor(x))
+
+
+@helper
+def _ceil(x: float) -> float:
+    return float(np.ceil(x))
+
+
+COMPILED: dict[str, Callable[..., Any]] = {
+    "divide": _divide,
+    "power": _power,
+    "real_sqrt": _sqrt,
+    "real_rsqrt": _rsqrt,
+    "real_exp": _exp,
+    "real_log": _log,
+    "real_log2": _log2,
+    "real_sin": _sin,
+    "real_cos": _cos,
+    "real_floor": _floor,
+    "real_ceil": _ceil,
+}
+
+
+@helper
+def real_min(a: float, b: float) -> float:
+    """The second where it is less, else the first."""
+    return b if b < a else a
+
+
+@helper
+def real_max(a: float, b: float) -> float:
+    """The second where it is greater, else the first."""
+    return b if b > a else a
+
+
+# Arithmetic on ints, wrapping in compiled code and unbounded in plain Python
+@helper
+def add_int(a: int, b: int) -> int:
+    """A + b, or NO_INT beyond 64 bits."""
+    total = a + b
+    if (b >= 0 and a > INT_LIMIT - b) or (b < 0 and a < -INT_LIMIT - b):
+        return NO_INT
+    return total
+
+
+@helper
+def sub_int(a: int, b: int) -> int:
+    """A - b, or NO_INT beyond 64 bits."""
+    return add_int(a, -b)
+
+
+@helper
+def mul_int(a: int, b: int) -> int:
+    """A * b, or NO_INT beyond 64 bits."""
+    if -3037000499 < a < 3037000499 and -3037000499 < b < 3037000499:
+        return a * b
+    if a == 0 or b == 0:
+        return 0
+    if abs(a) > INT_LIMIT // abs(b):
+        return NO_INT
+    return a * b
+
+
+@helper
+def pow_int(base: int, exponent: int) -> int:
+    """Base ^ exponent for an exponent >= 0, or NO_INT beyond 64 bits."""
+    if base == 0 or base == 1:
+        return base if exponent > 0 else 1
+    if base == -1:
+        return 1 if exponent % 2 == 0 else -1
+    result = 1
+    for _ in range(exponent):
+        result = mul_int(result, base)
+        if result == NO_INT:
+            return NO_INT
+    return result

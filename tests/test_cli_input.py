@@ -310,6 +310,14 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert shell.close() is None
 
 
+def test_a_full_disk_is_told() -> None:
+    shell = os.popen(_archline("explain") + " 2>&1 >/dev/full")
+    assert shell.read() == "archline: No space left on device\n"
+    status = shell.close()
+    assert status is not None
+    assert os.waitstatus_to_exitcode(status) == 2
+
+
 def _archline(command: str) -> str:
     import shlex
     import sys

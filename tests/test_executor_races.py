@@ -113,7 +113,7 @@ def test_legal_programs_are_not_accused(body: str) -> None:
 
 def test_compiled_code_finds_the_same() -> None:
     branches = []
-    bodies = [*RACES[1:28:5], *LEGAL[2:25:5]]
+    bodies = [*RACES[1:28:7], *LEGAL[2:25:9]]
     for number, body in enumerate(bodies):
         inner = "\n".join("    " + line for line in body.split("\n"))
         branches.append(f"if which == {number + 1}:\n{inner}")

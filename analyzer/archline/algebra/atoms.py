@@ -90,7 +90,7 @@ class CeilLog2(Atom):
 
 
 class Function(Atom):
-    """log2(e) or sqrt(e), a real number in general."""
+    """log2(e) or sqrt(e), a real number in general; or isqrt(e), the floor of the root, -1 for e < 0."""
 
     __slots__ = ("argument", "function")
 
@@ -104,7 +104,12 @@ class Function(Atom):
         return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return log2(parts[0]) if self.function == "log2" else sqrt(parts[0])
+        match self.function:
+            case "log2":
+                return log2(parts[0])
+            case "sqrt":
+                return sqrt(parts[0])
+        return isqrt_of(parts[0])
 
 
 class Exponential(Atom):
@@ -271,7 +276,8 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
     scaled = modulus * denominator
     m = int(scaled.p)
-    if scaled.q != 1:
+    if scaled.q != 1 or (m != 1 and _fractional_terms(value)):
+        # Only whole terms may be taken out of a floor one by one.
         return Poly.of_atom(Floor(value, Poly.constant(modulus)))
     value = value.scaled(denominator)
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
@@ -406,6 +412,36 @@ def sqrt(value: Poly) -> Poly:
         if root * root == number:
             return Poly.constant(root)
     return Poly.of_atom(Function("sqrt", value))
+
+
+def isqrt_of(value: Poly) -> Poly:
+    """floor(sqrt(value)), and -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
+    if value.is_constant and value.constant_term.q == 1:
+        number = int(value.constant_term.p)
+        return Poly.constant(isqrt(number) if number >= 0 else -1)
+    return Poly.of_atom(Function("isqrt", value))
+
+
+def is_integral(value: Poly) -> bool:
+    """Whether the value is an integer by its form alone, without the promise of a program that divides exactly."""
+    return all(
+        coefficient.q == 1 and all(_is_whole(atom, power) for atom, power in monomial)
+        for monomial, coefficient in value.terms.items()
+    )
+
+
+def _is_whole(atom: Atom, power: int) -> bool:
+    if isinstance(atom, Exponential):
+        # 2^d promises an integer wherever a program writes it; its inverse does not.
+        return power > 0
+    if isinstance(atom, PositivePart):
+        return power > 0 and is_integral(atom.argument)
+    return power > 0 and not isinstance(atom, Quotient) and getattr(atom, "function", "isqrt") == "isqrt"
+
+
+def _fractional_terms(value: Poly) -> bool:
+    """Whether single terms may be fractions although the whole is an integer, as in (n + m)/2^d."""
+    return any(power < 0 for monomial in value.terms for _, power in monomial)
 
 
 def exponential(base: int, exponent: Poly) -> Poly:

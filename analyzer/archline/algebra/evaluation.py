@@ -9,7 +9,7 @@ from math import floor, isqrt
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 
 MAX_BITS = 4_000_000
 
@@ -24,13 +24,24 @@ def evaluate(value: Poly, point: Mapping[str, int | Fraction]) -> Fraction:
     cache: dict[Atom, Fraction] = {}
     result = Fraction(0)
     for monomial, coefficient in value.terms.items():
-        product = _fraction(coefficient)
-        for atom, exponent in monomial:
+        result += _fraction(coefficient) * _product(monomial, cache, point)
+    return result
+
+
+def _product(monomial: Monomial, cache: dict[Atom, Fraction], point: Mapping[str, int | Fraction]) -> Fraction:
+    """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
+    product = Fraction(1)
+    failure: EvaluationError | None = None
+    for atom, exponent in monomial:
+        try:
             if atom not in cache:
                 cache[atom] = _atom(atom, point)
             product *= _power(cache[atom], exponent)
-        result += product
-    return result
+        except EvaluationError as problem:
+            failure = failure or problem
+    if failure is not None and product:
+        raise failure
+    return product
 
 
 def _fraction(value: fmpq) -> Fraction:
@@ -77,8 +88,8 @@ def _function(name: str, argument: Fraction) -> Fraction:
         number = argument.numerator
         if name == "log2" and number > 0 and number & (number - 1) == 0:
             return Fraction(number.bit_length() - 1)
-        if name == "isqrt" and number >= 0:
-            return Fraction(isqrt(number))
+        if name == "isqrt":
+            return Fraction(isqrt(number) if number >= 0 else -1)
         if name == "sqrt" and number >= 0 and isqrt(number) ** 2 == number:
             return Fraction(isqrt(number))
     raise EvaluationError(f"{name}({argument}) is not rational")

@@ -191,6 +191,12 @@ def _age(atom: Atom, ages: dict[str, int]) -> tuple[int, int, str]:
     return inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
 
 
+def _slack(atom: a.Floor) -> Poly:
+    """How far m*floor(e/m) may lie below e: by m - 1 for an integer e, else by less than m."""
+    whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
+    return atom.modulus - 1 if whole else atom.modulus
+
+
 class _Proof:
     """One search, with a bound on its steps."""
 
@@ -244,10 +250,14 @@ class _Proof:
                 return True
             case a.Function(function="log2"):
                 return self.holds(atom.argument - 1)
+            case a.Function(function="isqrt"):
+                return self.holds(atom.argument)
             case a.Function():
                 return True
-            case a.Floor() | a.Quotient():
-                return self.holds(atom.parts[0])
+            case a.Quotient():
+                return self.holds(atom.argument) and self.holds(atom.divisor)
+            case a.Floor():
+                return self.holds(atom.argument)
             case a.Data():
                 return atom.low is not None and self.holds(atom.low)
         return False
@@ -326,7 +336,7 @@ class _Proof:
         if isinstance(atom, a.Quotient):
             return self.holds(scale * value + rest)
         if self.holds(scale):
-            return self.holds(scale * (value - modulus + 1) + rest)
+            return self.holds(scale * (value - _slack(atom)) + rest)
         return self.holds(-scale) and self.holds(scale * value + rest)
 
     def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
@@ -334,7 +344,9 @@ class _Proof:
             case a.Floor():
                 return self._floor_bounds(atom)
             case a.Quotient():
-                return (ZERO,) if self.holds(atom.argument) else (), (atom.argument,)
+                # The divisor is not 0; the quotient and the bound change sides where it is negative.
+                sure = self.holds(atom.argument) and self.holds(atom.divisor)
+                return ((ZERO,), (atom.argument,)) if sure else ((), ())
             case a.CeilLog2():
                 least = (ONE,) if self.holds(atom.argument - 2) else (ZERO,)
                 most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
@@ -349,6 +361,8 @@ class _Proof:
                 if self.holds(atom.argument - 1):
                     return (ZERO,), (atom.argument - 1,)
                 return (), ()
+            case a.Function(function="isqrt"):
+                return (Poly.constant(-1),), ()
             case a.Function():
                 return (ZERO,), ()
             case a.Data():
@@ -361,7 +375,7 @@ class _Proof:
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus
         if modulus.is_constant:
-            return ((value - modulus + 1) / modulus.constant_term,), (value / modulus.constant_term,)
+            return ((value - _slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
         if self.holds(value):
             return (ZERO,), (value,)
         return (), ()

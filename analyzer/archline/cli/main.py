@@ -6,6 +6,7 @@ Nothing heavy is imported here, so that `--help` and mistyped commands answer at
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -42,9 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone. Nothing more may be written, not even when Python flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone.
+        _abandon_output()
         return FINE
+    except OSError as problem:
+        print(f"archline: {problem.strerror or problem}", file=sys.stderr)
+        _abandon_output()
+        return BAD_INPUT
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BAD_INPUT
     except Exception as problem:
@@ -70,6 +75,12 @@ def _run(arguments: list[str]) -> int:
     result = command.execute(chosen.parse_args(arguments[1:]))
     assert isinstance(result, int)
     return result
+
+
+def _abandon_output() -> None:
+    """Nothing more is written to standard output, not even when Python flushes it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

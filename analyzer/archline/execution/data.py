@@ -188,10 +188,8 @@ def _offsets(
     limit = total if longest is None else longest
     impossible = total < 0 or count < 0 or total > count * limit or (exact and (limit > total or count == 0 < limit))
     if impossible:
-        if longest is None:
-            limits = ""
-        else:
-            limits = f" and longest gap {longest}" if exact else f" and no gap above {longest}"
+        cap = f" and longest gap {limit}" if exact else f" and no gap above {limit}"
+        limits = "" if longest is None else cap
         message = f"there are no offsets of {count} segments with total {total}{limits}"
         raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
     gaps = np.zeros(count, np.int64)

@@ -11,13 +11,16 @@ from archline.execution.slots import INT_LIMIT, NO_INT
 _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
-def register_extern(name: str, function: Callable[..., Any]) -> None:
-    """Let the extern `name` take its value from a Python function of its arguments (floats and ints).
+def register_extern(name: str, function: Callable[..., Any] | None) -> None:
+    """Let the extern `name` take its value from a Python function of its arguments (floats and ints); None: no more.
 
     Without one, an extern is a fixed smooth function of its arguments, which is good for testing only. A function
     that numba cannot compile keeps the programs that call it from being compiled.
     """
-    _REGISTERED[name] = function
+    if function is None:
+        _REGISTERED.pop(name, None)
+    else:
+        _REGISTERED[name] = function
 
 
 def registered(name: str) -> Callable[..., Any] | None:

@@ -43,7 +43,7 @@ from archline.language.model import Module
 PLAIN_STEPS = 300_000
 """Iterations and calls that plain Python does before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
-_SPARE_WORDS = 1 << 22
+SPARE_WORDS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _too_large(words: int) -> Exception:
 
 def _compiled(plan: Plan) -> Finished:
     plan = replace(plan, options=replace(plan.options, compiled=True))
-    room = Room(2 * plan.bound.words + _SPARE_WORDS)
+    room = Room(2 * plan.bound.words + SPARE_WORDS)
     while True:
         outcome = _try_compiled(plan, room)
         if isinstance(outcome, Room):

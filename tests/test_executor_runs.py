@@ -1,0 +1,288 @@
+"""What surrounds a run: generated data, sparse matrices, externs, the choice to compile, progress, memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.execution import launch, progress
+from archline.execution.data import bind_matrix, generate
+from archline.execution.externs import register_extern
+from archline.execution.jit import interpreted
+from archline.execution.run import execute
+from archline.execution.sparse_matrix import SparseMatrix
+from archline.language.diagnostics import ArchlineError
+from archline.language.loader import load_target, load_text
+from executor_programs import codes, run
+
+CSR = """
+algorithm f(p: offsets[n] into nz longest nr, c: index[nz] below m, v: real[nz], x: real[m]):
+    where nz >= 0
+    pass
+"""
+CAPPED = "algorithm f(p: offsets[n] into nz longest q, c: int[nz], q: size):\n    where nz >= 0\n    pass\n"
+
+
+def entry(text: str):
+    module = load_text(text)
+    return module, next(iter(module.algorithms.values()))
+
+
+def refused(text: str, sizes: dict[str, object]) -> str:
+    with pytest.raises(ArchlineError) as problem:
+        generate(*entry(text), sizes)
+    return problem.value.diagnostics[0].rule.code
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 30), st.integers(0, 9), st.integers(1, 5), st.integers(0, 5))
+def test_generated_offsets_meet_their_facts(n: int, nz: int, nr: int, m: int, seed: int) -> None:
+    sizes = {"n": n, "nz": nz, "nr": nr, "m": m}
+    possible = nr <= nz <= n * nr
+    if not possible:
+        assert refused(CSR, sizes) == "AL526"
+        return
+    module, algorithm = entry(CSR)
+    arguments = generate(module, algorithm, sizes, seed)
+    gaps = np.diff(arguments["p"])
+    assert (arguments["p"][0], arguments["p"][-1], gaps.min() >= 0, gaps.max()) == (0, nz, True, nr)
+    assert arguments["c"].shape == (nz,)
+    assert ((arguments["c"] >= 0) & (arguments["c"] < m)).all()
+    assert ((arguments["v"] >= 0.5) & (arguments["v"] < 1.5)).all()
+    assert execute(module, algorithm, arguments).sizes == sizes
+    again = generate(module, algorithm, sizes, seed)
+    assert all(np.array_equal(arguments[name], again[name]) for name in arguments)
+
+
+@given(st.integers(1, 8), st.integers(0, 30), st.integers(1, 9))
+def test_generated_gaps_stay_below_a_declared_longest(n: int, nz: int, q: int) -> None:
+    if nz > n * q:
+        assert refused(CAPPED, {"n": n, "nz": nz, "q": q}) == "AL526"
+    else:
+        offsets = generate(*entry(CAPPED), {"n": n, "nz": nz, "q": q})["p"]
+        assert offsets[-1] == nz
+        assert np.diff(offsets).max() <= q
+
+
+def test_offsets_beyond_the_generators_range_are_spread_evenly() -> None:
+    sizes = {"n": 5, "nz": 4 * 10**9, "q": 10**9}
+    offsets = generate(*entry("algorithm f(p: offsets[n] into nz longest q, nz: size, q: size):\n    pass\n"), sizes)[
+        "p"
+    ]
+    assert offsets[-1] == 4 * 10**9
+    assert np.diff(offsets).max() <= 10**9
+
+
+TYPES = """
+algorithm f(A: real[n, m], k: int[n + m], y: out real[2*n], i: index, b: size, t: real, d: int):
+    where n >= 0, 2 divides b
+    pass
+"""
+SIZES = {"n": 2, "m": 3, "i": -4, "b": 6}
+
+
+def test_generated_arguments_have_the_declared_types() -> None:
+    arguments = generate(*entry(TYPES), SIZES)
+    assert {name: np.shape(value) for name, value in arguments.items()} == {
+        "A": (2, 3), "k": (5,), "y": (4,), "i": (), "b": (), "t": (), "d": (),
+    }  # fmt: skip
+    assert (arguments["i"], arguments["b"]) == (-4, 6)
+    assert arguments["k"].dtype == np.int64
+    assert isinstance(arguments["t"], float)
+    assert isinstance(arguments["d"], int)
+    assert not arguments["y"].any()
+    assert codes(TYPES, arguments) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"n": None}, "AL524"),
+        ({"z": 1}, "AL524"),
+        ({"m": 0}, "AL524"),
+        ({"n": -1}, "AL524"),
+        ({"m": 2.5}, "AL524"),
+        ({"b": 5}, "AL506"),
+        ({"n": 10**6, "m": 10**6}, "AL519"),
+        ({"n": 10**30}, "AL519"),
+    ],
+)
+def test_bad_sizes(change: dict[str, object], code: str) -> None:
+    assert refused(TYPES, {name: size for name, size in {**SIZES, **change}.items() if size is not None}) == code
+
+
+def test_indices_below_nothing() -> None:
+    text = "algorithm f(c: index[n] below m, m: size):\n    where n >= 0, m >= 0\n    pass\n"
+    assert refused(text, {"n": 1, "m": 0}) == "AL526"
+    assert generate(*entry(text), {"n": 0, "m": 0})["c"].shape == (0,)
+
+
+def matrix(n: int, m: int, seed: int) -> tuple[SparseMatrix, scipy.sparse.coo_array]:
+    a = scipy.sparse.random_array((n, m), density=0.3, rng=np.random.default_rng(seed), format="coo")
+    rows, cols = (each.astype(np.int64) for each in a.coords)
+    return SparseMatrix.from_triples(n, m, rows, cols, a.data), a
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("target", "block"),
+    [("sparse.csr::spmv_csr", None), ("sparse.csc::spmv_csc", None), ("sparse.block::spmv_block", 3)],
+)
+def test_a_matrix_feeds_each_form(target: str, block: int | None, seed: int) -> None:
+    n, m = (7, 4) if seed % 2 else (5, 5)
+    sparse, a = matrix(n, m, seed)
+    module, algorithm = load_target(target)
+    assert algorithm is not None
+    arguments = bind_matrix(module, algorithm, sparse, block=block, seed=seed)
+    result = execute(module, algorithm, arguments)
+    np.testing.assert_allclose(result.outputs["y"][:n], a @ arguments["x"][:m])
+    assert result.sizes["nz"] == a.nnz
+    if block is None:
+        assert (result.sizes["n"], result.sizes["m"]) == (n, m)
+        longest = np.bincount(a.coords[0 if "csr" in target else 1]).max(initial=0)
+        assert result.sizes["nr" if "csr" in target else "nc"] == longest
+
+
+def test_a_matrix_needs_a_kernel() -> None:
+    sparse, _ = matrix(4, 4, 0)
+    for target, block, code in (("dense.gemv::gemv", None, "AL527"), ("sparse.block::spmv_block", None, "AL524")):
+        module, algorithm = load_target(target)
+        assert algorithm is not None
+        with pytest.raises(ArchlineError) as problem:
+            bind_matrix(module, algorithm, sparse, block=block)
+        assert problem.value.diagnostics[0].rule.code == code
+
+
+EXTERN = """
+extern kernel(a: real, k: int) -> real costs 3 flops, 2 words
+extern whole(a: real) -> int costs 0 flops
+
+algorithm f(x: inout real[n], k: inout int[n]):
+    for i in 0..n:
+        x[i] = kernel(x[i], 2) + kernel(1, i)
+        k[i] = whole(x[i])
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_externs(compiled: bool) -> None:
+    arguments = {"x": [0.25, 3.0], "k": [0, 0]}
+    smooth = run(EXTERN, arguments, compiled=compiled)
+    expected = [math.cos(x + 4) + math.cos(1 + 2 * i) for i, x in enumerate([0.25, 3.0])]
+    np.testing.assert_allclose(smooth.outputs["x"], expected)
+    assert smooth.outputs["k"].tolist() == [math.floor(1000 * math.cos(x)) for x in expected]
+    assert (smooth.counts.flops, smooth.counts.work) == (2 * 7, 1 + 2 * 8)
+    assert dict(smooth.counts.declared) == {"words": 8.0}
+    seen = []
+
+    def kernel(a: float, k: int) -> float:
+        seen.append((a, k))
+        return 10 * a + k
+
+    register_extern("kernel", kernel)
+    register_extern("whole", lambda a: 7)
+    try:
+        result = run(EXTERN, arguments, compiled=compiled)
+    finally:
+        register_extern("kernel", None)
+        register_extern("whole", None)
+    # numba cannot compile a function that appends to a list of the test, so that run is plain in both cases.
+    assert result.outputs["x"].tolist() == [2.5 + 2 + 10, 30 + 2 + 10 + 1]
+    assert result.outputs["k"].tolist() == [7, 7]
+    assert seen == [(0.25, 2), (1.0, 0), (3.0, 2), (1.0, 1)]
+    assert result.counts == smooth.counts
+
+
+LONG = """
+algorithm f(x: inout real[n], rounds: size):
+    for r in 0..rounds:
+        for i in 0..n:
+            x[i] += 1
+"""
+
+
+def test_long_runs_are_compiled() -> None:
+    short = run(LONG, {"x": np.zeros(10), "rounds": 10}, compiled=None)
+    long = run(LONG, {"x": np.zeros(10), "rounds": launch.PLAIN_STEPS}, compiled=None)
+    assert (short.compiled, long.compiled) == (False, True)
+    assert long.outputs["x"].tolist() == [launch.PLAIN_STEPS] * 10
+    assert long.counts.work == 1 + launch.PLAIN_STEPS * (1 + 20)
+    with interpreted():
+        plain = run(LONG, {"x": np.zeros(1), "rounds": launch.PLAIN_STEPS}, compiled=None)
+    assert not plain.compiled
+    assert plain.outputs["x"].tolist() == [launch.PLAIN_STEPS]
+
+
+def test_progress_is_shown_where_it_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    run(LONG, {"x": np.zeros(100), "rounds": 2000}, progress=True)
+    assert "running f: 0 s," in capsys.readouterr().err
+    run(LONG, {"x": np.zeros(100), "rounds": 2000}, progress=False)
+    run(LONG, {"x": np.zeros(100), "rounds": 2000})
+    assert capsys.readouterr().err == ""
+
+
+def test_interrupt_stops_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = np.zeros(32, np.int64)
+
+    class Stubborn(progress.threading.Thread):
+        def join(self, timeout: float | None = None) -> None:
+            if state[1] == 0:
+                raise KeyboardInterrupt
+            super().join(timeout)
+
+    monkeypatch.setattr(progress.threading, "Thread", Stubborn)
+
+    def work() -> None:
+        while state[1] == 0:
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        progress.in_large_stack(work, state, recursive=False)
+
+
+def test_local_arrays_may_outgrow_the_first_memory() -> None:
+    text = """
+algorithm f(x: inout real[n], m: size):
+    local W: real[m] = 1
+    for i in 0..m:
+        x[0] += W[i]
+"""
+    m = launch.SPARE_WORDS + 1000
+    result = run(text, {"x": [0.0], "m": m}, compiled=True)
+    assert result.outputs["x"].tolist() == [m]
+    assert result.counts.memory == m + 1
+
+
+def test_unset_elements_of_outputs() -> None:
+    text = "algorithm f(x: out real[n], k: out int[n]):\n    x[0] = 1\n    k[0] = 2\n"
+    for compiled in (False, True):
+        outputs = run(text, {"x": [5.0, 5.0], "k": [5, 5]}, compiled=compiled).outputs
+        np.testing.assert_array_equal(outputs["x"], [1, np.nan])
+        assert outputs["k"].tolist() == [2, -(2**63)]
+
+
+def test_nan_in_the_data_is_no_unset_element() -> None:
+    marker = np.array([0x7FF4A5A55A5A0001], np.uint64).view(np.float64)
+    text = "algorithm f(x: inout real[n]):\n    x[0] = x[0] + 1\n"
+    for compiled in (False, True):
+        assert np.isnan(run(text, {"x": marker}, compiled=compiled).outputs["x"][0])
+
+
+def test_arrays_of_any_number_type_and_order() -> None:
+    text = "algorithm f(A: real[n, m], y: out real[n]):\n    for i in 0..n:\n        y[i] = A[i, m - 1]\n"
+    expected = [2.0, 5.0]
+    for array in (
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2] / 2,
+        [[0, 1, 2], [3, 4, 5]],
+    ):
+        assert run(text, {"A": array, "y": np.zeros(2)}).outputs["y"].tolist() == expected

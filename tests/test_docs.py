@@ -1,17 +1,40 @@
-"""The pages of docs/ that show commands: each command is run, and prints what is shown (see `test_examples`).
+"""The pages of the documentation do what they say: commands, programs, Python and links are followed.
 
-`python tests/test_docs.py` writes what the commands print now into the pages, for a reader to judge.
+Commands in ```` ```console ```` blocks print what is shown (see `test_examples`); `python tests/test_docs.py` writes
+what they print now into the pages, for a reader to judge. Programs are held against what stands under them (see
+`doc_blocks`).
 """
 
 from __future__ import annotations
 
+import ast
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+from cli_support import cli
+from doc_blocks import Block, blocks, disagreements, last, refusal
+from test_examples import CONSOLE, ROOT, rerun
 
-from test_examples import ROOT, rerun
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+ALL = [README, ROOT / "CONTRIBUTING.md", *PAGES]
+PROGRAMS = [pytest.param(block, id=f"{path.stem}-{block.line}") for path in (README, *PAGES) for block in blocks(path)]
+FENCED = re.compile(r"^```(\w*).*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
+SCRIPT = re.compile(r"\b(?:benchmarks|examples)/\w+\.py\b")
 
-PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if "```console" in path.read_text(encoding="utf-8"))
+
+def fenced(path: Path, language: str) -> list[str]:
+    """The blocks of a language on a page."""
+    return [text for name, text in FENCED.findall(path.read_text(encoding="utf-8")) if name == language]
+
+
+def commands() -> list[list[str]]:
+    """The commands of README's blocks, without what shells and readers alone see."""
+    lines = [line for text in fenced(README, "sh") for line in text.splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -20,10 +43,88 @@ def test_commands_print_what_is_shown(path: Path) -> None:
     assert rerun(text) == text
 
 
-def test_the_command_line_is_documented() -> None:
-    assert {"command-line", "json"} <= {path.stem for path in PAGES}
+@pytest.mark.parametrize("block", PROGRAMS)
+def test_programs_cost_what_is_said(block: Block) -> None:
+    if block.refused is not None:
+        assert refusal(block.text) == block.refused
+    elif block.expectations:
+        assert list(disagreements(block)) == []
+    else:
+        last(block.text)
+
+
+def test_every_page_of_programs_has_some() -> None:
+    expected = {"cost-rules": 25, "language": 12}
+    for name, least in expected.items():
+        found = list(blocks(ROOT / "docs" / f"{name}.md"))
+        assert len(found) >= least
+        assert len(found) == (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").count("\n```archline")
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in LINK.findall(path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_readme_lists_every_page() -> None:
+    linked = {(ROOT / target).resolve() for target in LINK.findall(README.read_text(encoding="utf-8"))}
+    assert set(PAGES) <= linked
+
+
+USED = [words[1:] for words in commands() if words[0] == ".venv/bin/archline"]
+
+
+@pytest.mark.parametrize("arguments", USED, ids=" ".join)
+def test_commands_of_the_readme_run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    ran = cli(*arguments)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out or arguments[0] == "fmt"
+
+
+def test_the_readme_uses_every_kind_of_command() -> None:
+    assert {"cost", "run", "check", "energy", "fmt", "explain"} <= {arguments[0] for arguments in USED}
+    others = [words for words in commands() if words[0] != ".venv/bin/archline"]
+    assert {each for words in others for each in SCRIPT.findall(" ".join(words))} >= {"examples/tour.py"}
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_scripts_that_are_named_exist(path: Path) -> None:
+    for name in SCRIPT.findall(path.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_program_of_the_readme_keeps_its_promises(tmp_path: Path) -> None:
+    (block,) = blocks(README)
+    (tmp_path / "readme.algo").write_text(block.text, encoding="utf-8")
+    ran = cli("check", str(tmp_path / "readme.algo"))
+    assert ran.code == 0
+    assert "2 hold" in ran.out
+
+
+def test_python_of_the_readme() -> None:
+    """Statements run; an expression whose comment begins with a number has that value."""
+    (code,) = fenced(README, "python")
+    names: dict[str, object] = {}
+    compared = 0
+    for node in ast.parse(code).body:
+        text = ast.get_source_segment(code, node) or ""
+        if not isinstance(node, ast.Expr):
+            exec(text, names)
+            continue
+        value = eval(text, names)
+        said = code.splitlines()[node.lineno - 1].partition("#")[2].strip()
+        if said[:1].isdigit():
+            assert value == int(re.split(r"\D", said)[0])
+            compared += 1
+        else:
+            assert said
+    assert compared
 
 
 if __name__ == "__main__":
     for each in PAGES:
-        each.write_text(rerun(each.read_text(encoding="utf-8")), encoding="utf-8")
+        page = each.read_text(encoding="utf-8")
+        if CONSOLE.search(page):
+            each.write_text(rerun(page), encoding="utf-8")

@@ -266,6 +266,8 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if exact is None:
         return Poly.of_atom(Floor(value, modulus))
     whole, rest = exact
+    if rest and _fractional_terms(whole):
+        return Poly.of_atom(Floor(value, modulus))
     if not rest:
         # A quotient of polynomials may still be a fraction.
         return _floor_by_number(whole, fmpq(1))
@@ -440,8 +442,8 @@ def _is_whole(atom: Atom, power: int) -> bool:
 
 
 def _fractional_terms(value: Poly) -> bool:
-    """Whether single terms may be fractions although the whole is an integer, as in (n + m)/2^d."""
-    return any(power < 0 for monomial in value.terms for _, power in monomial)
+    """Whether single terms may be fractions, although the whole be an integer as in (n + m)/2^d."""
+    return not all(_is_whole(atom, power) for monomial in value.terms for atom, power in monomial)
 
 
 def exponential(base: int, exponent: Poly) -> Poly:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from flint import fmpq
 
@@ -10,21 +10,102 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 
 
-def to_text(value: Poly, order: tuple[str, ...] = ()) -> str:
-    """The expression as text; `order` ranks the symbols, as an algorithm lists its sizes."""
-    value = _shorter(value)
-    ranks = {name: rank for rank, name in enumerate(order)}
-    if not value.terms:
-        return "0"
-    parts: list[str] = []
-    for monomial in sorted(value.terms, key=lambda m: _term_key(m, ranks)):
-        coefficient = value.terms[monomial]
-        text = _term(monomial, abs(coefficient), ranks)
-        if not parts:
-            parts.append(f"-{text}" if coefficient < 0 else text)
-        else:
-            parts.append(f"{'-' if coefficient < 0 else '+'} {text}")
-    return " ".join(parts)
+def to_text(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> str:
+    """The expression as text; `order` ranks the symbols, as an algorithm lists its sizes.
+
+    Symbols in `order` count as at least 1, so that their logarithms need no guard; those in `may_vanish` do not.
+    """
+    return _Writer(order, may_vanish).text(value)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes expressions; `order` and `may_vanish` as in `to_text`."""
+
+    order: tuple[str, ...]
+    may_vanish: frozenset[str]
+
+    def text(self, value: Poly) -> str:
+        """The whole expression, its terms from the highest degree down."""
+        value = _shorter(value)
+        parts: list[str] = []
+        for monomial in sorted(value.terms, key=self._term_key):
+            coefficient = value.terms[monomial]
+            term = self._term(monomial, abs(coefficient))
+            if not parts:
+                parts.append(f"-{term}" if coefficient < 0 else term)
+            else:
+                parts.append(f"{'-' if coefficient < 0 else '+'} {term}")
+        return " ".join(parts) or "0"
+
+    def _term_key(self, monomial: Monomial) -> tuple[object, ...]:
+        """Higher degrees first, then plain symbols before composites, then the symbols' order."""
+        degree = sum(power for _, power in monomial)
+        composite = sum(0 if isinstance(atom, Symbol) else 1 for atom, _ in monomial)
+        return -degree, composite, [(self._atom_key(atom), -power) for atom, power in self._ordered(monomial)]
+
+    def _ordered(self, monomial: Monomial) -> list[tuple[Atom, int]]:
+        return sorted(monomial, key=lambda pair: self._atom_key(pair[0]))
+
+    def _atom_key(self, atom: Atom) -> tuple[int, int, str]:
+        rank = self.order.index(atom.key) if atom.key in self.order else len(self.order)
+        return 0 if isinstance(atom, Symbol) else 1, rank, atom.key
+
+    def _term(self, monomial: Monomial, coefficient: fmpq) -> str:
+        above = [self._power(atom, power) for atom, power in self._ordered(monomial) if power > 0]
+        below = [self._power(atom, -power) for atom, power in self._ordered(monomial) if power < 0]
+        if coefficient != 1 or not above:
+            above.insert(0, str(coefficient))
+        return "/".join(("*".join(above), *below))
+
+    def _power(self, atom: Atom, power: int) -> str:
+        text = self._atom(atom)
+        if power == 1:
+            return text
+        return f"({text})^{power}" if isinstance(atom, a.Exponential) else f"{text}^{power}"
+
+    def _atom(self, atom: Atom) -> str:
+        """An atom, as something that can stand in a product or below a power as it is."""
+        match atom:
+            case Symbol():
+                return atom.name if atom.name.replace("_", "").isalnum() else f"({atom.name})"
+            case a.PositivePart():
+                return f"max(0, {self.text(atom.argument)})"
+            case a.Floor() | a.Quotient():
+                name = "floor" if isinstance(atom, a.Floor) else ""
+                return f"{name}({'/'.join(self._factor(part) for part in atom.parts)})"
+            case _Shown(form="ceil"):
+                return f"ceil({'/'.join(self._factor(part) for part in atom.arguments)})"
+            case _Shown():
+                return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
+            case a.CeilLog2():
+                return f"ceil(log2({self._at_least_one(atom.argument)}))"
+            case a.Function():
+                inner = f"({self.text(atom.argument)})"
+                return f"floor(sqrt{inner})" if atom.function == "isqrt" else f"{atom.function}{inner}"
+            case a.Exponential():
+                return f"{atom.base}^{self._factor(atom.exponent)}"
+            case a.Offset():
+                return f"{atom.segments.array}[{self.text(atom.index)}]"
+            case a.Gap():
+                array = atom.segments.array
+                return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"
+        return atom.key
+
+    def _factor(self, value: Poly) -> str:
+        """An expression as an operand of a division or power: in brackets unless it is a single name or number."""
+        text = self.text(value)
+        return text if text.replace("_", "").isalnum() else f"({text})"
+
+    def _at_least_one(self, value: Poly) -> str:
+        """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
+        text = self.text(value)
+        shown = _shorter(value)
+        plain = len(shown.terms) == 1 and all(
+            isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
+        )
+        positive = shown.names <= set(self.order) - self.may_vanish
+        return text if plain and positive else f"max(1, {text})"
 
 
 class _Shown(Atom):
@@ -68,78 +149,3 @@ def _forms(atom: Atom) -> list[Poly]:
         case a.Floor():
             return [Poly.of_atom(_Shown("ceil", (atom.argument + 1, atom.modulus))) - 1]
     return []
-
-
-def _term_key(monomial: Monomial, ranks: Mapping[str, int]) -> tuple[object, ...]:
-    """Higher degrees first, then plain symbols before composites, then the symbols' order."""
-    degree = sum(power for _, power in monomial)
-    composite = sum(0 if isinstance(atom, Symbol) else 1 for atom, _ in monomial)
-    return -degree, composite, [(_atom_key(atom, ranks), -power) for atom, power in _ordered(monomial, ranks)]
-
-
-def _ordered(monomial: Monomial, ranks: Mapping[str, int]) -> list[tuple[Atom, int]]:
-    return sorted(monomial, key=lambda pair: _atom_key(pair[0], ranks))
-
-
-def _atom_key(atom: Atom, ranks: Mapping[str, int]) -> tuple[int, int, str]:
-    plain = isinstance(atom, Symbol)
-    return 0 if plain else 1, ranks.get(atom.key, len(ranks)), atom.key
-
-
-def _term(monomial: Monomial, coefficient: fmpq, ranks: Mapping[str, int]) -> str:
-    above = [_power(atom, power, ranks) for atom, power in _ordered(monomial, ranks) if power > 0]
-    below = [_power(atom, -power, ranks) for atom, power in _ordered(monomial, ranks) if power < 0]
-    if coefficient != 1 or not above:
-        above.insert(0, str(coefficient))
-    text = "*".join(above)
-    for factor in below:
-        text += f"/{factor}"
-    return text
-
-
-def _power(atom: Atom, power: int, ranks: Mapping[str, int]) -> str:
-    text = _atom(atom, ranks)
-    if power == 1:
-        return text
-    simple = text.replace("_", "").isalnum() or text.endswith(")")
-    return f"{text}^{power}" if simple and "^" not in text else f"({text})^{power}"
-
-
-def _atom(atom: Atom, ranks: Mapping[str, int]) -> str:
-    order = tuple(sorted(ranks, key=lambda name: ranks[name]))
-    match atom:
-        case Symbol():
-            return atom.name if atom.name.replace("_", "").isalnum() else f"({atom.name})"
-        case a.PositivePart():
-            return f"max(0, {to_text(atom.argument, order)})"
-        case a.Floor() | a.Quotient():
-            top, bottom = (_factor(to_text(part, order)) for part in atom.parts)
-            return f"floor({top}/{bottom})" if isinstance(atom, a.Floor) else f"({top}/{bottom})"
-        case _Shown(form="ceil"):
-            top, bottom = (_factor(to_text(part, order)) for part in atom.arguments)
-            return f"ceil({top}/{bottom})"
-        case _Shown():
-            return f"{atom.form}({', '.join(to_text(part, order) for part in atom.arguments)})"
-        case a.CeilLog2():
-            return f"ceil(log2({_at_least_one(atom.argument, order)}))"
-        case a.Function(function="isqrt"):
-            return f"floor(sqrt({to_text(atom.argument, order)}))"
-        case a.Function():
-            return f"{atom.function}({to_text(atom.argument, order)})"
-        case a.Exponential():
-            return f"{atom.base}^{_factor(to_text(atom.exponent, order))}"
-    return atom.key
-
-
-def _at_least_one(value: Poly, order: tuple[str, ...]) -> str:
-    """ceil(log2) counts as 0 below 1, where sizes and rounded-up quotients of sizes do not get."""
-    text = to_text(value, order)
-    shown = _shorter(value)
-    plain = len(shown.terms) == 1 and all(
-        isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
-    )
-    return text if plain else f"max(1, {text})"
-
-
-def _factor(text: str) -> str:
-    return f"({text})" if any(character in text for character in " */-") and not text.startswith("(") else text

@@ -140,6 +140,8 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
                 return None
             result = result + term
             continue
+        if dict(monomial)[atom] < 0:
+            return None
         others = [each for each, _ in monomial if each != atom]
         if not all(facts.nonnegative(Poly.of_atom(each)) for each in others):
             return None
@@ -176,7 +178,7 @@ def atom_range(atom: Atom, facts: Facts) -> tuple[Poly | None, Poly | None]:
             return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
-        case a.Quotient() if facts.nonnegative(atom.argument):
+        case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument
     return None, None
 

@@ -10,7 +10,7 @@ from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.scope import declared
 from archline.analysis.statements import Result, Statements
-from archline.analysis.tally import STEP, Tally, flops_total, unknown
+from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.model import Module
@@ -41,9 +41,10 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
             # What is unknown may hold flops of any kind.
             kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
             for kind, amount in sorted(tally.flops.items())
-            if kind != "unknown"
+            if kind not in (TOTAL, UNKNOWN)
         },
         steps,
+        frozenset(name for name in signature.size_names if signature.at_least.get(name, 1) < 1) | set(signature.indices),
     )
     _assert_invariants(costs, algorithm, signature.at_least)
     return costs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from itertools import islice, product
 from typing import Literal
@@ -19,6 +19,7 @@ from archline.language.evaluate import holds
 from archline.language.model import Module
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
+MACHINE = ("P", "Z", "L", "K")
 MAX_POINTS = 400
 MAX_RESIDUES = 8
 MAX_TERM_PRODUCTS = 500_000
@@ -104,7 +105,8 @@ class _Claim:
         relation = self.ensures.relation
         too_much = relation in ("==", "<=") and lower > claimed
         too_little = relation in ("==", ">=") and upper < claimed
-        if not (too_much or too_little):
+        # A count is a whole number at all sizes that run: elsewhere a `/` of sizes does not divide.
+        if not (too_much or too_little) or lower.denominator != 1 or upper.denominator != 1:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
         return f"derived {derived}, claimed {relation} {claimed}"
@@ -122,6 +124,8 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     if found is None or depth == 0:
         return False
     name, modulus = found
+    if name not in facts.bounds:
+        return False
     low = next((b.constant_term for b in facts.bounds[name].lower if b.is_constant), None)
     for residue in range(modulus):
         index = f"{name} // {modulus}"
@@ -153,7 +157,9 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
     """Small sizes that satisfy the `where`, the `when`, and what offsets imply, smallest sums first."""
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
-    names = [*costs.parameters, *(name for name in free if name not in costs.parameters)]
+    facts = (*algorithm.where, *ensures.when, *_assumed(algorithm))
+    machine = [name for name in MACHINE if any(name in _names(fact) for fact in facts)]
+    names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
     if not names:
         yield {}
         return
@@ -161,7 +167,6 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
     ranges = [range(signature.at_least.get(name, 0), signature.at_least.get(name, 0) + width) for name in names]
     candidates = sorted(islice(product(*ranges), 20000), key=lambda values: (max(values), sum(values)))
     implied = _offsets_rules(scope)
-    facts = (*algorithm.where, *ensures.when)
     yielded = 0
     for values in candidates:
         point = dict(zip(names, values, strict=True))
@@ -172,8 +177,22 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
                 return
 
 
+def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
+    """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
+    return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+
+
+def _names(node: object) -> set[str]:
+    """Every name in a fact."""
+    if isinstance(node, s.Name):
+        return {node.id}
+    if isinstance(node, tuple):
+        return set().union(*(_names(each) for each in node))
+    return set().union(*(_names(getattr(node, f.name)) for f in fields(node))) if is_dataclass(node) else set()
+
+
 def _offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
-    """Longest <= total <= count*longest for every offsets array."""
+    """Longest <= total <= count*longest for every offsets array, and no entries without segments to hold them."""
 
     def rule(low: Poly, high: Poly) -> Callable[[Mapping[str, int]], bool]:
         def check(point: Mapping[str, int]) -> bool:
@@ -191,6 +210,8 @@ def _offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
             rules.append(rule(known.total, known.count * known.longest))
             if known.attained:
                 rules.append(rule(known.longest, known.total))
+        else:
+            rules.append(rule(known.total, known.count * known.total))
     return rules
 
 

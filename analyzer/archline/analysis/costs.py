@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from archline.algebra.polynomial import Poly
+from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
 from archline.language.source import Span
 
@@ -40,7 +41,7 @@ class Cost:
 class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 
-    `parameters` are the symbols costs may hold, in the order of the algorithm; `assumptions` the facts they rest on
+    `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0; `assumptions` the facts they rest on
     (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul, and so on; `derivation` holds the
     steps.
     """
@@ -51,6 +52,11 @@ class Costs:
     metrics: Mapping[str, Cost]
     flops_by_kind: Mapping[str, Cost]
     derivation: tuple[Step, ...] = field(repr=False, default=())
+    may_vanish: frozenset[str] = frozenset()
+
+    def text(self, value: Poly) -> str:
+        """An expression in the algorithm's sizes, in the language's syntax."""
+        return to_text(value, self.parameters, self.may_vanish)
 
     def __getitem__(self, metric: str) -> Cost:
         return self.metrics[metric]

@@ -8,7 +8,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, exactly, times
 from archline.analysis.scope import NotStaticError, Scope, indicator, static_value
-from archline.analysis.tally import FREE, STEP, Tally, chosen, one_of, operation, unknown
+from archline.analysis.tally import FREE, STEP, TOTAL, Tally, chosen, one_of, operation, unknown
 from archline.language import syntax as s
 from archline.language.model import Kind, ViewType
 
@@ -115,7 +115,7 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
         trusted = frozenset((source,))
         match metric:
             case "flops":
-                cost = Tally({"declared": amount}, amount, paths.serial(amount), trusted)
+                cost = Tally({"declared": amount, TOTAL: amount}, amount, paths.serial(amount), trusted)
             case "work":
                 cost = Tally({}, amount, declared=trusted)
             case _:
@@ -134,4 +134,4 @@ def fill(extents: tuple[Poly, ...], element: Tally, scope: Scope) -> Tally:
 
 def repeated(body: Tally, count: Amount) -> Tally:
     """A serial body a number of times."""
-    return body.map(lambda amount: times(amount, count), paths.serial(times(body.path.finish, count)))
+    return body.map(lambda amount: times(amount, count), paths.repeated(body.path, count))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, later, up_to, weigh
+from archline.analysis.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, later, times, up_to, weigh
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,27 @@ def _through(pending: Amount, second: Path, facts: Facts) -> Amount:
     return waited if second.certain else up_to(waited)
 
 
+def repeated(each: Path, count: Amount) -> Path:
+    """The same stretch a number of times, one after the other."""
+    advance = times(each.advance, count)
+    if each.serial:
+        return serial(advance)
+    if each.finish != each.advance:
+        # What one round spawned may run beside the next, or be waited for in it.
+        late = times(each.finish, count)
+        if isinstance(advance, Unknown) or isinstance(late, Unknown):
+            return serial(advance if isinstance(advance, Unknown) else late)
+        late = Known(advance.lower, late.upper)
+        if each.joined is None:
+            return Path(advance, late)
+        advance = late
+    return Path(advance, advance, up_to(advance), up_to(advance), certain=False)
+
+
 def choose(taken: Poly, first: Path, second: Path, facts: Facts) -> Path:
     """`first` where the indicator `taken` is 1, `second` where it is 0."""
+    if taken.is_constant:
+        return first if taken else second
     advance = weigh(taken, first.advance, second.advance)
     if first.serial and second.serial:
         return serial(advance)

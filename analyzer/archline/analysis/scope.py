@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -145,8 +146,8 @@ def _rounded(function: str, inner: s.Expr, scope: Scope) -> Poly | None:
     if inner.function == "log2":
         return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
     if function == "floor":
-        return Poly.of_atom(a.Function("isqrt", value))
-    return Poly.of_atom(a.Function("isqrt", value - 1)) + 1
+        return a.isqrt_of(value)
+    return a.isqrt_of(value - 1) + 1
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
@@ -155,11 +156,11 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
         if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:
             atom = monomial[0][0]
             rest = value - Poly.of_atom(atom)
-            if isinstance(atom, a.Function) and not _has_function(rest):
+            if isinstance(atom, a.Function) and a.is_integral(rest):
                 if atom.function == "log2" and facts.positive(atom.argument):
                     return facts.simplify(a.ceil_log2(atom.argument + 1) - 1 + rest)
                 if atom.function == "sqrt" and facts.nonnegative(atom.argument):
-                    return rest + Poly.of_atom(a.Function("isqrt", atom.argument))
+                    return rest + a.isqrt_of(atom.argument)
     return value
 
 
@@ -178,9 +179,16 @@ def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
                 return facts
+            step = _resolution(difference)
             for sign, margin in _MARGINS[op]:
-                facts = facts.with_nonnegative(difference.scaled(sign) - margin)
+                facts = facts.with_nonnegative(difference.scaled(sign) - step.scaled(margin))
     return facts
+
+
+def _resolution(difference: Poly) -> Poly:
+    """The least positive value: facts compare rationals, so that n/2 < m leaves half a unit, a root or log nothing."""
+    denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
+    return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
 _MARGINS: dict[str, tuple[tuple[int, int], ...]] = {
@@ -271,7 +279,9 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     for fact in where:
         match fact:
-            case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if divisor != name:
+            case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
+                divisor != name and divisor in facts.bounds and facts.nonnegative(Poly.symbol(divisor))
+            ):
                 by = Poly.symbol(divisor)
             case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if _is_power_of_two(base):
                 if name in at_least and name not in facts.rewrites:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -78,7 +79,7 @@ class Statements:
         if isinstance(target, s.Extern):
             return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}")
         body, _ = self.algorithm(target)
-        sizes = self._sizes(call, scope)
+        sizes = self._sizes(call, target, scope)
         facts = scope.facts
 
         def at_call(amount: Amount) -> Amount:
@@ -86,7 +87,7 @@ class Statements:
 
         return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
 
-    def _sizes(self, call: s.Call, scope: Scope) -> Mapping[str, Poly]:
+    def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         sizes: dict[str, Poly] = {}
         for name, expr in self.module.bindings[call].items():
             place = f"{name} at {call.span}"
@@ -95,7 +96,8 @@ class Statements:
                     raise NotStaticError("only the data tells", call)
                 sizes[name] = static_value(expr, scope)
             except NotStaticError:
-                sizes[name] = Poly.of_atom(a.Data(place, ZERO, None))
+                least = ZERO if name in self.module.signatures[target].at_least else None
+                sizes[name] = Poly.of_atom(a.Data(place, least, None))
         return sizes
 
     # Blocks
@@ -230,10 +232,11 @@ class Statements:
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """A loop over a segment of an offsets array, or up to a declared bound of the data."""
-        trips, last = _segment(loop, scope) or _bounded_trips(loop, scope) or (None, None)
-        if trips is None:
+        found = _segment(loop, scope) or _bounded_trips(loop, scope)
+        if found is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
-        facts = scope.facts.with_symbol(loop.variable, (ZERO,), () if last is None else (last,))
+        trips, first, last = found
+        facts = scope.facts.with_symbol(loop.variable, (first,), (last,))
         known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
         total, children = self._each_anywhere(loop, trips, known)
         if isinstance(total.work, Unknown):
@@ -244,11 +247,14 @@ class Statements:
     def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         body, children = self.block(loop.body, scope)
         each = STEP.then(body, scope.facts)
-        free = each.map(lambda amount: _anywhere(amount, loop, scope.facts), each.path)
         finish = _anywhere(each.path.finish, loop, scope.facts)
+        path = paths.serial(finish)
+        if not each.path.serial:
+            path = replace(each.path, advance=_anywhere(each.path.advance, loop, scope.facts), finish=finish)
+        free = each.map(lambda amount: _anywhere(amount, loop, scope.facts), path)
         if loop.parallel:
             return free.map(lambda amount: times(amount, trips), paths.serial(_parallel(trips, finish))), children
-        return repeated(Tally(free.flops, free.work, paths.serial(finish), free.declared), trips), children
+        return repeated(free, trips), children
 
     def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         test = STEP.then(evaluation(loop.condition, scope, self.call), scope.facts)
@@ -345,7 +351,7 @@ def _serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
     if each.joined is None:
         return Path(advance, _staggered(each, iterations, advance))
     if each.finish == each.advance and iterations.facts.positive(iterations.trips):
-        return Path(advance, advance, _up_to(advance), _up_to(advance))
+        return Path(advance, advance, _up_to(advance), _up_to(advance), each.certain)
     if each.finish == each.advance:
         return Path(advance, advance, _up_to(advance), _up_to(advance), certain=False)
     if isinstance(advance, Unknown):
@@ -378,8 +384,8 @@ def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:
     return later(advance, iterations.largest(ends), iterations.facts)
 
 
-def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
-    """`for k in a[e]..a[e + 1]` over an offsets array a: the gap, and the last value k may take."""
+def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly, Poly] | None:
+    """`for k in a[e]..a[e + 1]` over an offsets array a: the gap, and the least and the last value k may take."""
     match loop:
         case s.Loop(
             lo=s.Element(array=array, subscripts=(s.Name() | s.Binary() | s.Element() | s.Integer() as start,)),
@@ -395,13 +401,13 @@ def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
         first, behind = static_value(start, scope), static_value(end, scope)
     except NotStaticError:
         if not _follows(start, end):
-            return Known(ZERO, known.total), last
-        return Known(ZERO, known.ceiling), last
+            return Known(ZERO, known.total), ZERO, last
+        return Known(ZERO, known.ceiling), ZERO, last
     if behind == first + 1:
-        return exactly(Poly.of_atom(a.Gap(known, first))), last
+        return exactly(Poly.of_atom(a.Gap(known, first))), ZERO, last
     if scope.facts.nonnegative(behind - first):
-        return exactly(a.offset(known, behind) - a.offset(known, first)), last
-    return Known(ZERO, known.total), last
+        return exactly(a.offset(known, behind) - a.offset(known, first)), ZERO, last
+    return Known(ZERO, known.total), ZERO, last
 
 
 def _follows(start: s.Expr, end: s.Expr) -> bool:
@@ -412,7 +418,7 @@ def _follows(start: s.Expr, end: s.Expr) -> bool:
     return False
 
 
-def _bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
+def _bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly, Poly] | None:
     """A loop between values of which declarations give the range."""
     ends = []
     for expr in (loop.lo, loop.hi):
@@ -428,11 +434,11 @@ def _bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly] | None:
         return None
     (lo_low, lo_high), (hi_low, hi_high) = ends
     if loop.down:
-        most, least, last = lo_high - hi_low + 1, lo_low - hi_high + 1, lo_high
+        most, least, first, last = lo_high - hi_low + 1, lo_low - hi_high + 1, hi_low, lo_high
     else:
-        most, least, last = hi_high - lo_low, hi_low - lo_high, hi_high - 1
+        most, least, first, last = hi_high - lo_low, hi_low - lo_high, lo_low, hi_high - 1
     facts = scope.facts
-    return Known(facts.positive_part(least), facts.positive_part(most)), last
+    return Known(facts.positive_part(least), facts.positive_part(most)), first, last
 
 
 def _anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:

@@ -12,10 +12,17 @@ from archline.analysis.amounts import NOTHING, UNIT, Amount, Unknown, add, eithe
 from archline.analysis.paths import IDLE, Path
 from archline.language.source import Span
 
+TOTAL, UNKNOWN = "total", "unknown"
+"""Keys of `Tally.flops` beside the kinds: all kinds together, and what cannot be derived."""
+
 
 @dataclass(frozen=True)
 class Tally:
-    """`flops` by kind (add, mul, ...), `work`, and `path`; `declared` names what it takes on trust."""
+    """`flops` by kind (add, mul, ...), `work`, and `path`; `declared` names what it takes on trust.
+
+    All kinds together are counted beside the kinds: of two branches with one addition and one multiplication each
+    kind is 0 or 1, and their sum is 1.
+    """
 
     flops: Mapping[str, Amount] = field(default_factory=dict)
     work: Amount = NOTHING
@@ -58,7 +65,7 @@ def _together(left: Mapping[str, Amount], right: Mapping[str, Amount]) -> Mappin
 def operation(kind: str | None, times: int = 1) -> Tally:
     """Operations on reals, counted as flops of a kind, or on ints (kind None): 1 work and 1 span each."""
     count = UNIT if times == 1 else exactly(Poly.constant(times))
-    return Tally({} if kind is None else {kind: count}, count, paths.serial(count))
+    return Tally({} if kind is None else {kind: count, TOTAL: count}, count, paths.serial(count))
 
 
 STEP = operation(None)
@@ -68,7 +75,7 @@ STEP = operation(None)
 def unknown(reason: str, span: Span | None) -> Tally:
     """A cost that cannot be derived."""
     amount = Unknown(reason, span)
-    return Tally({"unknown": amount}, amount, paths.serial(amount))
+    return Tally({UNKNOWN: amount}, amount, paths.serial(amount))
 
 
 def chosen(taken: Poly, first: Tally, second: Tally, facts: Facts) -> Tally:
@@ -97,7 +104,9 @@ def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
 
 def flops_total(tally: Tally) -> Amount:
     """All flops, whatever their kind."""
-    result: Amount = NOTHING
-    for amount in tally.flops.values():
-        result = add(result, amount)
-    return result
+    kinds: Amount = NOTHING
+    for kind, amount in tally.flops.items():
+        if kind != TOTAL:
+            kinds = add(kinds, amount)
+    total = tally.flops.get(TOTAL, NOTHING)
+    return kinds if isinstance(kinds, Unknown) or kinds.exact or isinstance(total, Unknown) else total

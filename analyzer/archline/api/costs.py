@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import Poly
-from archline.algebra.printing import to_text
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
 from archline.api import rules
@@ -82,7 +81,7 @@ class Metric:
     def _texts(self) -> list[str]:
         """The bounds, once where they are the same, none where they are unknown."""
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
-        return [to_text(value, self._report.parameters) for value in dict.fromkeys(bounds)]
+        return [self._report.write(value) for value in dict.fromkeys(bounds)]
 
     def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
         """The exact value at sizes, or the pair of bounds where the cost is not exact.
@@ -144,6 +143,10 @@ class CostReport:
     def costs(self) -> Costs:
         """What the analysis returned."""
         return self._costs
+
+    def write(self, value: Poly) -> str:
+        """An expression in the language's syntax."""
+        return self._costs.text(value)
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from archline.execution.jit import helper
 from archline.execution.slots import INT_LIMIT, NO_INT
 
 _REGISTERED: dict[str, Callable[..., Any]] = {}
@@ -39,6 +40,7 @@ def test_function(arity: int, result: str | None) -> Callable[..., Any]:
     return function
 
 
+@helper
 def _cosine(x: float) -> float:
     return math.cos(x) if math.isfinite(x) else math.nan
 

@@ -106,8 +106,17 @@ def _parse_fragment(text: str, name: str, start: str) -> Any:
     # A fragment is one line: a newline in it would only confuse the indentation.
     result = _attempt(source, 1, text.replace("\n", " ").replace("\t", " ") + "\n", start)
     if isinstance(result, Diagnostic):
-        raise ArchlineError([result])
+        raise ArchlineError([_of_fragment(result)])
     return result
+
+
+def _of_fragment(problem: Diagnostic) -> Diagnostic:
+    """A fragment has no top-level definitions, so that its first token cannot fail to start one."""
+    if problem.rule is not rules.TOP_LEVEL or problem.span is None:
+        return problem
+    span = problem.span
+    found = span.source.text[span.column - 1 : span.end_column - 1].strip()
+    return Diagnostic(rules.UNEXPECTED, f"unexpected `{found}`" if found else "nothing is written here", span)
 
 
 def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any:
@@ -272,19 +281,7 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
         line, column, sign = bracket
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
         return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
-    if token.type in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") or token.line is None:
-        # The place of an unexpected line end is the end of the line before it.
-        number = token.line if token.line is not None else len(lines)
-        number = min(max(number, 1), len(lines))
-        if token.type != "_NEWLINE":
-            while number > 1 and (not lines[number - 1].strip() or token.type == "_DEDENT"):
-                number -= 1
-                if lines[number - 1].strip():
-                    break
-        code = _COMMENT.sub("", lines[number - 1]).rstrip()
-        line, column, width = number + first - 1, len(code) + 1, 1
-    else:
-        line, column, width = token.line + first - 1, token.column or 1, max(1, len(token))
+    line, column, width = _place(lines, first, token)
     code = code_of(lines[line - first])
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
@@ -297,6 +294,19 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
         )
     message, hint = describe(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
+
+
+def _place(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
+    """Line, column and width of an unexpected token; an unexpected line end is at the end of the line before it."""
+    if token.type not in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") and token.line is not None:
+        return token.line + first - 1, token.column or 1, max(1, len(token))
+    number = min(max(token.line if token.line is not None else len(lines), 1), len(lines))
+    if token.type != "_NEWLINE":
+        while number > 1 and (not lines[number - 1].strip() or token.type == "_DEDENT"):
+            number -= 1
+            if lines[number - 1].strip():
+                break
+    return number + first - 1, len(code_of(lines[number - 1]).rstrip()) + 1, 1
 
 
 def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:

@@ -87,10 +87,11 @@ class CostView:
     contracts: tuple[Contract, ...]
     at: Point | None
     derivation: tuple[Step, ...] = ()
+    may_vanish: frozenset[str] = frozenset()
 
     def text(self, value: Poly) -> str:
         """An expression of the view in the language's syntax, sizes in the algorithm's order."""
-        return to_text(value, self.parameters)
+        return to_text(value, self.parameters, self.may_vanish)
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ def cost_view(
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
         doc=algorithm.doc,
         parameters=costs.parameters,
+        may_vanish=costs.may_vanish,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=tuple(_row(cost, at) for cost in costs),

@@ -12,6 +12,8 @@ from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 
+_CONVERSIONS = {"real": "float", "int": "int"}
+
 
 def read_register(fn: Function, expr: s.Name, register: Register) -> str:
     """The variable of a register, after a check that it has a value where that is not certain."""
@@ -121,7 +123,8 @@ def call_extern(fn: Function, expr: s.Call) -> str:
     if not fn.free:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.extern(extern)}]")
-    result = fn.temp(f"E_{extern.name}({', '.join(values)})", "v")
+    text = f"E_{extern.name}({', '.join(values)})"
+    result = fn.temp(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
     if extern.result == "int":
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)

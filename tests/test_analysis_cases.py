@@ -1,0 +1,711 @@
+"""Derived costs of small programs, worked out by hand from the cost table (docs/cost-rules.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import ceil, isqrt
+
+import pytest
+
+from archline.algebra.evaluation import evaluate
+from archline.analysis.analyse import derive
+from archline.analysis.costs import Cost, Costs
+from archline.language.loader import load_text
+
+HEADER = "x: inout real[n], k: inout int[n], m: size"
+SPARSE = "x: inout real[n], z: real[m], k: int, ptr: offsets[n] into nz longest nr, col: index[n] below m"
+CALLEES = """extern g(a: real) -> real costs c flops
+algorithm leaf(y: inout real[p]):
+    for i in 0..p:
+        y[i] += 1.0
+algorithm scale(y: inout real[p], a: real):
+    for i in 0..p:
+        y[i] *= a
+algorithm unit(y: inout real[p]):
+    y[0] += 1.0
+algorithm total(y: real[p]) -> real:
+    local s: real = 0
+    for i in 0..p:
+        s += y[i]
+    return s
+algorithm count(y: inout real[p], q: size):
+    for i in 0..q:
+        y[0] += 1.0
+"""
+
+Count = Callable[..., int | Fraction]
+METRICS = ("flops", "work", "span")
+
+
+def clog(value: int) -> int:
+    """ceil(log2(value)) of a positive integer."""
+    return (value - 1).bit_length()
+
+
+@cache
+def derived(body: str, header: str = HEADER, where: str = "") -> Costs:
+    lines = "\n".join("    " + line for line in ([where] if where else []) + body.split("\n"))
+    module = load_text(f"{CALLEES}algorithm f({header}):\n{lines}\n")
+    return derive(module, module.algorithms["f"])
+
+
+def bounds(cost: Cost, sizes: Mapping[str, int]) -> tuple[int | Fraction, int | Fraction]:
+    assert cost.lower is not None, cost.reason
+    assert cost.upper is not None
+    return evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
+
+
+SIZES = [{"n": n, "m": m} for n, m in product(range(1, 7), range(1, 6))]
+
+
+def assert_exact(costs: Costs, expected: tuple[Count, Count, Count], sizes: list[dict[str, int]]) -> None:
+    """`expected` is what the body adds to the 1 of the outermost call."""
+    for metric, count, start in zip(METRICS, expected, (0, 1, 1), strict=True):
+        assert costs[metric].exact, metric
+        for each in sizes:
+            wanted = count(**each) + start
+            assert bounds(costs[metric], each) == (wanted, wanted), (metric, each)
+
+
+def same(count: Count) -> tuple[Count, Count, Count]:
+    """Where flops, work and span are equal."""
+    return count, count, count
+
+
+def free(work: Count, span: Count | None = None) -> tuple[Count, Count, Count]:
+    """Where there are no flops."""
+    return lambda n, m: 0, work, span or work
+
+
+TABLE = {
+    "pass": free(lambda n, m: 0),
+    "x[0] = x[1] + x[2]": same(lambda n, m: 1),
+    "x[0] = -x[1]": free(lambda n, m: 0),
+    "x[0] = 2*x[1] - x[2]/x[3]": same(lambda n, m: 3),
+    "x[0] = x[1]^2": same(lambda n, m: 1),
+    "x[0] = real_of(m + 1)*pi": same(lambda n, m: 1),
+    "x[0] = max(x[1], x[2], 3.5)": same(lambda n, m: 2),
+    "x[0] = sqrt(abs(x[1])) + exp(x[1])": same(lambda n, m: 4),
+    "x[0] += x[1]": same(lambda n, m: 1),
+    "x[0] min= x[1]\nx[0] *= x[1]\nx[0] -= 1\nx[0] /= x[1]\nx[0] max= 2.0": same(lambda n, m: 5),
+    "atomic x[0] += x[1]": same(lambda n, m: 1),
+    # Operators on ints are work only, on sizes and indices nothing.
+    "k[0] = (k[1]*k[2] - k[3])//2 % 5": free(lambda n, m: 4),
+    "k[0] = max(k[1], m, 3)": free(lambda n, m: 2),
+    "k[0] += 1": free(lambda n, m: 1),
+    "k[0] = m*m + 1": free(lambda n, m: 0),
+    "x[k[1] + 1] = x[k[2]]": free(lambda n, m: 1),
+    "let a = m//2\nlet b = a^2 + 3\nx[0] = 1": free(lambda n, m: 0),
+    "local t: real = x[0]\nx[1] = t*t": same(lambda n, m: 1),
+    "local t: real = x[0]*x[1]": same(lambda n, m: 1),
+    # Tests: 1 each, however many are passed over.
+    "if x[0] < x[1]:\n    pass": (lambda n, m: 1, lambda n, m: 2, lambda n, m: 2),
+    "if not (x[0] > 9.0):\n    pass": (lambda n, m: 1, lambda n, m: 2, lambda n, m: 2),
+    "if k[0] < 3:\n    pass\nelse:\n    pass": free(lambda n, m: 2),
+    "if m > 2:\n    x[0] += 1": (lambda n, m: m > 2, lambda n, m: 1 + (m > 2), lambda n, m: 1 + (m > 2)),
+    "if m > 2:\n    pass\nelse:\n    x[0] += 1": (
+        lambda n, m: m <= 2, lambda n, m: 1 + (m <= 2), lambda n, m: 1 + (m <= 2),
+    ),
+    "if m < 1:\n    x[0] += 1": free(lambda n, m: 1),
+    "if m >= 1:\n    x[0] += 1\nelif m >= 2:\n    pass": (lambda n, m: 1, lambda n, m: 2, lambda n, m: 2),
+    # Three tests before the last branch, which has three flops.
+    "if m < 2:\n    pass\nelif m < 3:\n    x[0] += 1\nelif m == 3:\n    pass\nelse:\n    x[0] = x[0]*x[0]*x[0]*x[0]": (
+        lambda n, m: (0, 1, 0, 3, 3)[m - 1],
+        lambda n, m: (1, 3, 3, 6, 6)[m - 1],
+        lambda n, m: (1, 3, 3, 6, 6)[m - 1],
+    ),
+    # Whole arrays: the loop nest over their elements.
+    "local W: real[m] = 0": free(lambda n, m: m),
+    "local W: real[m]": free(lambda n, m: 0),
+    "local W: real[2, m] = 0": free(lambda n, m: 2 + 2 * m),
+    "local W: real[m, 2] = 0": free(lambda n, m: m + 2 * m),
+    "local W: real[m] = x[0]*x[1]": (lambda n, m: m, lambda n, m: 2 * m, lambda n, m: 2 * m),
+    "local W: real[n] = x": free(lambda n, m: n),
+    "x[0..n] = x[0] + 1.0": (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: 2 * n),
+    "x[m..n] = 1.5": free(lambda n, m: max(0, n - m)),
+    "x[0..n step 2] = 1.5": free(lambda n, m: ceil(n / 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", TABLE)
+def test_rows_of_the_cost_table(body: str) -> None:
+    assert_exact(derived(body), TABLE[body], SIZES)
+
+
+ONE = "\n    x[0] += 1.0"
+
+
+def trips(count: Count) -> tuple[Count, Count, Count]:
+    """A serial loop whose body is one flop."""
+    return count, lambda **sizes: 2 * count(**sizes), lambda **sizes: 2 * count(**sizes)
+
+
+RANGES = {
+    "for i in 0..n": trips(lambda n, m: n),
+    "for i in m..n": trips(lambda n, m: max(0, n - m)),
+    "for i in 2..n + 1": trips(lambda n, m: n - 1),
+    "for i in n..0": trips(lambda n, m: 0),
+    "for i in 0..n step 3": trips(lambda n, m: ceil(n / 3)),
+    "for i in 1..n step 2": trips(lambda n, m: n // 2),
+    "for i in 0..n step m": trips(lambda n, m: -(-n // m)),
+    "for i in n downto 1": trips(lambda n, m: n),
+    "for i in n downto m": trips(lambda n, m: max(0, n - m + 1)),
+    "for i in n downto 0 step 2": trips(lambda n, m: n // 2 + 1),
+    "for i in 0..n*m - 1": trips(lambda n, m: n * m - 1),
+    "for i in 0..n//m": trips(lambda n, m: n // m),
+    "for i in 0..n % m": trips(lambda n, m: n % m),
+    "for i in 0..(n + m) % 3": trips(lambda n, m: (n + m) % 3),
+    "for i in 0..n^2": trips(lambda n, m: n * n),
+    "for i in 0..2^m": trips(lambda n, m: 2**m),
+    "for i in 0..ceil(n/2)": trips(lambda n, m: ceil(n / 2)),
+    "for i in 0..floor(n/m)": trips(lambda n, m: n // m),
+    "for i in 0..ceil(n/m)": trips(lambda n, m: -(-n // m)),
+    "for i in 0..min(n, m)": trips(lambda n, m: min(n, m)),
+    "for i in 0..max(n, m, 3)": trips(lambda n, m: max(n, m, 3)),
+    "for i in 0..abs(n - m)": trips(lambda n, m: abs(n - m)),
+    "for i in 0..floor(log2(n))": trips(lambda n, m: n.bit_length() - 1),
+    "for i in 0..ceil(log2(n))": trips(lambda n, m: clog(n)),
+    "for i in 0..floor(sqrt(n))": trips(lambda n, m: isqrt(n)),
+    "for i in 0..ceil(sqrt(n))": trips(lambda n, m: isqrt(n - 1) + 1),
+    "for i in 0..floor(log2(8)) + floor(sqrt(9))": trips(lambda n, m: 6),
+    "let q = n//2\nfor i in 0..q": trips(lambda n, m: n // 2),
+    "assume n >= m\nfor i in 0..n": trips(lambda n, m: n),
+    # t iterations side by side: ceil(log2 t) and the longest, nothing if there is none.
+    "parallel for i in 0..n": (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: clog(n) + 2),
+    "parallel for i in m..n": (
+        lambda n, m: max(0, n - m),
+        lambda n, m: 2 * max(0, n - m),
+        lambda n, m: clog(n - m) + 2 if n > m else 0,
+    ),
+    "parallel for i in 0..0": trips(lambda n, m: 0),
+    "parallel for i in 0..n step 2": (lambda n, m: -(-n // 2), lambda n, m: 2 * -(-n // 2), lambda n, m: clog(-(-n // 2)) + 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("head", RANGES)
+def test_ranges(head: str) -> None:
+    assert_exact(derived(head + ":" + ONE), RANGES[head], SIZES)
+
+
+def nested(inner: Count) -> tuple[Count, Count, Count]:
+    """n outer iterations, `inner` inner ones together, each one flop."""
+    return inner, *(2 * [lambda **sizes: sizes["n"] + 2 * inner(**sizes)])
+
+
+NESTS = {
+    "for i in 0..n:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n - 1) // 2),
+    "for i in 0..n:\n    for j in i..n:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
+    "for i in n downto 1:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
+    "for i in 0..n:\n    for j in i downto 0:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
+    "for i in 0..n:\n    for j in 0..m:\n        x[0] += 1.0": nested(lambda n, m: n * m),
+    "for i in 0..n:\n    for j in m..i:\n        x[0] += 1.0": nested(lambda n, m: sum(max(0, i - m) for i in range(n))),
+    "for i in 0..n:\n    for j in 0..i step 2:\n        x[0] += 1.0": nested(lambda n, m: sum((i + 1) // 2 for i in range(n))),
+    "for i in 0..2*n step 2:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n - 1)),
+    "for i in 2*n downto 1 step 2:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1)),
+    "for i in 0..n:\n    let q = i + 1\n    for j in 0..q:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
+    # The longest iteration is the last, of 1 + 2(n - 1).
+    "parallel for i in 0..n:\n    for j in 0..i:\n        x[0] += 1.0": (
+        lambda n, m: n * (n - 1) // 2, lambda n, m: n * n, lambda n, m: clog(n) + 1 + 2 * (n - 1),
+    ),
+    # The first is: 1 + 2n.
+    "parallel for i in 0..n:\n    for j in i..n:\n        x[0] += 1.0": (
+        lambda n, m: n * (n + 1) // 2, lambda n, m: n + n * (n + 1), lambda n, m: clog(n) + 1 + 2 * n,
+    ),
+    "parallel for i in 0..n:\n    parallel for j in 0..m:\n        x[0] += 1.0": (
+        lambda n, m: n * m, lambda n, m: n + 2 * n * m, lambda n, m: clog(n) + 1 + clog(m) + 2,
+    ),
+    "for i in 0..n:\n    parallel for j in 0..m:\n        x[0] += 1.0": (
+        lambda n, m: n * m, lambda n, m: n + 2 * n * m, lambda n, m: n * (1 + clog(m) + 2),
+    ),
+    # Two loops at one level: the second variable of the same name starts afresh.
+    "for i in 0..n:\n    x[0] += 1.0\nfor i in 0..m:\n    x[0] += 1.0": trips(lambda n, m: n + m),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NESTS)
+def test_nests(body: str) -> None:
+    assert_exact(derived(body), NESTS[body], SIZES)
+
+
+def guarded(held: Callable[[int, int, int], bool]) -> tuple[Count, Count, Count]:
+    """n iterations with one test each, and one flop where the guard holds."""
+
+    def flops(n: int, m: int) -> int:
+        return sum(held(i, n, m) for i in range(n))
+
+    return flops, *(2 * [lambda n, m: 2 * n + flops(n, m)])
+
+
+GUARDS = {
+    "i < m": guarded(lambda i, n, m: i < m),
+    "i <= m": guarded(lambda i, n, m: i <= m),
+    "i > m": guarded(lambda i, n, m: i > m),
+    "i >= m": guarded(lambda i, n, m: i >= m),
+    "i == m": guarded(lambda i, n, m: i == m),
+    "i != m": guarded(lambda i, n, m: i != m),
+    "m - i > 1": guarded(lambda i, n, m: m - i > 1),
+    "not (i < m)": guarded(lambda i, n, m: i >= m),
+    "not i == 1": guarded(lambda i, n, m: i != 1),
+    "i >= 1 and i < m": guarded(lambda i, n, m: 1 <= i < m),
+    "i < 1 or i >= m": guarded(lambda i, n, m: i < 1 or i >= m),
+    "i < 3 or i < m": guarded(lambda i, n, m: i < 3 or i < m),
+    "i % 2 == 0": guarded(lambda i, n, m: i % 2 == 0),
+    "2*i < n": guarded(lambda i, n, m: 2 * i < n),
+    "n > 3": guarded(lambda i, n, m: n > 3),
+    "i < n": guarded(lambda i, n, m: True),
+    "i < 0": guarded(lambda i, n, m: False),
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_guards_on_indices(guard: str) -> None:
+    assert_exact(derived(f"for i in 0..n:\n    if {guard}:\n        x[0] += 1.0"), GUARDS[guard], SIZES)
+
+
+def test_what_a_guard_says_holds_in_its_branches() -> None:
+    """A range that a guard makes nonnegative, on either side, needs no guard of its own."""
+    body = "for i in 0..n:\n    if i > m:\n        for j in m..i:\n            x[0] += 1.0\n    else:\n        for j in i..m:\n            x[0] += 1.0"
+    flops = lambda n, m: sum(abs(i - m) for i in range(n))  # noqa: E731
+    work = lambda n, m: 2 * n + 2 * flops(n, m)  # noqa: E731
+    assert_exact(derived(body), (flops, work, work), SIZES)
+
+
+def test_elif_chain_on_indices() -> None:
+    """Below m: 1 flop after 1 test; at m: 2 after 2; above: 3 after 2."""
+    body = (
+        "for i in 0..n:\n    if i < m:\n        x[0] += 1.0\n    elif i == m:\n        x[0] += x[0]*x[0]\n"
+        "    else:\n        x[0] += x[0]*x[0]*x[0]"
+    )
+    flops = lambda n, m: sum(1 if i < m else 2 if i == m else 3 for i in range(n))  # noqa: E731
+    work = lambda n, m: n + flops(n, m) + sum(1 if i < m else 2 for i in range(n))  # noqa: E731
+    assert_exact(derived(body), (flops, work, work), SIZES)
+
+
+def test_the_right_side_is_evaluated_where_the_left_does_not_decide() -> None:
+    for condition in ("i > 0 and x[i - 1] > 9.0", "i == 0 or x[i - 1] > 9.0"):
+        costs = derived(f"for i in 0..n:\n    if {condition}:\n        pass")
+        assert_exact(costs, (lambda n, m: n - 1, *(2 * [lambda n, m: 2 * n + n - 1])), SIZES)
+
+
+def bounded(low: Count, high: Count) -> tuple[Count, Count]:
+    """Bounds on one metric."""
+    return low, high
+
+
+# Each entry: bounds on flops, work and span, the 1 of the outermost call left out.
+DATA = {
+    # 1 comparison, then 0 or 1 flop, n times.
+    "for i in 0..n:\n    if x[i] < 0.0:\n        x[i] += 1.0": (
+        bounded(lambda n, m: n, lambda n, m: 2 * n),
+        *(2 * [bounded(lambda n, m: 3 * n, lambda n, m: 4 * n)]),
+    ),
+    # The cheaper and the dearer of two branches: 1 and 2 flops.
+    "if x[0] < 0.0:\n    x[0] += 1.0\nelse:\n    x[0] += x[0]*x[0]": (
+        bounded(lambda n, m: 2, lambda n, m: 3),
+        *(2 * [bounded(lambda n, m: 3, lambda n, m: 4)]),
+    ),
+    # First branch: 2 flops. Else a second comparison with its test, and 3 flops or none: 1 to 2 or 1 to 4.
+    "if x[0] < 0.0:\n    x[0] = x[0] + 1.0 + 1.0\nelif x[0] < 1.0:\n    x[0] += x[0] + x[0] + 1.0": (
+        bounded(lambda n, m: 2, lambda n, m: 5),
+        *(2 * [bounded(lambda n, m: 3, lambda n, m: 6)]),
+    ),
+    # The second comparison and the branch may both be passed over.
+    "if x[0] > 9.0 and x[1] > 9.0:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 3),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 4)]),
+    ),
+    # A test on int data: 1 for the operator, 1 for the test, no flop; n or m iterations.
+    "if k[0] == 0:\n    for i in 0..n:\n        x[0] += 1.0\nelse:\n    for i in 0..m:\n        x[0] += 1.0": (
+        bounded(lambda n, m: min(n, m), lambda n, m: max(n, m)),
+        *(2 * [bounded(lambda n, m: 2 + 2 * min(n, m), lambda n, m: 2 + 2 * max(n, m))]),
+    ),
+    # A while: one test at least; at most m times iteration, body and test again: 1 + 1 + 2.
+    "local i: int = 0\nwhile i < m at most m times:\n    i += 1": (
+        bounded(lambda n, m: 0, lambda n, m: 0),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * m)]),
+    ),
+    # A bound that is not whole counts as its floor.
+    "while x[0] < 1.0 at most log2(m) times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (m.bit_length() - 1)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (m.bit_length() - 1))]),
+    ),
+    "while x[0] < 1.0 at most log2(m) + n times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (m.bit_length() - 1 + n)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (m.bit_length() - 1 + n))]),
+    ),
+    "while x[0] < 1.0 at most sqrt(m) + 1 times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (isqrt(m) + 1)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (isqrt(m) + 1))]),
+    ),
+    "while x[0] < 1.0 at most n - m times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - m)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * max(0, n - m))]),
+    ),
+}  # fmt: skip
+
+
+def assert_bounds(costs: Costs, expected: tuple[tuple[Count, Count], ...], sizes: list[dict[str, int]]) -> None:
+    for metric, (low, high), start in zip(METRICS, expected, (0, 1, 1), strict=True):
+        for each in sizes:
+            assert bounds(costs[metric], each) == (low(**each) + start, high(**each) + start), (metric, each)
+
+
+@pytest.mark.parametrize("body", DATA)
+def test_what_the_data_decides_lies_between_bounds(body: str) -> None:
+    assert_bounds(derived(body), DATA[body], SIZES)
+    assert derived(body)["work"].status == "bounded"
+
+
+LOOP = "for i in 0..n:\n    x[i] += 1.0"
+# A call of `leaf` on p elements: 1, then 2p beside what follows; flops p.
+SPAWNS = {
+    "leaf(x[0..m])": (lambda n, m: m, lambda n, m: 1 + 2 * m, lambda n, m: 1 + 2 * m),
+    "count(x, n*m)": (lambda n, m: n * m, lambda n, m: 1 + 2 * n * m, lambda n, m: 1 + 2 * n * m),
+    "for i in 0..n:\n    count(x, i + 1)": (lambda n, m: n * (n + 1) // 2, *(2 * [lambda n, m: 2 * n + n * (n + 1)])),
+    "x[0] = total(x)": (lambda n, m: n, lambda n, m: 1 + 2 * n, lambda n, m: 1 + 2 * n),
+    "leaf(x[0..m])\nsync\nleaf(x)": (lambda n, m: n + m, *(2 * [lambda n, m: 2 + 2 * m + 2 * n])),
+    "spawn leaf(x[0..m])": (lambda n, m: m, lambda n, m: 1 + 2 * m, lambda n, m: 1 + 2 * m),
+    f"spawn leaf(x[0..m])\n{LOOP}": (
+        lambda n, m: n + m, lambda n, m: 1 + 2 * m + 2 * n, lambda n, m: 1 + 2 * max(m, n),
+    ),
+    f"spawn leaf(x[0..m])\nsync\n{LOOP}": (lambda n, m: n + m, *(2 * [lambda n, m: 1 + 2 * m + 2 * n])),
+    f"{LOOP}\nspawn leaf(x[0..m])\nsync": (lambda n, m: n + m, *(2 * [lambda n, m: 1 + 2 * m + 2 * n])),
+    "spawn leaf(x[0..m])\nspawn leaf(x)": (
+        lambda n, m: n + m, lambda n, m: 2 + 2 * m + 2 * n, lambda n, m: max(1 + 2 * m, 2 + 2 * n),
+    ),
+    # The sync waits for the longer of the two; what follows starts there.
+    f"spawn leaf(x[0..m])\nspawn leaf(x)\nsync\n{LOOP}": (
+        lambda n, m: 2 * n + m, lambda n, m: 2 + 2 * m + 4 * n, lambda n, m: max(1 + 2 * m, 2 + 2 * n) + 2 * n,
+    ),
+    # Scalar arguments are evaluated before the fork.
+    f"spawn scale(x[0..m], x[0] + x[1])\n{LOOP}": (
+        lambda n, m: 1 + n + m, lambda n, m: 2 + 2 * m + 2 * n, lambda n, m: 2 + 2 * max(m, n),
+    ),
+    # Each iteration: 1, the call's 1, and its body's 1 beside what follows; the last one's body ends after the loop.
+    "for i in 0..n:\n    spawn unit(x)": (lambda n, m: n, lambda n, m: 3 * n, lambda n, m: 2 * n + 1),
+    # What is still running is joined behind the loop, then m iterations of 2.
+    "for i in 0..n:\n    spawn unit(x)\nsync\nfor i in 0..m:\n    x[0] += 1.0": (
+        lambda n, m: n + m, lambda n, m: 3 * n + 2 * m, lambda n, m: 2 * n + 1 + 2 * m,
+    ),
+    # Iteration i forks at 2(i + 1) and runs 2(i + 1): the last ends at 4n.
+    "for i in 0..n:\n    spawn leaf(x[0..i + 1])": (
+        lambda n, m: n * (n + 1) // 2, lambda n, m: 2 * n + n * (n + 1), lambda n, m: 4 * n,
+    ),
+    # It forks at 2(i + 1) and runs 2(n - i): all end at 2n + 2.
+    "for i in 0..n:\n    spawn leaf(x[i..n])": (
+        lambda n, m: n * (n + 1) // 2, lambda n, m: 2 * n + n * (n + 1), lambda n, m: 2 * n + 2,
+    ),
+    # It forks at 2(i + 1) and runs 4(n - i): the first ends last, at 2 + 4n.
+    "for i in 0..n:\n    spawn leaf(x[2*i..2*n])": (
+        lambda n, m: n * (n + 1), lambda n, m: 2 * n + 2 * n * (n + 1), lambda n, m: 2 + 4 * n,
+    ),
+    # An iteration forks at once, then does m iterations of 2 itself.
+    "for i in 0..n:\n    spawn leaf(x)\n    for j in 0..m:\n        x[0] += 1.0": (
+        lambda n, m: n * (n + m),
+        lambda n, m: n * (2 + 2 * n + 2 * m),
+        lambda n, m: (n - 1) * (2 + 2 * m) + 2 + max(2 * m, 2 * n),
+    ),
+    # Pending calls of an inner loop, then of the outer one.
+    "for i in 0..n:\n    for j in 0..m:\n        spawn unit(x)": (
+        lambda n, m: n * m, lambda n, m: n * (1 + 3 * m), lambda n, m: n * (1 + 2 * m) + 1,
+    ),
+    # Inner iteration j of outer i forks at i*(1 + 2m) + 1 + 2(j + 1) and runs 2n.
+    "for i in 0..n:\n    for j in 0..m:\n        spawn leaf(x)": (
+        lambda n, m: n * m * n, lambda n, m: n * (1 + m * (2 + 2 * n)), lambda n, m: n * (1 + 2 * m) + 2 * n,
+    ),
+    # A sync in every iteration leaves nothing pending.
+    "for i in 0..n:\n    spawn leaf(x[0..m])\n    sync": (lambda n, m: n * m, *(2 * [lambda n, m: n * (2 + 2 * m)])),
+    # So does the end of a block that holds a local array; a local scalar waits for nothing.
+    "for i in 0..n:\n    local W: real[m]\n    spawn leaf(x[0..m])": (
+        lambda n, m: n * m, *(2 * [lambda n, m: n * (2 + 2 * m)]),
+    ),
+    "for i in 0..n:\n    local t: real = 0\n    spawn unit(x)": (
+        lambda n, m: n, lambda n, m: 3 * n, lambda n, m: 2 * n + 1,
+    ),
+    # An iteration of a parallel loop waits for what it spawned.
+    "parallel for i in 0..n:\n    spawn leaf(x[0..m])": (
+        lambda n, m: n * m, lambda n, m: n * (2 + 2 * m), lambda n, m: clog(n) + 2 + 2 * m,
+    ),
+    "parallel for i in 0..n:\n    spawn leaf(x[0..m])\n    leaf(x)": (
+        lambda n, m: n * (n + m), lambda n, m: n * (3 + 2 * m + 2 * n), lambda n, m: clog(n) + 2 + max(2 * m, 1 + 2 * n),
+    ),
+    # A guard on a spawn: one test, then with the call beside the loop or without.
+    f"if n > 3:\n    spawn leaf(x[0..m])\n{LOOP}": (
+        lambda n, m: n + (n > 3) * m,
+        lambda n, m: 1 + 2 * n + (n > 3) * (1 + 2 * m),
+        lambda n, m: 2 + 2 * max(m, n) if n > 3 else 1 + 2 * n,
+    ),
+    # Both branches wait: the call of 2m beside the test, then 1 or 2 flops.
+    "spawn leaf(x[0..m])\nif n > 3:\n    sync\n    x[0] += 1.0\nelse:\n    sync\n    x[0] += 1.0": (
+        lambda n, m: m + 1, lambda n, m: 3 + 2 * m, lambda n, m: 1 + max(1, 2 * m) + 1,
+    ),
+    # A parallel loop beside a call.
+    "spawn leaf(x[0..m])\nparallel for i in 0..n:\n    x[i] += 1.0": (
+        lambda n, m: m + n, lambda n, m: 1 + 2 * m + 2 * n, lambda n, m: 1 + max(2 * m, clog(n) + 2),
+    ),
+    # A fill beside a call.
+    "spawn leaf(x[0..m])\nx[0..n] = 0.0": (
+        lambda n, m: m, lambda n, m: 1 + 2 * m + n, lambda n, m: 1 + max(2 * m, n),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", SPAWNS)
+def test_calls_and_spawns(body: str) -> None:
+    assert_exact(derived(body), SPAWNS[body], SIZES)
+
+
+# True spans; where the analysis only bounds them, the bounds hold them, and lie no further off than said.
+UNCERTAIN = {
+    # The first iteration's sync waits for the call: the loop's other iterations follow.
+    "spawn leaf(x[0..m])\nfor i in 0..n:\n    sync\n    x[i] += 1.0": (
+        lambda n, m: max(2, 1 + 2 * m) + 1 + 2 * (n - 1), lambda n, m: 1 + 2 * m + 2 * n,
+    ),
+    # The same where the loop may be empty: then the call is joined at the end.
+    "spawn leaf(x[0..m])\nfor i in 3..n:\n    sync\n    x[i] += 1.0": (
+        lambda n, m: max(2, 1 + 2 * m) + 1 + 2 * (n - 4) if n > 3 else 1 + 2 * m,
+        lambda n, m: 1 + 2 * m + 2 * max(0, n - 3),
+    ),
+    f"spawn leaf(x[0..m])\nif n > 3:\n    sync\n{LOOP}": (
+        lambda n, m: 1 + 2 * m + 2 * n if n > 3 else 1 + max(2 * m, 1 + 2 * n), lambda n, m: 2 + 2 * m + 2 * n,
+    ),
+    # Each iteration joins what the one before left running, and leaves a call running itself.
+    "for i in 0..n:\n    sync\n    spawn leaf(x[0..m])": (
+        lambda n, m: 2 + 2 * m + (n - 1) * max(2, 1 + 2 * m), lambda n, m: n * (2 + 2 * m),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", UNCERTAIN)
+def test_a_sync_at_an_unknown_distance(body: str) -> None:
+    span, most = UNCERTAIN[body]
+    for each in SIZES:
+        low, high = bounds(derived(body)["span"], each)
+        assert low - 1 <= span(**each) <= high - 1 <= most(**each), each
+        assert low > 1
+
+
+def test_a_sync_that_the_data_decides() -> None:
+    """Work 3 + 2m + 2n. With the sync: 1 + max(2, 2m) + 2n; without: 1 + max(2m, 2 + 2n)."""
+    costs = derived(f"spawn leaf(x[0..m])\nif x[0] > 0.0:\n    sync\n{LOOP}")
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        low, high = bounds(costs["span"], each)
+        waited, beside = 1 + max(2, 2 * m) + 2 * n, 1 + max(2 * m, 2 + 2 * n)
+        assert low <= 1 + min(waited, beside)
+        assert 1 + max(waited, beside) <= high <= bounds(costs["work"], each)[1]
+
+
+def test_a_spawn_that_the_data_decides() -> None:
+    """Without it: test 2 and the loop; with it the call runs beside the loop."""
+    costs = derived(f"if x[0] > 0.0:\n    spawn leaf(x[0..m])\n{LOOP}")
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        assert bounds(costs["work"], each) == (1 + 2 + 2 * n, 1 + 3 + 2 * n + 2 * m)
+        assert bounds(costs["span"], each) == (1 + 2 + 2 * n, 1 + 3 + 2 * max(n, m))
+
+
+# Sparse structure: n, nz, nr, m given freely as the declarations allow.
+SPARSE_SIZES = [
+    {"n": n, "nz": nz, "nr": nr, "m": m}
+    for n, nz, nr, m in product((1, 2, 4), (2, 4), (1, 2, 4), (1, 3))
+    if nr <= nz <= n * nr
+]
+SEGMENTS = {
+    "for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        x[i] += 1.0": (
+        lambda n, nz, nr, m: nz, *(2 * [lambda n, nz, nr, m: n + 2 * nz]),
+    ),
+    "parallel for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        x[i] += 1.0": (
+        lambda n, nz, nr, m: nz, lambda n, nz, nr, m: n + 2 * nz, lambda n, nz, nr, m: clog(n) + 1 + 2 * nr,
+    ),
+    "for e in ptr[0]..ptr[n]:\n    x[0] += 1.0": (lambda n, nz, nr, m: nz, *(2 * [lambda n, nz, nr, m: 2 * nz])),
+    # An empty segment still costs its row's iteration; the body's inner loop runs m times for each entry.
+    "for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        for j in 0..m:\n            x[i] += 1.0": (
+        lambda n, nz, nr, m: nz * m, *(2 * [lambda n, nz, nr, m: n + nz * (1 + 2 * m)]),
+    ),
+    # Rows weighted by their number cannot be told from nz alone; their first n - 1 can be left to bounds.
+    "parallel for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        parallel for j in 0..m:\n            x[i] += 1.0": (
+        lambda n, nz, nr, m: nz * m,
+        lambda n, nz, nr, m: n + nz * (1 + 2 * m),
+        lambda n, nz, nr, m: clog(n) + 1 + nr * (1 + clog(m) + 2),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", SEGMENTS)
+def test_segments(body: str) -> None:
+    assert_exact(derived(body, SPARSE), SEGMENTS[body], SPARSE_SIZES)
+
+
+# Iterations by the data, each one flop: from `low` to `high`.
+BY_DATA = {
+    "for e in ptr[k]..ptr[k + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
+    "for e in ptr[k]..ptr[k + 2]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
+    "for e in ptr[col[0]]..ptr[col[0] + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
+    "for j in 0..col[0]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
+    "for j in col[0]..m": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
+    "for j in col[0] downto 0": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
+    "for j in m downto col[0]": (lambda n, nz, nr, m: 2, lambda n, nz, nr, m: m + 1),
+    "for j in col[0]..col[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
+    "for j in 0..ptr[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
+    "for j in ptr[0]..nz + 2": (lambda n, nz, nr, m: 2, lambda n, nz, nr, m: nz + 2),
+}
+
+
+@pytest.mark.parametrize("head", BY_DATA)
+def test_iterations_that_the_data_gives(head: str) -> None:
+    low, high = BY_DATA[head]
+    costs = derived(head + ":" + ONE, SPARSE)
+    # Bounds read from the arrays cost an int operator each where they have one.
+    operators = head.count("k + ") + head.count("] + 1]")
+    for each in SPARSE_SIZES:
+        assert bounds(costs["flops"], each) == (low(**each), high(**each)), each
+        least, most = bounds(costs["work"], each)
+        assert (least, most) == (1 + operators + 2 * low(**each), 1 + operators + 2 * high(**each)), each
+
+
+def test_a_parallel_loop_over_iterations_that_the_data_gives() -> None:
+    costs = derived("parallel for j in 0..col[0]:" + ONE, SPARSE)
+    for each in SPARSE_SIZES:
+        most = each["m"] - 1
+        low, high = bounds(costs["span"], each)
+        assert low == 1
+        assert (clog(most) + 3 if most else 1) <= high <= (clog(most) + 3 if most else 3)
+
+
+def test_a_body_that_depends_on_a_value_of_the_data() -> None:
+    """Entry j of at most m - 1 adds j flops, at most m - 2 of them: bounded by (m - 1) times that."""
+    costs = derived("for j in 0..col[0]:\n    for l in 0..j:\n        x[0] += 1.0", SPARSE)
+    for each in SPARSE_SIZES:
+        m = each["m"]
+        low, high = bounds(costs["flops"], each)
+        assert low == 0
+        assert (m - 1) * (m - 2) // 2 <= high <= (m - 1) * max(0, m - 2)
+
+
+def test_guards_on_values_of_the_data_are_bounded() -> None:
+    costs = derived("for j in 0..col[0]:\n    if j < n:\n        x[0] += 1.0", SPARSE)
+    for each in SPARSE_SIZES:
+        low, high = bounds(costs["flops"], each)
+        assert low == 0
+        assert min(each["n"], each["m"] - 1) <= high <= each["m"] - 1
+
+
+def test_calls_at_sizes_that_only_the_data_gives() -> None:
+    costs = derived("leaf(x[ptr[0]..ptr[1]])", "x: inout real[nz], ptr: offsets[n] into nz longest nr")
+    assert {cost.status for cost in costs} == {"unknown"}
+    assert "a size of `leaf` that only the data gives" in (costs["work"].reason or "")
+
+
+def test_where_divisions_and_powers_are_used() -> None:
+    assert_exact(
+        derived("for i in 0..n/m:" + ONE, where="where m divides n"),
+        trips(lambda n, m: n // m),
+        [each for each in SIZES if each["n"] % each["m"] == 0],
+    )
+    assert_exact(
+        derived("for i in 0..n/2:" + ONE, where="where 2 divides n"),
+        trips(lambda n, m: n // 2),
+        [each for each in SIZES if each["n"] % 2 == 0],
+    )
+    assert_exact(
+        derived("for i in 0..log2(n):" + ONE, where="where n is power of 2"),
+        trips(lambda n, m: n.bit_length() - 1),
+        [{"n": n, "m": 1} for n in (1, 2, 4, 8)],
+    )
+
+
+def test_where_facts_remove_guards() -> None:
+    for where in ("where n >= m", "where m <= n", "where n > m", "where n >= m, m >= 1"):
+        costs = derived("for i in m..n:" + ONE, where=where)
+        assert_exact(costs, trips(lambda n, m: n - m), [each for each in SIZES if each["n"] > each["m"]])
+
+
+def test_zero_sizes() -> None:
+    """Sizes from 0 on: a parallel loop of no iterations costs nothing."""
+    costs = derived("parallel for i in 0..n:" + ONE, "x: inout real[n + 1], n: size, m: size", "where n >= 0")
+    expected = (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: clog(n) + 2 if n else 0)
+    assert_exact(costs, expected, [{"n": n, "m": 1} for n in range(6)])
+
+
+def test_declared_costs() -> None:
+    costs = derived("costs 3*n flops, m work, 2 span, 5 io")
+    assert_exact(costs, (lambda n, m: 3 * n, lambda n, m: 3 * n + m, lambda n, m: 3 * n + 2), SIZES)
+    assert {cost.status for cost in costs} == {"declared"}
+    assert costs["work"].declared == ("costs at line 19",)
+    assert [cost.metric for cost in costs.flops_by_kind.values()] == ["flops.declared"]
+
+
+def test_declared_costs_of_externs() -> None:
+    costs = derived("for i in 0..n:\n    x[i] = g(x[i]) + 1.0")
+    sizes = [{**each, "c": c} for each in SIZES for c in (1, 7)]
+    assert_exact(costs, (lambda n, m, c: n * (c + 1), *(2 * [lambda n, m, c: n * (c + 2)])), sizes)
+    assert costs["flops"].status == "declared"
+    assert costs["flops"].declared == ("extern g",)
+
+
+def test_flops_by_kind() -> None:
+    costs = derived("x[0] = (x[1] + x[2])*x[3] - 1\nx[1] max= x[2]\nif x[0] >= x[1]:\n    x[2] = sqrt(x[2])")
+    found = {kind: bounds(cost, {"n": 4, "m": 1}) for kind, cost in costs.flops_by_kind.items()}
+    assert found == {
+        "add": (1, 1), "compare": (1, 1), "max": (1, 1), "mul": (1, 1), "sqrt": (0, 1), "sub": (1, 1),
+    }  # fmt: skip
+
+
+UNKNOWN = {
+    "for i in 0..k[0]:\n    x[i] += 1.0": ("known only from the data|depends on the data", 19),
+    "x[0] = 1\nfor i in 0..n step m - 1:\n    x[0] += 1.0": ("step is not known to be positive", 20),
+    "x[0] = 1\n\nx[0..k[0]] = 0.0": ("extent of a whole-array assignment", 21),
+    "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
+}
+
+
+@pytest.mark.parametrize("body", UNKNOWN)
+def test_what_cannot_be_derived_is_unknown_with_a_reason_and_a_line(body: str) -> None:
+    reason, line = UNKNOWN[body]
+    for cost in derived(body):
+        assert cost.status == "unknown"
+        assert cost.lower is None
+        assert cost.upper is None
+        assert any(part in (cost.reason or "") for part in reason.split("|")), cost.reason
+        assert cost.span is not None
+        assert cost.span.line == line
+
+
+def test_an_unknown_part_leaves_no_kind_known() -> None:
+    """The unknown loop may hold flops of any kind."""
+    costs = derived("x[0] = x[1] + x[2]\nfor i in 0..k[0]:\n    x[i] += x[i]*x[i]")
+    assert {cost.status for cost in costs.flops_by_kind.values()} == {"unknown"}
+
+
+def test_recursion_and_grids_are_not_derived_yet() -> None:
+    module = load_text("algorithm f(x: inout real[n]):\n    if n > 1:\n        f(x[0..n//2])\n")
+    costs = derive(module, module.algorithms["f"])
+    assert {cost.status for cost in costs} == {"unknown"}
+    assert "`f` is recursive" in (costs["work"].reason or "")
+
+
+def test_assumptions_are_listed() -> None:
+    body = "assume n >= m\nfor i in 0..n:\n    assume n <= 9\n    if i > 2:\n        assume m <= 7"
+    assert derived(body, where="where n >= 1").assumptions == (
+        "n >= 1",
+        "n >= m (assumed at line 20)",
+        "n <= 9 (assumed at line 22)",
+        "m <= 7 (assumed at line 24)",
+    )
+    assert derived(body, where="where n >= 1").parameters == ("n", "m")
+
+
+def test_the_derivation_names_every_statement() -> None:
+    costs = derived("x[0] += 1.0\nfor i in 0..n:\n    x[0] = x[0]*2.0\nif n > 2:\n    leaf(x)")
+    assert [step.span.line for step in costs.derivation] == [19, 20, 22]
+    assert [step.rule for step in costs.derivation] == [
+        "operators",
+        "sum over i of (1 + body)",
+        "test + the branch that the sizes choose",
+    ]
+    assert [child.rule for child in costs.derivation[1].children] == ["operators"]
+    assert [child.rule for child in costs.derivation[2].children] == ["call: 1 + leaf"]

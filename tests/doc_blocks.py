@@ -22,7 +22,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import evaluate as value_at
 from archline.language.parser import parse_expression
 
-BLOCK = re.compile(r"^```archline(?: (AL\d+))?\n(.*?)^```\n\n?(?=(`[^\n]*)?)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```archline(?: (AL\d+))?\n(.*?)^```\n\n?(?=(`(?!`)[^\n]*)?)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r"`([^`]*)`")
 METRIC = r"(flops(?:\.\w+)?|work|span|accesses|memory)"
 EXACT = re.compile(rf"^{METRIC} = (.+)$")

@@ -310,7 +310,7 @@ DATA = {
     # First branch: 2 flops. Else a second comparison with its test, and 3 flops or none: 1 to 2 or 1 to 4.
     "if x[0] < 0.0:\n    x[0] = x[0] + 1.0 + 1.0\nelif x[0] < 1.0:\n    x[0] += x[0] + x[0] + 1.0": (
         bounded(lambda n, m: 2, lambda n, m: 5),
-        *(2 * [bounded(lambda n, m: 3, lambda n, m: 6)]),
+        *(2 * [bounded(lambda n, m: 4, lambda n, m: 7)]),
     ),
     # The second comparison and the branch may both be passed over.
     "if x[0] > 9.0 and x[1] > 9.0:\n    x[0] += 1.0": (

@@ -368,7 +368,9 @@ def modulo(value: Poly, modulus: Poly) -> Poly:
 
 def quotient(value: Poly, divisor: Poly) -> Poly:
     """Value / divisor, which the program promises to be exact."""
-    if divisor.is_constant and divisor:
+    if not divisor:
+        return Poly.of_atom(Quotient(value, divisor))
+    if divisor.is_constant:
         return value.scaled(1 / divisor.constant_term)
     parts = divide_terms(value, divisor, exact=True)
     if parts is not None and not parts[1]:

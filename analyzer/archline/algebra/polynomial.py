@@ -241,7 +241,7 @@ class Poly:
         if exponent == 0:
             return ONE
         if exponent < 0 and len(self.terms) != 1:
-            raise ValueError("only a single term has negative powers")
+            return _reciprocal(self**-exponent)
         if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):
             ((monomial, coefficient),) = self.terms.items()
             if not monomial and exponent > 100_000 and abs(coefficient) != 1:
@@ -317,6 +317,13 @@ class Poly:
 
     def __repr__(self) -> str:
         return f"Poly({self.key})"
+
+
+def _reciprocal(value: Poly) -> Poly:
+    """1/value for a sum, as n/b becomes where a call gives b = k + 1."""
+    from archline.algebra.atoms import Quotient  # The atoms are built on polynomials.
+
+    return Poly.of_atom(Quotient(ONE, value))
 
 
 def rational(value: Number) -> fmpq:

@@ -1,4 +1,4 @@
-"""Amounts: what is known of one count at one place in a program. Exact, between two bounds, or unknown with a reason."""
+"""Amounts: what is known of one count at one place in a program. Exact, bounded, or unknown with a reason."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ class Cost:
 class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 
-    `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0; `assumptions` the facts they rest on
-    (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul, and so on; `derivation` holds the
-    steps.
+    `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0;
+    `assumptions` the facts they rest on (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul,
+    and so on; `derivation` holds the steps.
     """
 
     algorithm: str

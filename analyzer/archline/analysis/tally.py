@@ -30,7 +30,7 @@ class Tally:
     declared: frozenset[str] = frozenset()
 
     def then(self, other: Tally, facts: Facts) -> Tally:
-        """This, and afterwards the other."""
+        """The two, one after the other."""
         if other is FREE:
             return self
         if self is FREE:

@@ -320,7 +320,7 @@ class Clause(Node):
 
 @tree
 class Communicate(Node):
-    """shift, alltoall, broadcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter, barrier, send, receive."""
+    """A communication: shift, alltoall, a broadcast, reduction, gather or scatter, barrier, send or receive."""
 
     operation: str
     buffer: Expr | None

@@ -18,12 +18,18 @@ UNEXPECTED = Rule(
 BAD_CHARACTER = Rule(
     "AL102",
     "character that no token starts with",
-    "Names are letters, digits and `_`; strings stand in double quotes on one line. `?`, `&`, `!` alone, `'` and the like mean nothing here.",
+    """
+    Names are letters, digits and `_`; strings stand in double quotes on one line. `?`, `&`, `!` alone, `'` and the like
+    mean nothing here.
+    """,
 )
 TAB = Rule(
     "AL103",
     "tab in the indentation",
-    "Blocks are told by their indentation, and a tab has no agreed width. Indent with spaces (four a level, as `archline fmt` does).",
+    """
+    Blocks are told by their indentation, and a tab has no agreed width. Indent with spaces (four a level, as
+    `archline fmt` does).
+    """,
 )
 INDENTATION = Rule(
     "AL104",
@@ -50,14 +56,20 @@ NUMBER_TOO_LONG = Rule("AL106", "number too long", "A literal may have at most 1
 RESERVED = Rule(
     "AL107",
     "reserved word as a name",
-    "Words of the language (`for`, `step`, `size`, ...), intrinsics (`sqrt`, `min`, ...) and `pi` cannot name anything else.",
+    """
+    Words of the language (`for`, `step`, `size`, ...), intrinsics (`sqrt`, `min`, ...) and `pi` cannot name anything
+    else.
+    """,
 )
 TOP_LEVEL = Rule(
     "AL108",
     "text outside an algorithm",
-    "A file is a list of `use`, `extern`, `algorithm` and `claim`; each starts at the left margin, statements stand indented below a header.",
+    """
+    A file is a list of `use`, `extern`, `algorithm` and `claim`; each starts at the left margin, statements stand
+    indented below a header.
+    """,
 )
-LAYOUT_OF_INPUT = Rule(
+NO_ALGORITHM = Rule(
     "AL109",
     "no algorithm in the file",
     "The file has no `algorithm`, so there is nothing to derive, run or check in it.",

@@ -19,7 +19,7 @@ from archline.language.checking.statements import check_body
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
 from archline.language.source import Span
-from archline.language.syntax_rules import LAYOUT_OF_INPUT
+from archline.language.syntax_rules import NO_ALGORITHM
 
 Resolve = Callable[[s.Use], Module]
 _HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
@@ -38,7 +38,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     algorithms, externs = _definitions(program, modules, findings)
     if not algorithms and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
-        findings.add(LAYOUT_OF_INPUT, "the file has no algorithm", span, "write `algorithm name(...):`")
+        findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     facts = _inherited(modules)
     signatures: dict[s.Algorithm, Signature] = {}
     for module in modules.values():

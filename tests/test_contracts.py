@@ -1,0 +1,177 @@
+"""Verdicts on `ensures`: what holds is proved, what fails has a counterexample, the rest is left open."""
+
+from __future__ import annotations
+
+import pytest
+
+from archline.analysis.analyse import derive
+from archline.analysis.contracts import Verdict, decide, verdict_text
+from archline.language.loader import load_text
+
+LOOP = "for i in 0..n:\n        x[0] += 1.0"
+"""n flops, work and span 1 + 2n."""
+
+
+def verdicts(ensures: str, body: str = LOOP, where: str = "", header: str = "x: inout real[n], m: size") -> list[Verdict]:
+    clauses = [f"where {where}"] if where else []
+    clauses += [f"ensures {each}" for each in ensures.split("; ")]
+    lines = "".join(f"    {each}\n" for each in [*clauses, body])
+    module = load_text(f"extern g(a: real) -> real costs c flops\nalgorithm f({header}):\n{lines}")
+    algorithm = module.algorithms["f"]
+    return list(decide(module, algorithm, derive(module, algorithm)))
+
+
+def verdict(ensures: str, body: str = LOOP, where: str = "", **options: str) -> Verdict:
+    (found,) = verdicts(ensures, body, where, **options)
+    return found
+
+
+HOLDS = [
+    ("flops == n", LOOP, ""),
+    ("flops <= n", LOOP, ""),
+    ("flops >= n", LOOP, ""),
+    ("work == 1 + 2*n", LOOP, ""),
+    ("span <= 2*n + 1", LOOP, ""),
+    # n >= 1.
+    ("work <= 3*n", LOOP, ""),
+    ("work >= 3", LOOP, ""),
+    ("work <= 3*n*m", LOOP, ""),
+    # By the `where`, and by the `when`.
+    ("flops <= m", LOOP, "n <= m"),
+    ("flops <= m when n <= m", LOOP, ""),
+    ("flops >= 4 when n >= 4", LOOP, ""),
+    ("flops <= m when n <= 3 and m >= 3", LOOP, ""),
+    ("flops == 2*(n/2)", LOOP, "2 divides n"),
+    ("flops == m*(n/m)", LOOP, "m divides n"),
+    # Floors are resolved by residues: 2 floor(n/2) <= n <= 2 floor(n/2) + 1.
+    ("flops >= 2*(n//2)", LOOP, ""),
+    ("flops <= 2*(n//2) + 1", LOOP, ""),
+    ("flops >= 3*(n//3)", LOOP, ""),
+    ("flops <= 3*(n//3) + 2", LOOP, ""),
+    ("flops == n//2 + (n + 1)//2", LOOP, ""),
+    # Of a bounded cost, the bounds decide.
+    ("flops <= 2*n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),
+    ("flops >= n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),
+    ("work >= 1", "while x[0] < 1.0 at most n times:\n        x[0] += 1.0", ""),
+]
+
+
+@pytest.mark.parametrize(("ensures", "body", "where"), HOLDS)
+def test_holds(ensures: str, body: str, where: str) -> None:
+    found = verdict(ensures, body, where)
+    assert (found.outcome, found.point) == ("holds", None)
+    assert found.reason == "proved for all sizes"
+
+
+# The first point in the order of the largest size, then of the sum, at which the claim is wrong.
+FAILS = [
+    ("flops == n + 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed == 2"),
+    ("flops == 2*n - 1", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed == 3"),
+    ("flops <= n - 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
+    ("flops >= n + 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
+    ("flops <= 3", LOOP, "", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
+    ("flops >= 2", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
+    ("flops <= m", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed <= 1"),
+    ("flops <= m", LOOP, "n >= 3", {"n": 3, "m": 1}, "derived 3, claimed <= 1"),
+    ("flops == m", LOOP, "n >= m", {"n": 2, "m": 1}, "derived 2, claimed == 1"),
+    ("flops <= 4 when n >= m and m >= 3", LOOP, "", {"n": 5, "m": 3}, "derived 5, claimed <= 4"),
+    ("flops <= 2*(n//2)", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
+    ("flops <= 3", LOOP, "2 divides n", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
+    # Both ends of what the data leaves open lie on one side of the claim.
+    (
+        "flops == 3*n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", "", {"n": 1, "m": 1},
+        "derived between 1 and 2, claimed == 3",
+    ),
+    (
+        "flops >= 2*n + 1", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", "", {"n": 1, "m": 1},
+        "derived between 1 and 2, claimed >= 3",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ensures", "body", "where", "point", "reason"), FAILS)
+def test_fails_at_the_smallest_sizes(ensures: str, body: str, where: str, point: dict[str, int], reason: str) -> None:
+    found = verdict(ensures, body, where)
+    assert found.outcome == "fails"
+    assert found.point is not None
+    assert (dict(found.point), found.reason) == (point, reason)
+    sizes = ", ".join(f"{name}={value}" for name, value in point.items())
+    assert verdict_text(found) == f"fails at {sizes}: {reason}"
+
+
+def test_bounds_on_both_sides_of_a_claim_leave_it_open() -> None:
+    body = "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0"
+    for ensures in ("flops == 2*n", "flops == n", "flops <= 2*n - 1", "flops >= n + 1"):
+        found = verdict(ensures, body)
+        assert (found.outcome, found.point) == ("unknown", None), ensures
+        assert found.reason == "the derived cost is only bounded, and its bounds do not decide it"
+        assert verdict_text(found).startswith("unknown: ")
+
+
+def test_a_cost_that_is_unknown_decides_nothing() -> None:
+    body = "for i in 0..k[0]:\n        x[0] += 1.0"
+    found = verdict("flops == n", body, header="x: inout real[n], k: int[n]")
+    assert found.outcome == "unknown"
+    assert "the bounds of this loop" in found.reason
+
+
+def test_a_claim_true_at_small_sizes_and_out_of_reach_is_unknown() -> None:
+    """n <= 2^n has no proof by polynomials and no counterexample."""
+    found = verdict("flops <= 2^n")
+    assert found.outcome in ("unknown", "holds")
+    assert found.point is None
+
+
+@pytest.mark.parametrize(
+    ("ensures", "reason"),
+    [
+        ("work is O(n)", "growth is not decided in this version"),
+        ("io <= n", "`io` is not derived in this version"),
+        ("words == 0", "`words` is not derived in this version"),
+    ],
+)
+def test_not_decided_yet(ensures: str, reason: str) -> None:
+    found = verdict(ensures)
+    assert (found.outcome, found.reason) == ("not decided yet", reason)
+
+
+def test_every_ensures_has_its_verdict_in_order() -> None:
+    found = verdicts("flops == n; work is O(n); span == 7")
+    assert [each.outcome for each in found] == ["holds", "not decided yet", "fails"]
+    assert [each.ensures.metric for each in found] == ["flops", "work", "span"]
+
+
+def test_declared_costs_are_named() -> None:
+    found = verdict("flops >= 2*n", "costs 2*n flops")
+    assert found.outcome == "holds"
+    assert found.reason.startswith("proved for all sizes, given what costs at line ")
+    # The cost of an extern is a symbol of its own, from 0 on.
+    failed = verdict("flops <= n", "for i in 0..n:\n        x[i] = g(x[i])")
+    assert failed.outcome == "fails"
+    assert failed.point is not None
+    assert dict(failed.point) == {"n": 1, "m": 1, "c": 2}
+
+
+OFFSETS = "ptr: offsets[n] into nz longest nr, x: inout real[n]"
+ROWS = "parallel for i in 0..n:\n        for e in ptr[i]..ptr[i + 1]:\n            x[i] += 1.0"
+
+
+def test_what_offsets_imply() -> None:
+    """nr <= nz <= n*nr for the offsets of an array, whose longest segment has nr entries."""
+    assert verdict("flops == nz", ROWS, "nz >= 0, nr >= 0", header=OFFSETS).outcome == "holds"
+    assert verdict("flops >= nr", ROWS, "nz >= 0, nr >= 0", header=OFFSETS).outcome == "holds"
+    failed = verdict("flops <= nr", ROWS, "nz >= 0, nr >= 0", header=OFFSETS)
+    assert failed.outcome == "fails"
+    assert failed.point is not None
+    n, nz, nr = (failed.point[name] for name in ("n", "nz", "nr"))
+    assert nr < nz <= n * nr
+    # No point contradicts nz <= n*nr, whether it is proved or not.
+    assert verdict("flops <= n*nr", ROWS, "nz >= 0, nr >= 0", header=OFFSETS).outcome != "fails"
+
+
+def test_a_program_without_sizes() -> None:
+    header = "x: inout real[3]"
+    assert verdict("flops == 1", "x[0] += 1.0", header=header).outcome == "holds"
+    failed = verdict("flops == 2", "x[0] += 1.0", header=header)
+    assert (failed.outcome, failed.point) == ("fails", {})
+    assert verdict_text(failed) == "fails: derived 1, claimed == 2"

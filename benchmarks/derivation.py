@@ -5,16 +5,19 @@
 A derivation takes a checked program to flops, work and span, nothing kept from one to the next but what importing
 left. The same sum (the work of LU decomposition, a triangular triple sum) is given to `sympy.summation`, term by
 term and expanded, and both results must agree. A cold process is `python -m archline` started anew, its bytecode
-compiled; the time includes starting Python, which is shown apart.
+compiled; its time is that of a clock on the wall and includes starting Python, which is shown apart. Other times
+are processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import time
 from typing import Any
 
 from common import ROOT, machine, times
@@ -75,19 +78,30 @@ def against_sympy(repeat: int) -> None:
             raise SystemExit(f"sympy and archline disagree about the work of LU at n = {n}")
     ours = times(lambda: derive(subject.module, subject.node), repeat)[0]
     theirs = times(fresh, repeat)[0]
-    print(f"work of LU: sympy.summation {theirs * 1e3:.1f} ms; flops, work and span of {LU} {ours * 1e3:.2f} ms;", end="")
-    print(f" ratio {theirs / ours:.0f}")
+    print(f"triangular sum, the work of LU: sympy.summation {theirs * 1e3:.1f} ms")
+    print(f"  flops, work and span of {LU}: {ours * 1e3:.2f} ms, ratio {theirs / ours:.0f}")
 
 
-def cold(arguments: list[str], repeat: int) -> list[float]:
-    """The seconds of processes started anew, in increasing order; the first, which may compile bytecode, is left out."""
+def children() -> float:
+    """The processor time of processes started and ended so far."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def cold(arguments: list[str], repeat: int) -> tuple[list[float], float]:
+    """Seconds of processes started anew, in increasing order, and their mean processor time.
+
+    One is started before them, and may compile bytecode.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "analyzer")}
 
     def start() -> None:
         subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
 
     start()
-    return times(start, repeat)
+    before = children()
+    elapsed = times(start, repeat, time.perf_counter)
+    return elapsed, (children() - before) / repeat
 
 
 def cold_processes(repeat: int) -> None:
@@ -101,11 +115,11 @@ def cold_processes(repeat: int) -> None:
             COST_TARGET,
         ),
     )
-    print(f"cold processes, best and median of {repeat}:")
+    print(f"cold processes, best and median of {repeat}, mean processor time:")
     for name, arguments, target in rows:
-        spent = cold(arguments, repeat)
-        wanted = "" if target is None else f", target {target} s"
-        print(f"  {name:45} {spent[0]:.3f} s, {statistics.median(spent):.3f} s{wanted}")
+        spent, busy = cold(arguments, repeat)
+        wanted = "" if target is None else f"; target {target} s"
+        print(f"  {name:45} {spent[0]:.3f} s, {statistics.median(spent):.3f} s, {busy:.3f} s{wanted}")
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ The trace is that of C[i, j] += A[i, k] * B[k, j]: four accesses an iteration, t
 simulators take all of it, as a numpy array, with its writes for the optimum and LRU. pycachesim, fully
 associative under LRU, takes a prefix as prepared Python lists, whose preparation is not timed, in two forms:
 one access an item, and all four accesses of an iteration an item, which only a trace with such a pattern
-allows. The counts of both on the prefix must agree. Rates are millions of accesses a second, of the fastest
-of `--repeat` runs; compilation is timed apart. Needs the extra `bench`.
+allows. The counts of both on the prefix must agree. Rates are millions of accesses a second of processor
+time, of the fastest of `--repeat` runs; compilation is timed apart. Needs the extra `bench`.
 """
 
 from __future__ import annotations

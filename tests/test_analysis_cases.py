@@ -220,6 +220,11 @@ NESTS = {
     "for i in 0..n:\n    parallel for j in 0..m:\n        x[0] += 1.0": (
         lambda n, m: n * m, lambda n, m: n + 2 * n * m, lambda n, m: n * (1 + clog(m) + 2),
     ),
+    # In the body there is one iteration at least, and no more is known.
+    "for i in m..n:\n    if n > m + 1:\n        x[0] += 1.0": (
+        lambda n, m: n - m if n > m + 1 else 0,
+        *(2 * [lambda n, m: 3 * (n - m) if n > m + 1 else 2 * max(0, n - m)]),
+    ),
     # Two loops at one level: the second variable of the same name starts afresh.
     "for i in 0..n:\n    x[0] += 1.0\nfor i in 0..m:\n    x[0] += 1.0": trips(lambda n, m: n + m),
 }  # fmt: skip
@@ -321,6 +326,12 @@ DATA = {
     "if k[0] == 0:\n    for i in 0..n:\n        x[0] += 1.0\nelse:\n    for i in 0..m:\n        x[0] += 1.0": (
         bounded(lambda n, m: min(n, m), lambda n, m: max(n, m)),
         *(2 * [bounded(lambda n, m: 2 + 2 * min(n, m), lambda n, m: 2 + 2 * max(n, m))]),
+    ),
+    # An empty loop has no span at all; an iteration takes 1, a test and a comparison, then 0 or 1.
+    "parallel for i in m..n:\n    if x[i] < 0.0:\n        x[i] += 1.0": (
+        bounded(lambda n, m: max(0, n - m), lambda n, m: 2 * max(0, n - m)),
+        bounded(lambda n, m: 3 * max(0, n - m), lambda n, m: 4 * max(0, n - m)),
+        bounded(lambda n, m: clog(n - m) + 3 if n > m else 0, lambda n, m: clog(n - m) + 4 if n > m else 0),
     ),
     # A while: one test at least; at most m times iteration, body and test again: 1 + 1 + 2.
     "local i: int = 0\nwhile i < m at most m times:\n    i += 1": (
@@ -629,6 +640,11 @@ def test_zero_sizes() -> None:
     costs = derived("parallel for i in 0..n:" + ONE, "x: inout real[n + 1], n: size, m: size", "where n >= 0")
     expected = (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: clog(n) + 2 if n else 0)
     assert_exact(costs, expected, [{"n": n, "m": 1} for n in range(6)])
+
+
+def test_which_sizes_may_vanish() -> None:
+    header = "x: inout real[n + 1], n: size, m: size, h: size"
+    assert derived("pass", header, "where n >= 0, h >= 2").may_vanish == {"n"}
 
 
 def test_declared_costs() -> None:

@@ -12,7 +12,9 @@ LOOP = "for i in 0..n:\n        x[0] += 1.0"
 """n flops, work and span 1 + 2n."""
 
 
-def verdicts(ensures: str, body: str = LOOP, where: str = "", header: str = "x: inout real[n], m: size") -> list[Verdict]:
+def verdicts(
+    ensures: str, body: str = LOOP, where: str = "", header: str = "x: inout real[n], m: size"
+) -> list[Verdict]:
     clauses = [f"where {where}"] if where else []
     clauses += [f"ensures {each}" for each in ensures.split("; ")]
     lines = "".join(f"    {each}\n" for each in [*clauses, body])
@@ -39,6 +41,12 @@ HOLDS = [
     # By the `where`, and by the `when`.
     ("flops <= m", LOOP, "n <= m"),
     ("flops <= m when n <= m", LOOP, ""),
+    ("flops >= m + 1", LOOP, "n > m"),
+    ("flops <= m - 1", LOOP, "n < m"),
+    ("flops >= m", LOOP, "n >= m"),
+    ("flops == m", LOOP, "n == m"),
+    # A half is the least that n/2 can lie above m.
+    ("flops >= 2*m + 1", LOOP, "n/2 > m"),
     ("flops >= 4 when n >= 4", LOOP, ""),
     ("flops <= m when n <= 3 and m >= 3", LOOP, ""),
     ("flops == 2*(n/2)", LOOP, "2 divides n"),
@@ -49,6 +57,8 @@ HOLDS = [
     ("flops >= 3*(n//3)", LOOP, ""),
     ("flops <= 3*(n//3) + 2", LOOP, ""),
     ("flops == n//2 + (n + 1)//2", LOOP, ""),
+    ("flops >= 2*(n//2) + 3*(m//3) - m", LOOP, ""),
+    ("flops <= 2*(n//2) + 3*(m//3) + 3 - m", LOOP, ""),
     # Of a bounded cost, the bounds decide.
     ("flops <= 2*n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),
     ("flops >= n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),
@@ -154,6 +164,14 @@ def test_declared_costs_are_named() -> None:
 
 OFFSETS = "ptr: offsets[n] into nz longest nr, x: inout real[n]"
 ROWS = "parallel for i in 0..n:\n        for e in ptr[i]..ptr[i + 1]:\n            x[i] += 1.0"
+
+
+def test_points_at_which_the_claim_has_no_value_are_passed_over() -> None:
+    """At m = 0 there is no logarithm; at m = 1 it is 0, and n = 6 is the first above 5."""
+    found = verdict("flops <= n*log2(m) + 5", where="m >= 0")
+    assert found.outcome == "fails"
+    assert found.point is not None
+    assert dict(found.point) == {"n": 6, "m": 1}
 
 
 def test_what_offsets_imply() -> None:

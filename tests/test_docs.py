@@ -13,6 +13,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+
+from archline.api.running import Processors, run
+from archline.execution.cache import Static
+from archline.execution.results import Cache
 from cli_support import cli
 from doc_blocks import Block, blocks, disagreements, last, refusal
 from test_examples import CONSOLE, ROOT, rerun
@@ -70,6 +74,24 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_readme_lists_every_page() -> None:
     linked = {(ROOT / target).resolve() for target in LINK.findall(README.read_text(encoding="utf-8"))}
     assert set(PAGES) <= linked
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+def test_local_arrays_on_private_stacks_break_lemma_2_1(rounds: int) -> None:
+    """The counterexample of docs/caches.md, with the counts that its text names."""
+    (block,) = blocks(ROOT / "docs" / "caches.md")
+    one_line = Cache(Z=1, L=1)
+    serial = run(last(block.text), {"rounds": rounds}, cache=one_line, compiled=False)
+    assert serial.counts.io == 1
+    private = run(
+        last(block.text),
+        {"rounds": rounds},
+        cache=one_line,
+        processors=Processors(2, Static(), "static"),
+        compiled=False,
+    ).private
+    assert private is not None
+    assert [each.io for each in private.caches] == [1, 2 * rounds]
 
 
 USED = [words[1:] for words in commands() if words[0] == ".venv/bin/archline"]

@@ -16,7 +16,7 @@ from programs.statements import Lines, Maker, indented
 
 # How often a program may use a feature at all: small menus give small programs that still meet in all pairs.
 MENU = {
-    "triangular": 80, "strided": 50, "guard": 45, "parallel": 55, "spawn": 60, "call": 45, "data_branch": 13,
+    "triangular": 80, "strided": 50, "guard": 45, "parallel": 55, "spawn": 60, "call": 45, "data_branch": 30,
     "while": 30, "int_data": 40, "local_array": 40, "segment": 34, "atomic": 30, "polynomial": 15, "let": 30,
     "fill": 35, "extern": 7, "costs": 2, "power": 12, "divides": 12, "zero": 8, "layout": 10, "out": 15,
 }  # fmt: skip

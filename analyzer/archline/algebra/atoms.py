@@ -278,13 +278,17 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
     scaled = modulus * denominator
     m = int(scaled.p)
-    if scaled.q != 1 or (m != 1 and _fractional_terms(value)):
-        # Only whole terms may be taken out of a floor one by one.
+    if scaled.q != 1:
         return Poly.of_atom(Floor(value, Poly.constant(modulus)))
     value = value.scaled(denominator)
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
     rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
+    fractional = m != 1 and _fractional_terms(value)
     for monomial, coefficient in value.terms.items():
+        if fractional and not all(_is_whole(atom, power) for atom, power in monomial):
+            # Only whole terms may be taken out of a floor one by one.
+            rest[monomial] = coefficient
+            continue
         quotient_, remainder = divmod(int(coefficient.p), m)
         if quotient_:
             whole[monomial] = fmpq(quotient_)
@@ -293,6 +297,8 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     inner = Poly(rest)
     if inner.is_constant:
         return Poly(whole)
+    if fractional:
+        return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
     common = gcd(m, *(int(c.p) for monomial, c in rest.items() if monomial))
     if common > 1:
         # floor((c*x + r)/(c*m)) = floor((x + floor(r/c))/m) for an integer x.
@@ -310,6 +316,8 @@ def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly,
     """Split value = whole*divisor + rest, `whole` with integer coefficients (any, and powers below the line, if the
     division is known to be exact). None where the divisor is a sum that does not divide the value.
     """
+    if not divisor:
+        return None
     if len(divisor.terms) != 1:
         quotient_ = _divide_exactly(value, divisor)
         return None if quotient_ is None else (quotient_, ZERO)
@@ -368,9 +376,7 @@ def modulo(value: Poly, modulus: Poly) -> Poly:
 
 def quotient(value: Poly, divisor: Poly) -> Poly:
     """Value / divisor, which the program promises to be exact."""
-    if not divisor:
-        return Poly.of_atom(Quotient(value, divisor))
-    if divisor.is_constant:
+    if divisor.is_constant and divisor:
         return value.scaled(1 / divisor.constant_term)
     parts = divide_terms(value, divisor, exact=True)
     if parts is not None and not parts[1]:

@@ -285,7 +285,7 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
         return None
     modulus = int(atom.modulus.constant_term.p)
     slopes = [part for power, part in parts.items() if power > 0]
-    if any(c.q != 1 for part in slopes for c in part.terms.values()):
+    if not all(a.is_integral(part) for part in slopes):
         return None
     period = modulus // gcd(modulus, *(int(c.p) for part in slopes for c in part.terms.values()))
     return period if period <= MAX_RESIDUES else None

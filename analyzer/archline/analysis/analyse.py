@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
@@ -47,7 +48,7 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
         frozenset(name for name in signature.size_names if signature.at_least.get(name, 1) < 1)
         | frozenset(signature.indices),
     )
-    _assert_invariants(costs, algorithm, signature.at_least)
+    _assert_invariants(costs, module, algorithm)
     return costs
 
 
@@ -60,6 +61,8 @@ def _within_budget(module: Module, algorithm: s.Algorithm) -> Result:
                 return Statements(module, coarse).algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)
+        except RecursionError:
+            reason = "its closed form is nested too deeply to derive"
     return unknown(reason, algorithm.span), ()
 
 
@@ -92,7 +95,7 @@ def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
     return found
 
 
-def _assert_invariants(costs: Costs, algorithm: s.Algorithm, least: Mapping[str, int]) -> None:
+def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm) -> None:
     """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work (DESIGN.md, result contract).
 
     Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
@@ -102,13 +105,25 @@ def _assert_invariants(costs: Costs, algorithm: s.Algorithm, least: Mapping[str,
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= known:
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - known)}")
-    if any(isinstance(statement, s.Invoke | s.Assume) for statement in _statements(algorithm.body)):
-        # A callee or an `assume` may refuse the samples, and what the costs give there means nothing.
+    if _may_refuse(algorithm.body, module):
         return
+    least = module.signatures[algorithm].at_least
     for more in SAMPLES:
         point = {name: least.get(name, 1) + more for name in known}
         if all(holds(fact, point) for fact in algorithm.where):
             _assert_ordered(costs, point)
+
+
+def _may_refuse(node: object, module: Module) -> bool:
+    """Whether a callee, an `assume` or an exact division may stop runs that the `where` allows."""
+    match node:
+        case s.Assume() | s.Binary(op="/"):
+            return True
+        case s.Call() if isinstance(module.targets.get(node), s.Algorithm):
+            return True
+        case tuple():
+            return any(_may_refuse(each, module) for each in node)
+    return is_dataclass(node) and any(_may_refuse(getattr(node, part.name), module) for part in fields(node))
 
 
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:

@@ -167,10 +167,16 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
     ranges = [range(signature.at_least.get(name, 0), signature.at_least.get(name, 0) + width) for name in names]
     candidates = sorted(islice(product(*ranges), 20000), key=lambda values: (max(values), sum(values)))
     implied = _offsets_rules(scope)
+    quotients = list(_quotients(algorithm.body))
+
+    def divides(point: Mapping[str, int]) -> bool:
+        """A `/` of sizes that leaves a remainder stops the run, or sits in a branch that these sizes may not take."""
+        return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
+
     yielded = 0
     for values in candidates:
         point = dict(zip(names, values, strict=True))
-        if all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in implied):
+        if all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in (*implied, divides)):
             yield point
             yielded += 1
             if yielded == MAX_POINTS:
@@ -180,6 +186,17 @@ def _points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensur
 def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+
+
+def _quotients(node: object) -> Iterator[s.Binary]:
+    """Every division with `/` in a body."""
+    if isinstance(node, s.Binary) and node.op == "/":
+        yield node
+    parts = node if isinstance(node, tuple) else ()
+    if is_dataclass(node):
+        parts = tuple(getattr(node, part.name) for part in fields(node))
+    for part in parts:
+        yield from _quotients(part)
 
 
 def _names(node: object) -> set[str]:

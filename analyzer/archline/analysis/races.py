@@ -106,9 +106,7 @@ def _meet(write: _Access, other: _Access, variable: str) -> bool:
     return False
 
 
-def _accesses(
-    body: tuple[s.Stmt, ...], variable: str, scope: Scope, own: frozenset[str]
-) -> Iterator[_Access]:
+def _accesses(body: tuple[s.Stmt, ...], variable: str, scope: Scope, own: frozenset[str]) -> Iterator[_Access]:
     """Accesses that every iteration makes: none under a guard or a loop whose range differs between iterations."""
     for statement in body:
         match statement:
@@ -170,9 +168,7 @@ def _access(
     if target.array in own or isinstance(scope.module.types.get(target), ViewType):
         return None
     try:
-        subscripts = tuple(
-            static_value(each, scope) for each in target.subscripts if not isinstance(each, s.Slice)
-        )
+        subscripts = tuple(static_value(each, scope) for each in target.subscripts if not isinstance(each, s.Slice))
     except NotStaticError:
         return None
     plain = all(isinstance(atom, Symbol) for each in subscripts for atom in each.atoms())

@@ -8,7 +8,7 @@ from math import lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, OutOfBudgetError, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Atom, OutOfBudgetError, Poly, TooComplexError
 from archline.language import syntax as s
 from archline.language.model import Module
 
@@ -151,7 +151,10 @@ def _rounded(function: str, inner: s.Expr, scope: Scope) -> Poly | None:
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
-    """floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, the usual bounds of a `while`."""
+    """floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, the usual bounds of a `while`.
+
+    Other values are bounded from above, term by term, where a log or root stands alone in its term.
+    """
     for monomial, coefficient in value.terms.items():
         if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:
             atom = monomial[0][0]
@@ -161,7 +164,20 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
                     return facts.simplify(a.ceil_log2(atom.argument + 1) - 1 + rest)
                 if atom.function == "sqrt" and facts.nonnegative(atom.argument):
                     return rest + a.isqrt_of(atom.argument)
-    return value
+    return value.map_atoms(lambda atom: _rounded_up(atom, value))
+
+
+def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
+    """The next integer above a log or root whose terms are positive multiples of it."""
+    terms = [(m, c) for m, c in value.terms.items() if any(each == atom for each, _ in m)]
+    if not isinstance(atom, a.Function) or any(m != ((atom, 1),) or c < 0 for m, c in terms):
+        return None
+    match atom.function:
+        case "log2":
+            return a.ceil_log2(atom.argument)
+        case "sqrt":
+            return a.isqrt_of(atom.argument - 1) + 1
+    return None
 
 
 def _has_function(value: Poly) -> bool:

@@ -200,10 +200,8 @@ class Statements:
             extents = tuple(facts.positive_part(facts.simplify(static_value(extent, scope))) for extent in shape)
         except NotStaticError as problem:
             return unknown(f"the extent of a whole-array assignment: {problem.reason}", problem.expr.span)
-        each = evaluation(value, scope, self.call)
-        if isinstance(self.module.types.get(value), ViewType):
-            return each.then(fill(extents, operator, scope), facts)
-        return fill(extents, each.then(operator, facts), scope)
+        # The value is evaluated once, then stored in every element.
+        return evaluation(value, scope, self.call).then(fill(extents, operator, scope), facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:

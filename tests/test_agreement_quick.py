@@ -1,6 +1,7 @@
 """A share of the generated programs that runs in seconds: derived counts are the executed ones."""
 
 import pytest
+
 from archline.analysis.analyse import derive
 from archline.execution.run import execute
 from archline.language.loader import load_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -11,7 +12,9 @@ from math import ceil, isqrt
 import pytest
 
 from archline.algebra.evaluation import evaluate
-from archline.analysis.analyse import derive
+from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import InvariantError, derive
+from archline.analysis.analyse import _assert_ordered as assert_ordered
 from archline.analysis.costs import Cost, Costs
 from archline.language.loader import load_text
 
@@ -725,3 +728,48 @@ def test_the_derivation_names_every_statement() -> None:
     ]
     assert [child.rule for child in costs.derivation[1].children] == ["operators"]
     assert [child.rule for child in costs.derivation[2].children] == ["call: 1 + leaf"]
+
+
+def test_a_cost_without_a_value_at_some_sizes_is_derived() -> None:
+    """There is no logarithm at n = 0, which the `where` allows."""
+    costs = derived("costs log2(n) + 1 flops", "x: inout real[n + 1], n: size", "where n >= 0")
+    assert bounds(costs["flops"], {"n": 8}) == (4, 4)
+
+
+# What the invariants refuse, for `for i in 0..n: x[i] += 1.0`: flops n, work and span 1 + 2n.
+BROKEN = {
+    "negative": {"flops": (-1, 5)},
+    "crossed": {"flops": (5, 4)},
+    "no span": {"span": (0, 0)},
+    "no least span": {"span": (0, 5)},
+    "span beyond work": {"work": (7, 7), "span": (8, 8)},
+}
+SOUND = {
+    "no flops": {"flops": (0, 0)},
+    "bounds": {"flops": (0, 4)},
+    "span as work": {"work": (7, 7), "span": (7, 7)},
+    "least span": {"span": (1, 1)},
+    "a bound of the span beyond work": {"work": (7, 7), "span": (7, 9)},
+}
+
+
+def altered(changes: Mapping[str, tuple[int, int]]) -> Costs:
+    costs = derived(LOOP)
+    metrics = {
+        metric: replace(cost, lower=Poly.constant(changes[metric][0]), upper=Poly.constant(changes[metric][1]))
+        if metric in changes
+        else cost
+        for metric, cost in costs.metrics.items()
+    }
+    return replace(costs, metrics=metrics)
+
+
+@pytest.mark.parametrize("changes", BROKEN.values(), ids=BROKEN)
+def test_invariants_refuse(changes: Mapping[str, tuple[int, int]]) -> None:
+    with pytest.raises(InvariantError):
+        assert_ordered(altered(changes), {"n": 3, "m": 1})
+
+
+@pytest.mark.parametrize("changes", SOUND.values(), ids=SOUND)
+def test_invariants_accept(changes: Mapping[str, tuple[int, int]]) -> None:
+    assert_ordered(altered(changes), {"n": 3, "m": 1})

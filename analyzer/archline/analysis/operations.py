@@ -124,9 +124,9 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
     return total
 
 
-def fill(extents: tuple[Poly, ...], element: Tally, scope: Scope) -> Tally:
+def fill(extents: tuple[Poly, ...], scope: Scope) -> Tally:
     """A whole-array fill or copy: the loop nest over its elements, 1 for each iteration of each loop."""
-    cost = element
+    cost = FREE
     for extent in reversed(extents):
         cost = repeated(STEP.then(cost, scope.facts), exactly(extent))
     return cost

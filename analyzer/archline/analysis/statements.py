@@ -183,25 +183,24 @@ class Statements:
             shape = shape.then(evaluation(extent, scope, self.call), scope.facts)
         if local.value is None:
             return shape
-        return shape.then(self._fill(local.type.shape, local.value, FREE, scope), scope.facts)
+        return shape.then(self._fill(local.type.shape, local.value, scope), scope.facts)
 
     def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
         target, value = assign.target, assign.value
-        operator = update(assign.op, target, value, scope)
         place = evaluation(target, scope, self.call)
         if isinstance(self.module.types.get(target), ViewType):
-            cost = self._fill(self.module.shapes[target], value, operator, scope)
-            return place.then(cost, scope.facts)
+            return place.then(self._fill(self.module.shapes[target], value, scope), scope.facts)
+        operator = update(assign.op, target, value, scope)
         return evaluation(value, scope, self.call).then(place, scope.facts).then(operator, scope.facts)
 
-    def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, operator: Tally, scope: Scope) -> Tally:
+    def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
         facts = scope.facts
         try:
             extents = tuple(facts.positive_part(facts.simplify(static_value(extent, scope))) for extent in shape)
         except NotStaticError as problem:
             return unknown(f"the extent of a whole-array assignment: {problem.reason}", problem.expr.span)
         # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self.call).then(fill(extents, operator, scope), facts)
+        return evaluation(value, scope, self.call).then(fill(extents, scope), facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:

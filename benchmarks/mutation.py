@@ -82,7 +82,7 @@ class Target:
 TARGETS = {
     "analysis": Target(
         ("analysis/*.py",),
-        ("test_analysis_cases.py", "test_agreement_quick.py"),
+        ("test_analysis_cases.py", "test_contracts.py", "test_agreement_quick.py"),
         {"races.py": ("test_certain_races.py",), "contracts.py": ("test_contracts.py",)},
     ),
     "algebra": Target(

@@ -1,6 +1,6 @@
 """The whole of archline in one output: derived costs, runs that check them, and energy on eleven platforms.
 
-    python examples/tour.py
+python examples/tour.py
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ def executed() -> None:
     for target in KERNELS[:4]:
         subject = al.algorithm(target)
         point = {name: value for name, value in sizes.items() if name in subject.sizes}
-        row(target, " ".join(f"{name}={value}" for name, value in point.items()), run_generated(subject, unplaced(point), cache=CACHE))
+        row(
+            target,
+            " ".join(f"{name}={value}" for name, value in point.items()),
+            run_generated(subject, unplaced(point), cache=CACHE),
+        )
     for target in KERNELS[4:]:
         for path in sorted(MATRICES.glob("*.mtx*")):
             run = run_matrix(al.algorithm(target), path, {}, cache=CACHE)
@@ -55,9 +59,7 @@ def row(target: str, data: str, run: al.Run) -> None:
     """One line of the table."""
     counts = run.counts
     verdict = "DIFFERS" if run.outside else "equal"
-    print(
-        f"  {target:<36} {data:<18} {counts.flops:>10} {counts.work:>10} {counts.span:>8} {counts.io:>8}  {verdict}"
-    )
+    print(f"  {target:<36} {data:<18} {counts.flops:>10} {counts.work:>10} {counts.span:>8} {counts.io:>8}  {verdict}")
 
 
 def energies() -> None:

@@ -125,9 +125,10 @@ TABLE = {
     "local W: real[m]": free(lambda n, m: 0),
     "local W: real[2, m] = 0": free(lambda n, m: 2 + 2 * m),
     "local W: real[m, 2] = 0": free(lambda n, m: m + 2 * m),
-    "local W: real[m] = x[0]*x[1]": (lambda n, m: m, lambda n, m: 2 * m, lambda n, m: 2 * m),
+    # A scalar right side is evaluated once.
+    "local W: real[m] = x[0]*x[1]": (lambda n, m: 1, lambda n, m: 1 + m, lambda n, m: 1 + m),
     "local W: real[n] = x": free(lambda n, m: n),
-    "x[0..n] = x[0] + 1.0": (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: 2 * n),
+    "x[0..n] = x[0] + 1.0": (lambda n, m: 1, lambda n, m: 1 + n, lambda n, m: 1 + n),
     "x[m..n] = 1.5": free(lambda n, m: max(0, n - m)),
     "x[0..n step 2] = 1.5": free(lambda n, m: ceil(n / 2)),
 }  # fmt: skip
@@ -184,7 +185,9 @@ RANGES = {
         lambda n, m: clog(n - m) + 2 if n > m else 0,
     ),
     "parallel for i in 0..0": trips(lambda n, m: 0),
-    "parallel for i in 0..n step 2": (lambda n, m: -(-n // 2), lambda n, m: 2 * -(-n // 2), lambda n, m: clog(-(-n // 2)) + 2),
+    "parallel for i in 0..n step 2": (
+        lambda n, m: -(-n // 2), lambda n, m: 2 * -(-n // 2), lambda n, m: clog(-(-n // 2)) + 2,
+    ),
 }  # fmt: skip
 
 
@@ -204,8 +207,12 @@ NESTS = {
     "for i in n downto 1:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
     "for i in 0..n:\n    for j in i downto 0:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
     "for i in 0..n:\n    for j in 0..m:\n        x[0] += 1.0": nested(lambda n, m: n * m),
-    "for i in 0..n:\n    for j in m..i:\n        x[0] += 1.0": nested(lambda n, m: sum(max(0, i - m) for i in range(n))),
-    "for i in 0..n:\n    for j in 0..i step 2:\n        x[0] += 1.0": nested(lambda n, m: sum((i + 1) // 2 for i in range(n))),
+    "for i in 0..n:\n    for j in m..i:\n        x[0] += 1.0": nested(
+        lambda n, m: sum(max(0, i - m) for i in range(n))
+    ),
+    "for i in 0..n:\n    for j in 0..i step 2:\n        x[0] += 1.0": nested(
+        lambda n, m: sum((i + 1) // 2 for i in range(n))
+    ),
     "for i in 0..2*n step 2:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n - 1)),
     "for i in 2*n downto 1 step 2:\n    for j in 0..i:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1)),
     "for i in 0..n:\n    let q = i + 1\n    for j in 0..q:\n        x[0] += 1.0": nested(lambda n, m: n * (n + 1) // 2),
@@ -275,7 +282,10 @@ def test_guards_on_indices(guard: str) -> None:
 
 def test_what_a_guard_says_holds_in_its_branches() -> None:
     """A range that a guard makes nonnegative, on either side, needs no guard of its own."""
-    body = "for i in 0..n:\n    if i > m:\n        for j in m..i:\n            x[0] += 1.0\n    else:\n        for j in i..m:\n            x[0] += 1.0"
+    body = (
+        "for i in 0..n:\n    if i > m:\n        for j in m..i:\n            x[0] += 1.0\n"
+        "    else:\n        for j in i..m:\n            x[0] += 1.0"
+    )
     flops = lambda n, m: sum(abs(i - m) for i in range(n))  # noqa: E731
     work = lambda n, m: 2 * n + 2 * flops(n, m)  # noqa: E731
     assert_exact(derived(body), (flops, work, work), SIZES)
@@ -444,7 +454,9 @@ SPAWNS = {
         lambda n, m: n * m, lambda n, m: n * (2 + 2 * m), lambda n, m: clog(n) + 2 + 2 * m,
     ),
     "parallel for i in 0..n:\n    spawn leaf(x[0..m])\n    leaf(x)": (
-        lambda n, m: n * (n + m), lambda n, m: n * (3 + 2 * m + 2 * n), lambda n, m: clog(n) + 2 + max(2 * m, 1 + 2 * n),
+        lambda n, m: n * (n + m),
+        lambda n, m: n * (3 + 2 * m + 2 * n),
+        lambda n, m: clog(n) + 2 + max(2 * m, 1 + 2 * n),
     ),
     # A guard on a spawn: one test, then with the call beside the loop or without.
     f"if n > 3:\n    spawn leaf(x[0..m])\n{LOOP}": (
@@ -540,8 +552,8 @@ SEGMENTS = {
     "for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        for j in 0..m:\n            x[i] += 1.0": (
         lambda n, nz, nr, m: nz * m, *(2 * [lambda n, nz, nr, m: n + nz * (1 + 2 * m)]),
     ),
-    # Rows weighted by their number cannot be told from nz alone; their first n - 1 can be left to bounds.
-    "parallel for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        parallel for j in 0..m:\n            x[i] += 1.0": (
+    "parallel for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        parallel for j in 0..m:\n"
+    "            x[i] += 1.0": (
         lambda n, nz, nr, m: nz * m,
         lambda n, nz, nr, m: n + nz * (1 + 2 * m),
         lambda n, nz, nr, m: clog(n) + 1 + nr * (1 + clog(m) + 2),
@@ -558,6 +570,7 @@ def test_segments(body: str) -> None:
 BY_DATA = {
     "for e in ptr[k]..ptr[k + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for e in ptr[k]..ptr[k + 2]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
+    "for e in ptr[1]..ptr[3]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nz, 2 * nr)),
     "for e in ptr[col[0]]..ptr[col[0] + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for j in 0..col[0]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in col[0]..m": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
@@ -598,6 +611,16 @@ def test_a_body_that_depends_on_a_value_of_the_data() -> None:
         low, high = bounds(costs["flops"], each)
         assert low == 0
         assert (m - 1) * (m - 2) // 2 <= high <= (m - 1) * max(0, m - 2)
+
+
+def test_a_body_that_depends_on_an_entry() -> None:
+    """Entry e of nz adds e flops: nz*(nz - 1)/2 together, and no entry is above nz - 1."""
+    body = "for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        for j in 0..e:\n            x[i] += 1.0"
+    costs = derived(body, SPARSE)
+    for each in SPARSE_SIZES:
+        nz = each["nz"]
+        low, high = bounds(costs["flops"], each)
+        assert low <= nz * (nz - 1) // 2 <= high <= nz * (nz - 1)
 
 
 def test_guards_on_values_of_the_data_are_bounded() -> None:
@@ -678,6 +701,7 @@ UNKNOWN = {
     "for i in 0..k[0]:\n    x[i] += 1.0": ("known only from the data|depends on the data", 19),
     "x[0] = 1\nfor i in 0..n step m - 1:\n    x[0] += 1.0": ("step is not known to be positive", 20),
     "x[0] = 1\n\nx[0..k[0]] = 0.0": ("extent of a whole-array assignment", 21),
+    "while x[0] < 1.0 at most n//(m - 1) times:\n    pass": ("the bound of this while", 19),
     "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
 }
 

@@ -1,10 +1,10 @@
 """Races found from the text: certain ones are reported, and nothing else is."""
 
 import pytest
-from archline.analysis.races import certain_races
-from archline.language.loader import load_text, stdlib_modules
-from archline.language.loader import load_target
 from hypothesis import given, settings
+
+from archline.analysis.races import certain_races
+from archline.language.loader import load_target, load_text, stdlib_modules
 from programs import GeneratedProgram, programs
 
 RACY = {
@@ -13,6 +13,7 @@ RACY = {
     "a neighbour written": "x[i + 1] = x[i]",
     "half atomic": "t[0] += x[i]\n        atomic t[0] += 1.0",
     "the same row by inner loops": "for k in 0..n:\n            t[k] = x[i]",
+    "one element by a descending loop": "for k in 0 downto 0:\n            t[k] = x[i]",
     "a register": "s += x[i]",
 }
 CLEAN = {

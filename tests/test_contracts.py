@@ -59,6 +59,13 @@ HOLDS = [
     ("flops == n//2 + (n + 1)//2", LOOP, ""),
     ("flops >= 2*(n//2) + 3*(m//3) - m", LOOP, ""),
     ("flops <= 2*(n//2) + 3*(m//3) + 3 - m", LOOP, ""),
+    # Floor, round up, and what is between add up to n.
+    ("flops == n//3 + (n + 1)//3 + (n + 2)//3", LOOP, ""),
+    ("flops >= 2*(n//3) + (n + 1)//3", LOOP, ""),
+    ("flops == n//3 + (n + 1)//3 + (n + 2)//3 + m//3 + (m + 1)//3 + (m + 2)//3 - m", LOOP, ""),
+    # The depth of a fork is whole where n is a power of 2.
+    ("span == 3 + log2(n)", "parallel " + LOOP, "n is power of 2"),
+    ("span == 3 + log2(n)", "parallel " + LOOP, "n is power of 4"),
     # Of a bounded cost, the bounds decide.
     ("flops <= 2*n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),
     ("flops >= n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", ""),

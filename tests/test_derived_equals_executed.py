@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
 from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Costs
 from archline.execution.results import Run
 from archline.execution.run import execute
 from archline.language.loader import load_text
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 from programs import GeneratedProgram, programs
 
 PROGRAMS = 500

@@ -77,9 +77,7 @@ def test_the_verdict_depends_on_the_machine() -> None:
 
 
 @given(st.builds(IceParameters, *[factors.filter(bool)] * 4), triples)
-def test_the_terms_follow_from_times_and_powers(
-    parameters: IceParameters, point: tuple[int, int, int]
-) -> None:
+def test_the_terms_follow_from_times_and_powers(parameters: IceParameters, point: tuple[int, int, int]) -> None:
     """Equation (6) with (7) to (10): any clock, F and static power that give these parameters give this
     energy.
     """
@@ -139,9 +137,7 @@ def test_bounds_hold_at_every_point_and_are_reached(
     bounds = ice_energy_bounds(parameters, works, spans, ios)
     quarter = Fraction(works[1] - works[0], 4)
     inner = {works[0] + quarter * step for step in range(5)} | set(range(works[0], works[1] + 1))
-    chosen_spans = {*spans, (spans[0] + spans[1]) // 2} | {
-        work for work in works if spans[0] <= work <= spans[1]
-    }
+    chosen_spans = {*spans, (spans[0] + spans[1]) // 2} | {work for work in works if spans[0] <= work <= spans[1]}
     points = [
         ice_energy(parameters, work, span, io)
         for work, span, io in itertools.product(inner, chosen_spans, {*ios, sum(ios) // 2})
@@ -152,9 +148,7 @@ def test_bounds_hold_at_every_point_and_are_reached(
     assert bounds.total.upper == max(totals)
     assert bounds.static == Interval(min(p.static for p in points), max(p.static for p in points))
     assert bounds.memory == Interval(min(p.memory for p in points), max(p.memory for p in points))
-    assert bounds.computation == Interval(
-        min(p.computation for p in points), max(p.computation for p in points)
-    )
+    assert bounds.computation == Interval(min(p.computation for p in points), max(p.computation for p in points))
     if bounds.bound != UNDECIDED:
         assert {point.bound for point in points} <= {bounds.bound, BALANCED}
 
@@ -179,9 +173,7 @@ def test_a_point_as_bounds_is_exact() -> None:
     assert bounds.bound == MEMORY_BOUND
 
 
-@pytest.mark.parametrize(
-    ("io", "verdict"), [((3, 6), UNDECIDED), ((6, 9), MEMORY_BOUND), ((0, 3), CPU_BOUND)]
-)
+@pytest.mark.parametrize(("io", "verdict"), [((3, 6), UNDECIDED), ((6, 9), MEMORY_BOUND), ((0, 3), CPU_BOUND)])
 def test_the_verdict_over_bounds_on_io(io: tuple[int, int], verdict: str) -> None:
     # With work 12, 7*io against 3*12.
     assert ice_energy_bounds(SIMPLE, 12, 4, io).bound == verdict

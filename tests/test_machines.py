@@ -146,9 +146,7 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path, old: str, new: str, expect
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(
-        '[quantity.a]\nvalue = "-1"\nunit = "x"\n[quantity.b]\nvalue = 1.0\nunit = "s"\nsource = "x"\n'
-    )
+    path.write_text('[quantity.a]\nvalue = "-1"\nunit = "x"\n[quantity.b]\nvalue = 1.0\nunit = "s"\nsource = "x"\n')
     with pytest.raises(ArchlineError) as problem:
         read_machine(path)
     assert sorted(codes(problem)) == ["AL453", "AL454", "AL455", "AL456", "AL457"]

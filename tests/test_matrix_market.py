@@ -113,9 +113,7 @@ def test_stored_zeros_count_and_dense_zeros_do_not(tmp_path: Path) -> None:
 def test_gzip_is_told_by_the_bytes(tmp_path: Path, name: str) -> None:
     halves = GENERAL[:60].encode(), GENERAL[60:].encode()
     packed = b"".join(gzip.compress(half) for half in halves)
-    np.testing.assert_array_equal(
-        dense(read_text(tmp_path, packed, name)), dense(read_text(tmp_path, GENERAL))
-    )
+    np.testing.assert_array_equal(dense(read_text(tmp_path, packed, name)), dense(read_text(tmp_path, GENERAL)))
     assert read_text(tmp_path, GENERAL, "plain.gz").nz == 3
 
 
@@ -130,9 +128,7 @@ def matrices(draw: st.DrawFn) -> SparseMatrix:
 
 @given(matrices())
 def test_rows_and_columns_are_as_scipy_has_them(matrix: SparseMatrix) -> None:
-    expected = scipy.sparse.coo_array(
-        (matrix.values, (matrix.rows, matrix.cols)), shape=(matrix.n, matrix.m)
-    ).toarray()
+    expected = scipy.sparse.coo_array((matrix.values, (matrix.rows, matrix.cols)), shape=(matrix.n, matrix.m)).toarray()
     rowptr, col, val = matrix.csr()
     assert (scipy.sparse.csr_array((val, col, rowptr), shape=expected.shape).toarray() == expected).all()
     colptr, row, val = matrix.csc()

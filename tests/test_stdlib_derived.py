@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stdlib_cases import CASES, execute_case, load
-from test_stdlib_counts import BOUNDED
 
 from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.contracts import decide
+from stdlib_cases import CASES, execute_case, load
+from test_stdlib_counts import BOUNDED
 
 DECIDED = ("==", "<=", ">=")
 

@@ -204,6 +204,8 @@ class _Proof:
         self.facts = facts
         self.ages = {name: age for age, name in enumerate(facts.bounds)}
         self.steps = steps
+        # The same part comes up on many ways through one search.
+        self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
         if value.is_constant:
@@ -213,8 +215,13 @@ class _Proof:
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)
-        if known is not None:
-            return known
+        if known is None:
+            known = self._tried.get(value)
+        if known is None:
+            known = self._tried[value] = self._search(value)
+        return known
+
+    def _search(self, value: Poly) -> bool:
         if all(coefficient > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
             return True
         smaller = self._without_powers(value)

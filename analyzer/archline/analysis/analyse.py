@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
@@ -96,7 +97,7 @@ def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
 
 
 def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm) -> None:
-    """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work (DESIGN.md, result contract).
+    """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work.
 
     Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
     """
@@ -127,12 +128,9 @@ def _may_refuse(node: object, module: Module) -> bool:
 
 
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
+    known = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {
-            cost.metric: (evaluate(cost.lower, point), evaluate(cost.upper, point))
-            for cost in (*costs.metrics.values(), *costs.flops_by_kind.values())
-            if cost.lower is not None and cost.upper is not None
-        }
+        bounds = {cost.metric: _ends(cost, point) for cost in known if cost.lower is not None}
     except EvaluationError:
         return
     if any(end.denominator != 1 for ends in bounds.values() for end in ends):
@@ -145,6 +143,13 @@ def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
         span, work = bounds["span"], bounds["work"]
         if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span[1] > work[1]):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
+
+
+def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+    assert cost.lower is not None
+    assert cost.upper is not None
+    lower = evaluate(cost.lower, point)
+    return lower, lower if cost.exact else evaluate(cost.upper, point)
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:

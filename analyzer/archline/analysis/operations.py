@@ -1,4 +1,4 @@
-"""What evaluating an expression costs: the operators' rows of the cost table (LANGUAGE.md, section 8)."""
+"""What evaluating an expression costs: the operators' rows of the cost table (docs/cost-rules.md)."""
 
 from __future__ import annotations
 

@@ -6,22 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
-from archline.algebra.relaxation import atom_range, bound_atom, ease_offsets
 from archline.analysis import paths
-from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, times
+from archline.analysis.amounts import Amount, Known, Unknown, map_known, times
+from archline.analysis.closing import at_sizes, closed_amount
 from archline.analysis.derivation import Step
+from archline.analysis.loops import anywhere, bounded_trips, parallel_by_data, segment_trips, serial_path, static_range
 from archline.analysis.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
-from archline.analysis.paths import SYNC, Path
-from archline.analysis.ranges import Range, parallel_span
+from archline.analysis.paths import SYNC
+from archline.analysis.ranges import parallel_span
 from archline.analysis.scope import (
     NotStaticError,
     Scope,
     declared,
     floor_of_bound,
     indicator,
-    int_range,
     static_value,
     with_fact,
     without_condition,
@@ -70,8 +69,8 @@ class Statements:
         except TooComplexError as problem:
             return unknown(str(problem), algorithm.span), ()
         closed = tally.then(Tally(path=SYNC), scope.facts)
-        finish = _closed(closed.path.finish, scope.facts, algorithm)
-        return closed.map(lambda amount: _closed(amount, scope.facts, algorithm), paths.serial(finish)), steps
+        finish = closed_amount(closed.path.finish, scope.facts, algorithm)
+        return closed.map(lambda amount: closed_amount(amount, scope.facts, algorithm), paths.serial(finish)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""
@@ -83,7 +82,7 @@ class Statements:
         facts = scope.facts
 
         def at_call(amount: Amount) -> Amount:
-            return _at_sizes(amount, sizes, facts, call)
+            return at_sizes(amount, sizes, facts, call)
 
         return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
 
@@ -219,17 +218,17 @@ class Statements:
         return bounds.then(total, scope.facts), rule, children
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
-        iterations = _static_range(loop, scope)
+        iterations = static_range(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, children = self.block(loop.body, inner)
         each = STEP.then(body, inner.facts)
         if loop.parallel:
             return each.map(iterations.sum, paths.serial(parallel_span(iterations, each.path.finish))), children
-        return each.map(iterations.sum, _serial_path(each.path, iterations, loop)), children
+        return each.map(iterations.sum, serial_path(each.path, iterations, loop)), children
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """A loop over a segment of an offsets array, or up to a declared bound of the data."""
-        found = _segment(loop, scope) or _bounded_trips(loop, scope)
+        found = segment_trips(loop, scope) or bounded_trips(loop, scope)
         if found is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips, first, last = found
@@ -244,13 +243,15 @@ class Statements:
     def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         body, children = self.block(loop.body, scope)
         each = STEP.then(body, scope.facts)
-        finish = _anywhere(each.path.finish, loop, scope.facts)
+        finish = anywhere(each.path.finish, loop, scope.facts)
         path = paths.serial(finish)
         if not each.path.serial:
-            path = replace(each.path, advance=_anywhere(each.path.advance, loop, scope.facts), finish=finish)
-        free = each.map(lambda amount: _anywhere(amount, loop, scope.facts), path)
+            path = replace(each.path, advance=anywhere(each.path.advance, loop, scope.facts), finish=finish)
+        free = each.map(lambda amount: anywhere(amount, loop, scope.facts), path)
         if loop.parallel:
-            return free.map(lambda amount: times(amount, trips), paths.serial(_parallel(trips, finish))), children
+            return free.map(
+                lambda amount: times(amount, trips), paths.serial(parallel_by_data(trips, finish))
+            ), children
         return repeated(free, trips), children
 
     def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
@@ -321,192 +322,3 @@ def _names(expr: s.Expr) -> set[str]:
         case s.Call(arguments=arguments):
             return set().union(*(_names(argument) for argument in arguments))
     return set()
-
-
-def _static_range(loop: s.Loop, scope: Scope) -> Range:
-    facts = scope.facts
-    lo = facts.simplify(static_value(loop.lo, scope))
-    hi = facts.simplify(static_value(loop.hi, scope))
-    step = Poly.constant(1) if loop.step is None else static_value(loop.step, scope)
-    variable = Poly.symbol(loop.variable)
-    if not loop.down and step == Poly.constant(1):
-        return Range(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
-    if not facts.positive(step):
-        raise NotStaticError("its step is not known to be positive", loop.hi)
-    if loop.down:
-        count, value = a.floor_div(lo - hi, step) + 1, lo - step * variable
-    else:
-        count, value = a.ceil_div(hi - lo, step), lo + step * variable
-    return Range(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
-
-
-def _serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
-    """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
-    advance = iterations.sum(each.advance)
-    if each.serial:
-        return paths.serial(advance)
-    if each.joined is None:
-        return Path(advance, _staggered(each, iterations, advance))
-    if each.finish == each.advance and iterations.facts.positive(iterations.trips):
-        return Path(advance, advance, _up_to(advance), _up_to(advance), each.certain)
-    if each.finish == each.advance:
-        return Path(advance, advance, _up_to(advance), _up_to(advance), certain=False)
-    if isinstance(advance, Unknown):
-        return paths.serial(advance)
-    late = iterations.sum(each.finish)
-    upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
-    return Path(upper, upper, _up_to(upper), _up_to(upper), certain=False)
-
-
-def _up_to(amount: Amount) -> Amount:
-    return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
-
-
-def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:
-    """The latest end of what iteration v spawned: what the iterations before v took, and its own."""
-    before = Range(
-        iterations.variable + "'",
-        iterations.lo,
-        Poly.symbol(iterations.variable),
-        iterations.value,
-        iterations.inside,
-        iterations.span,
-    )
-
-    def renamed(amount: Amount) -> Amount:
-        shift = {iterations.variable: Poly.symbol(before.variable)}
-        return map_known(amount, lambda value: value.substitute(shift))
-
-    ends = add(before.sum(renamed(each.advance)), each.finish)
-    return later(advance, iterations.largest(ends), iterations.facts)
-
-
-def _segment(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly, Poly] | None:
-    """`for k in a[e]..a[e + 1]` over an offsets array a: the gap, and the least and the last value k may take."""
-    match loop:
-        case s.Loop(
-            lo=s.Element(array=array, subscripts=(s.Name() | s.Binary() | s.Element() | s.Integer() as start,)),
-            hi=s.Element(array=other, subscripts=(s.Name() | s.Binary() | s.Element() | s.Integer() as end,)),
-            step=None,
-            down=False,
-        ) if array == other and array in scope.segments:
-            known = scope.segments[array]
-        case _:
-            return None
-    last = known.total - 1
-    try:
-        first, behind = static_value(start, scope), static_value(end, scope)
-    except NotStaticError:
-        if not _follows(start, end):
-            return Known(ZERO, known.total), ZERO, last
-        return Known(ZERO, known.ceiling), ZERO, last
-    if behind == first + 1:
-        return exactly(Poly.of_atom(a.Gap(known, first))), ZERO, last
-    if scope.facts.nonnegative(behind - first):
-        return exactly(a.offset(known, behind) - a.offset(known, first)), ZERO, last
-    return Known(ZERO, known.total), ZERO, last
-
-
-def _follows(start: s.Expr, end: s.Expr) -> bool:
-    """Whether `end` is written `start + 1`."""
-    match end:
-        case s.Binary(op="+", left=left, right=s.Integer(value=1)):
-            return s.structure(left) == s.structure(start)
-    return False
-
-
-def _bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly, Poly] | None:
-    """A loop between values of which declarations give the range."""
-    ends = []
-    for expr in (loop.lo, loop.hi):
-        try:
-            value = static_value(expr, scope)
-            ends.append((value, value))
-        except NotStaticError:
-            low, high = int_range(expr, scope)
-            if low is None or high is None:
-                return None
-            ends.append((low, high))
-    if loop.step is not None:
-        return None
-    (lo_low, lo_high), (hi_low, hi_high) = ends
-    if loop.down:
-        most, least, first, last = lo_high - hi_low + 1, lo_low - hi_high + 1, hi_low, lo_high
-    else:
-        most, least, first, last = hi_high - lo_low, hi_low - lo_high, lo_low, hi_high - 1
-    facts = scope.facts
-    return Known(facts.positive_part(least), facts.positive_part(most)), first, last
-
-
-def _anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
-    """An amount whatever value the loop variable has."""
-    if isinstance(amount, Unknown):
-        return amount
-    if loop.variable not in amount.lower.names | amount.upper.names:
-        return amount
-    symbol = next(iter(Poly.symbol(loop.variable).atoms()))
-    lower = bound_atom(amount.lower, symbol, facts, upper=False)
-    upper = bound_atom(amount.upper, symbol, facts, upper=True)
-    if upper is None:
-        return Unknown(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
-    return Known(ZERO if lower is None else lower, upper)
-
-
-def _parallel(trips: Amount, body: Amount) -> Amount:
-    """Span of a parallel loop whose number of iterations the data gives."""
-    if isinstance(trips, Unknown):
-        return trips
-    if isinstance(body, Unknown):
-        return body
-    return Known(ZERO, a.ceil_log2(trips.upper) + body.upper)
-
-
-def _at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
-    moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
-    if isinstance(moved, Unknown):
-        return Unknown(moved.reason, moved.span or call.span)
-    return _without_data(moved, facts, f"a size of `{call.function}` that only the data gives", call)
-
-
-def _closed(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    """At the end of an algorithm: in its sizes only, nothing that names its arrays."""
-    if isinstance(amount, Unknown):
-        return amount
-    settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
-    return _without_data(settled, facts, "values that only the data gives", algorithm)
-
-
-def _without_data(amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Replace what depends on the data by its least or greatest value."""
-    if isinstance(amount, Unknown):
-        return amount
-    lower, upper = _eased(amount.lower, facts, False), _eased(amount.upper, facts, True)
-    if upper is None:
-        return Unknown(f"it depends on {what}", node.span)
-    if lower is amount.lower and upper is amount.upper:
-        return amount
-    return Known(ZERO if lower is None else facts.positive_part(lower), upper)
-
-
-def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
-    while True:
-        found = next((atom for atom in sorted(value.atoms(), key=str) if _from_data(atom)), None)
-        if found is None:
-            return value
-        inner = next((each for part in found.parts for each in part.atoms() if isinstance(each, a.Data)), None)
-        target = inner if inner is not None and not isinstance(found, a.Data | a.Gap | a.Offset) else found
-        if target is not found and atom_range(target, facts)[1] is None:
-            return None
-        bounded = ease_offsets(value, found, facts, upper) if isinstance(found, a.Offset) else None
-        if bounded is None:
-            bounded = bound_atom(value, found, facts, upper)
-        if bounded is None:
-            return None
-        value = bounded
-
-
-def _from_data(atom: object) -> bool:
-    if isinstance(atom, a.Data | a.Gap | a.Offset):
-        return True
-    parts = getattr(atom, "parts", ())
-    return any(_from_data(each) for part in parts for each in part.atoms())

@@ -70,9 +70,7 @@ class Machine:
 
     def provides(self, units: Mapping[str, str]) -> bool:
         """Whether the machine has all these quantities (names to base units)."""
-        return all(
-            name in self.quantities and self.quantities[name].unit == unit for name, unit in units.items()
-        )
+        return all(name in self.quantities and self.quantities[name].unit == unit for name, unit in units.items())
 
 
 def machine_names() -> tuple[str, ...]:
@@ -177,9 +175,7 @@ class _Checker:
         unit = parse_unit(written_unit)
         if unit is None:
             problem = f"has the unknown unit `{written_unit}`" if "unit" in table else "has no unit"
-            self.report(
-                rules.UNKNOWN_UNIT, f"{where} {problem}", "units are like `nJ`, `pJ/B`, `GHz`, `s/flop`"
-            )
+            self.report(rules.UNKNOWN_UNIT, f"{where} {problem}", "units are like `nJ`, `pJ/B`, `GHz`, `s/flop`")
         value = self.number(table.get("value"), where)
         if value is None or unit is None or len(self.findings) > before:
             return None
@@ -211,9 +207,7 @@ class _Checker:
     def check_keys(self, table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
         for key in table:
             if key not in allowed:
-                hint = did_you_mean(key, allowed) or "the keys are " + ", ".join(
-                    f"`{entry}`" for entry in allowed
-                )
+                hint = did_you_mean(key, allowed) or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", hint)
 
     def report(self, rule: Rule, message: str, hint: str | None = None) -> None:

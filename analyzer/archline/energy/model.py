@@ -34,9 +34,7 @@ class Interval:
             case number:
                 result = cls(Fraction(number), Fraction(number))
         if result.lower > result.upper:
-            raise error(
-                rules.WRONG_AMOUNT, f"the lower end {result.lower} is above the upper end {result.upper}"
-            )
+            raise error(rules.WRONG_AMOUNT, f"the lower end {result.lower} is above the upper end {result.upper}")
         return result
 
     @property
@@ -96,9 +94,7 @@ class Model:
     quantities: Mapping[str, str] = field(hash=False)
     estimate: Callable[[Machine, Mapping[str, Interval]], Estimate]
 
-    def __call__(
-        self, machine: Machine, amounts: Mapping[str, Interval | Number | tuple[Number, Number]]
-    ) -> Estimate:
+    def __call__(self, machine: Machine, amounts: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for the amounts (metric to number or interval).
 
         Raises ArchlineError: AL458 where the machine does not suit the model, AL460 for missing or impossible

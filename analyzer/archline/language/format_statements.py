@@ -99,13 +99,10 @@ def _axis(axis: s.Axis) -> str:
 def _contracts(item: s.Algorithm) -> Iterator[Unit]:
     """The contract's lines in the order of the source, which the tree keeps only in the spans."""
     found: list[tuple[tuple[int, int], str]] = []
-    found.extend(
-        (_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where")
-    )
+    found.extend((_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where"))
     found.extend((_start(each), _ensures(each)) for each in item.ensures)
     found.extend(
-        (_start(exprs[0]), f"decreases {format_list(exprs)}")
-        for exprs in _clauses(item.decreases, "decreases")
+        (_start(exprs[0]), f"decreases {format_list(exprs)}") for exprs in _clauses(item.decreases, "decreases")
     )
     for _, text in sorted(found):
         yield Unit(1, text)
@@ -151,9 +148,7 @@ def _claim(claim: s.Claim) -> str:
     where = f" where {format_facts(claim.where)}" if claim.where else ""
     machine = f' on "{claim.machine}"' if claim.machine is not None else ""
     settings = ", ".join(f"{name} = {format_expression(value)}" for name, value in claim.at)
-    return f"claim {title}{summand(claim.left)} {right}{where}{machine}" + (
-        f" at {settings}" if settings else ""
-    )
+    return f"claim {title}{summand(claim.left)} {right}{where}{machine}" + (f" at {settings}" if settings else "")
 
 
 def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:

@@ -570,7 +570,7 @@ def test_segments(body: str) -> None:
 BY_DATA = {
     "for e in ptr[k]..ptr[k + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for e in ptr[k]..ptr[k + 2]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
-    "for e in ptr[1]..ptr[3]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nz, 2 * nr)),
+    "for e in ptr[1]..ptr[3]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
     "for e in ptr[col[0]]..ptr[col[0] + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for j in 0..col[0]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in col[0]..m": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),

@@ -167,6 +167,9 @@ def test_declared_costs_are_named() -> None:
     assert failed.outcome == "fails"
     assert failed.point is not None
     assert dict(failed.point) == {"n": 1, "m": 1, "c": 2}
+    failed = verdict("flops >= n", "for i in 0..n:\n        x[i] = g(x[i])")
+    assert failed.point is not None
+    assert dict(failed.point) == {"n": 1, "m": 1, "c": 0}
 
 
 OFFSETS = "ptr: offsets[n] into nz longest nr, x: inout real[n]"

@@ -174,7 +174,7 @@ RANGES = {
     "for i in 0..ceil(log2(n))": trips(lambda n, m: clog(n)),
     "for i in 0..floor(sqrt(n))": trips(lambda n, m: isqrt(n)),
     "for i in 0..ceil(sqrt(n))": trips(lambda n, m: isqrt(n - 1) + 1),
-    "for i in 0..floor(log2(8)) + floor(sqrt(9))": trips(lambda n, m: 6),
+    "for i in 0..floor(log2(64)) + floor(sqrt(64))": trips(lambda n, m: 6 + 8),
     "let q = n//2\nfor i in 0..q": trips(lambda n, m: n // 2),
     "assume n >= m\nfor i in 0..n": trips(lambda n, m: n),
     # t iterations side by side: ceil(log2 t) and the longest, nothing if there is none.
@@ -575,6 +575,7 @@ BY_DATA = {
     "for j in 0..col[0]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in col[0]..m": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
     "for j in col[0] downto 0": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
+    "for j in col[0] downto 1": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in m downto col[0]": (lambda n, nz, nr, m: 2, lambda n, nz, nr, m: m + 1),
     "for j in col[0]..col[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in 0..ptr[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
@@ -687,6 +688,13 @@ def test_declared_costs_of_externs() -> None:
     assert_exact(costs, (lambda n, m, c: n * (c + 1), *(2 * [lambda n, m, c: n * (c + 2)])), sizes)
     assert costs["flops"].status == "declared"
     assert costs["flops"].declared == ("extern g",)
+
+
+def test_every_name_of_a_declared_cost_is_a_symbol() -> None:
+    text = "extern h(a: real) -> real costs 2*c + d flops\nalgorithm f(x: inout real[n]):\n    x[0] = h(x[0])\n"
+    module = load_text(text)
+    costs = derive(module, module.algorithms["f"])
+    assert bounds(costs["flops"], {"n": 1, "c": 3, "d": 5}) == (11, 11)
 
 
 def test_flops_by_kind() -> None:

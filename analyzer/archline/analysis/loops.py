@@ -7,7 +7,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.relaxation import bound_atom
 from archline.analysis import paths
-from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known
+from archline.analysis.amounts import Amount, Known, Unknown, add, exactly, later, map_known, up_to
 from archline.analysis.paths import Path
 from archline.analysis.ranges import Range
 from archline.analysis.scope import NotStaticError, Scope, int_range, static_value
@@ -40,18 +40,14 @@ def serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
     if each.joined is None:
         return Path(advance, _staggered(each, iterations, advance))
     if each.finish == each.advance and iterations.facts.positive(iterations.trips):
-        return Path(advance, advance, _up_to(advance), _up_to(advance), each.certain)
+        return Path(advance, advance, up_to(advance), up_to(advance), each.certain)
     if each.finish == each.advance:
-        return Path(advance, advance, _up_to(advance), _up_to(advance), certain=False)
+        return Path(advance, advance, up_to(advance), up_to(advance), certain=False)
     if isinstance(advance, Unknown):
         return paths.serial(advance)
     late = iterations.sum(each.finish)
     upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
-    return Path(upper, upper, _up_to(upper), _up_to(upper), certain=False)
-
-
-def _up_to(amount: Amount) -> Amount:
-    return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
+    return Path(upper, upper, up_to(upper), up_to(upper), certain=False)
 
 
 def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:

@@ -667,6 +667,8 @@ def test_zero_sizes() -> None:
     costs = derived("parallel for i in 0..n:" + ONE, "x: inout real[n + 1], n: size, m: size", "where n >= 0")
     expected = (lambda n, m: n, lambda n, m: 2 * n, lambda n, m: clog(n) + 2 if n else 0)
     assert_exact(costs, expected, [{"n": n, "m": 1} for n in range(6)])
+    even = derived("parallel for i in 0..n:" + ONE, "x: inout real[n + 1], n: size", "where n >= 0, 2 divides n")
+    assert_exact(even, expected, [{"n": n, "m": 1} for n in range(0, 8, 2)])
 
 
 def test_which_sizes_may_vanish() -> None:

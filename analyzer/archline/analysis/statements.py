@@ -109,7 +109,7 @@ class Statements:
             tally, rule, children = self._statement(statement, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
-                steps.append(Step(statement.span, rule, tally, children))
+                steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
             scope = self._after(statement, scope)
             holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
         if holds_array:
@@ -209,9 +209,7 @@ class Statements:
                 bounds = bounds.then(evaluation(part, scope, self.call), scope.facts)
         try:
             total, children = self._counted(loop, scope)
-            rule = (
-                f"{'sum over' if not loop.parallel else 'work: sum, span: maximum over'} {loop.variable} of (1 + body)"
-            )
+            rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
@@ -296,6 +294,13 @@ class Statements:
 
     def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         return self._if(tuple(rest), scope) if rest else (FREE, "", ())
+
+
+def _span_rule(statement: s.Stmt) -> str | None:
+    """How the span comes about where that is not the way the counts do."""
+    if isinstance(statement, s.Loop) and statement.parallel:
+        return f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
+    return None
 
 
 def _less_one(amount: Amount) -> Amount:

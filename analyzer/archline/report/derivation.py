@@ -35,8 +35,9 @@ def _step(view: CostView, step: Step, metric: str, depth: int, width: int) -> It
         if isinstance(amount, Unknown)
         else _amount(view, amount.lower, amount.upper, None)
     )
+    rule = step.span_rule if metric == "span" and step.span_rule is not None else step.rule
     margin = "      | " + indent + "    "
-    for line in wrap(f"{metric} {cost}  ({step.rule})", max(30, width - len(margin))):
+    for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
     for child in step.children:
         yield from _step(view, child, metric, depth + 1, width)

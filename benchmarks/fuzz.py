@@ -5,8 +5,9 @@
 
 Inputs are programs of the standard library, of the test data and of the tests' generator, damaged by
 tests/programs/mutations.py, and random bytes. Each runs in a worker process; a worker that takes longer than the limit
-on one input is stopped and replaced. Any exception but ArchlineError is a finding, and so is an input beyond the limit.
-Findings are written to a folder, with the seed that makes each again. Exit code 1 where there is any.
+on one input is stopped and replaced; the limit counts processor time, whatever else the machine does. Any exception
+but ArchlineError is a finding, and so is an input beyond the limit. Findings are written to a folder, with the seed
+that makes each again. Exit code 1 where there is any.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def run_one(seed: int, texts: list[str], stages: list[str]) -> Outcome:
     """Run the stages on one input, as far as it is well formed."""
     error = importlib.import_module("archline.language.diagnostics").ArchlineError
     data = build_input(seed, texts)
-    start = time.perf_counter()
+    start = time.process_time()
     reached = "none"
     try:
         for name in stages:
@@ -103,8 +104,8 @@ def run_one(seed: int, texts: list[str], stages: list[str]) -> Outcome:
     except error as problem:
         str(problem)
     except Exception:
-        return Outcome(seed, time.perf_counter() - start, reached, traceback.format_exc(limit=-6))
-    return Outcome(seed, time.perf_counter() - start, reached)
+        return Outcome(seed, time.process_time() - start, reached, traceback.format_exc(limit=-6))
+    return Outcome(seed, time.process_time() - start, reached)
 
 
 def work(pipe: Connection, stages: list[str]) -> None:
@@ -184,6 +185,8 @@ def fuzz(args: argparse.Namespace) -> list[Outcome]:
             slowest = max(slowest, outcome, key=lambda each: each.seconds)
             if outcome.failure is not None or outcome.seconds > LIMIT:
                 findings.append(outcome)
+                place = f"seed {outcome.seed}, {outcome.seconds:.1f} s, after stage {outcome.reached}"
+                print(f"finding: {place}: {brief(outcome)}", flush=True)
         time.sleep(0.0005)
         if time.monotonic() - shown > 10:
             shown = time.monotonic()
@@ -191,6 +194,13 @@ def fuzz(args: argparse.Namespace) -> list[Outcome]:
     print(f"{done} inputs; last stage passed: {dict(reached.most_common())}")
     print(f"slowest: seed {slowest.seed}, {slowest.seconds:.2f} s")
     return findings
+
+
+def brief(finding: Outcome) -> str:
+    """What is wrong, in a line."""
+    if finding.failure is None:
+        return f"slower than {LIMIT:.0f} s"
+    return finding.failure.strip().splitlines()[-1][:120]
 
 
 def report(findings: list[Outcome], folder: Path) -> None:
@@ -202,10 +212,10 @@ def report(findings: list[Outcome], folder: Path) -> None:
     texts = corpus()
     kinds: Counter[str] = Counter()
     for finding in findings:
-        kind = finding.failure.strip().splitlines()[-1] if finding.failure else f"slower than {LIMIT:.0f} s"
-        kinds[kind[:120]] += 1
+        kind = brief(finding)
+        kinds[kind] += 1
         (folder / f"{finding.seed}.algo").write_bytes(build_input(finding.seed, texts))
-        if kinds[kind[:120]] == 1:
+        if kinds[kind] == 1:
             print(f"seed {finding.seed}, {finding.seconds:.2f} s, after stage {finding.reached}:")
             print(finding.failure or kind)
     for kind, count in kinds.most_common():

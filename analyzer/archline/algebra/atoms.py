@@ -151,7 +151,7 @@ class Segments:
     @property
     def key(self) -> str:
         """Identity, for the atoms that refer to it."""
-        longest = "" if self.longest is None else self.longest.key
+        longest = "" if self.longest is None else f"{self.longest.key}{'' if self.attained else '?'}"
         return f"{self.array}|{self.count.key}|{self.total.key}|{longest}"
 
     @property
@@ -205,7 +205,8 @@ class Data(Atom):
     __slots__ = ("high", "low", "name")
 
     def __init__(self, name: str, low: Poly | None, high: Poly | None) -> None:
-        super().__init__(f"data({name})")
+        ends = (end.key if end is not None else "" for end in (low, high))
+        super().__init__(f"data({name}|{'|'.join(ends)})")
         self.name, self.low, self.high = name, low, high
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:

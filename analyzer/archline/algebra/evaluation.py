@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import floor, isqrt
+from math import isqrt
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, rational
 
 MAX_BITS = 4_000_000
 
@@ -21,16 +21,21 @@ class EvaluationError(Exception):
 
 def evaluate(value: Poly, point: Mapping[str, int | Fraction]) -> Fraction:
     """The exact value with every symbol given; raises EvaluationError."""
-    cache: dict[Atom, Fraction] = {}
-    result = Fraction(0)
+    found = _evaluate(value, {name: rational(given) for name, given in point.items()})
+    return Fraction(int(found.p), int(found.q))
+
+
+def _evaluate(value: Poly, point: Mapping[str, fmpq]) -> fmpq:
+    cache: dict[Atom, fmpq] = {}
+    result = fmpq(0)
     for monomial, coefficient in value.terms.items():
-        result += _fraction(coefficient) * _product(monomial, cache, point)
+        result += coefficient * _product(monomial, cache, point)
     return result
 
 
-def _product(monomial: Monomial, cache: dict[Atom, Fraction], point: Mapping[str, int | Fraction]) -> Fraction:
+def _product(monomial: Monomial, cache: dict[Atom, fmpq], point: Mapping[str, fmpq]) -> fmpq:
     """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
-    product = Fraction(1)
+    product = fmpq(1)
     failure: EvaluationError | None = None
     for atom, exponent in monomial:
         try:
@@ -44,52 +49,55 @@ def _product(monomial: Monomial, cache: dict[Atom, Fraction], point: Mapping[str
     return product
 
 
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def _power(base: Fraction, exponent: int) -> Fraction:
-    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+def _power(base: fmpq, exponent: int) -> fmpq:
+    if exponent == 1:
+        return base
+    bits = max(int(base.p).bit_length(), int(base.q).bit_length())
     if abs(base) != 1 and bits * abs(exponent) > MAX_BITS:
         raise EvaluationError("the value has more than a million digits")
     if exponent < 0 and not base:
         raise EvaluationError("a division by 0")
-    return base**exponent
+    return _unit_power(base, exponent) if abs(base) == 1 else base**exponent
 
 
-def _atom(atom: Atom, point: Mapping[str, int | Fraction]) -> Fraction:
+def _unit_power(base: fmpq, exponent: int) -> fmpq:
+    """1 or -1 to a power, which may be beyond what the library takes."""
+    return base if exponent % 2 else fmpq(1)
+
+
+def _atom(atom: Atom, point: Mapping[str, fmpq]) -> fmpq:
     match atom:
         case Symbol():
             if atom.name not in point:
                 raise EvaluationError(f"`{atom.name}` has no value")
-            return Fraction(point[atom.name])
+            return point[atom.name]
         case a.PositivePart():
-            return max(Fraction(0), evaluate(atom.argument, point))
+            return max(fmpq(0), _evaluate(atom.argument, point))
         case a.Floor() | a.Quotient():
-            top, bottom = (evaluate(part, point) for part in atom.parts)
+            top, bottom = (_evaluate(part, point) for part in atom.parts)
             if not bottom:
                 raise EvaluationError("a division by 0")
-            return Fraction(floor(top / bottom)) if isinstance(atom, a.Floor) else top / bottom
+            return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
         case a.CeilLog2():
-            number = evaluate(atom.argument, point)
-            return Fraction((-(-number.numerator // number.denominator) - 1).bit_length() if number > 1 else 0)
+            number = _evaluate(atom.argument, point)
+            return fmpq((int(number.ceil()) - 1).bit_length() if number > 1 else 0)
         case a.Exponential():
-            exponent = evaluate(atom.exponent, point)
-            if exponent.denominator != 1:
+            exponent = _evaluate(atom.exponent, point)
+            if exponent.q != 1:
                 raise EvaluationError("a power with a fraction as exponent")
-            return _power(Fraction(atom.base), int(exponent))
+            return _power(fmpq(atom.base), int(exponent.p))
         case a.Function():
-            return _function(atom.function, evaluate(atom.argument, point))
+            return _function(atom.function, _evaluate(atom.argument, point))
     raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
-def _function(name: str, argument: Fraction) -> Fraction:
-    if argument.denominator == 1:
-        number = argument.numerator
+def _function(name: str, argument: fmpq) -> fmpq:
+    if argument.q == 1:
+        number = int(argument.p)
         if name == "log2" and number > 0 and number & (number - 1) == 0:
-            return Fraction(number.bit_length() - 1)
+            return fmpq(number.bit_length() - 1)
         if name == "isqrt":
-            return Fraction(isqrt(number) if number >= 0 else -1)
+            return fmpq(isqrt(number) if number >= 0 else -1)
         if name == "sqrt" and number >= 0 and isqrt(number) ** 2 == number:
-            return Fraction(isqrt(number))
+            return fmpq(isqrt(number))
     raise EvaluationError(f"{name}({argument}) is not rational")

@@ -80,6 +80,7 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
+        value = _scaled_to_one(value)
         known = self._proved.get(value)
         if known is None:
             known = _Proof(self).holds(value)
@@ -175,6 +176,12 @@ class Facts:
     def restore(self, value: Poly) -> Poly:
         """Write the quotients that `with_quotient` made symbols of as quotients again."""
         return value.substitute(self.quotients) if self.quotients else value
+
+
+def _scaled_to_one(value: Poly) -> Poly:
+    """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
+    first = next(iter(value.terms.values()), None)
+    return value if first is None else value.scaled(1 / abs(first))
 
 
 def _tighten(bound: Poly, lower: bool) -> Poly:
@@ -279,25 +286,19 @@ class _Proof:
         bounds = self._bounds(atom)
         if set(parts) <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
-            candidates = bounds.lower if self._sign(slope) > 0 else bounds.upper if self._sign(-slope) > 0 else ()
-            if any(self.holds(slope * bound + rest) for bound in candidates):
-                return True
-            if self._sign(slope) != 0 or self._sign(-slope) != 0:
-                return False
+            rises = self.holds(slope)
+            if rises or self.holds(-slope):
+                return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))
         return any(self._by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
             self._by_shift(value, atom, bound, -1) for bound in bounds.upper
         )
-
-    def _sign(self, value: Poly) -> int:
-        return 1 if self.holds(value) else 0
 
     def _by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
         """Write v = bound + t (or bound - t) with t >= 0; nonnegative coefficients of every power of t suffice."""
         step = Symbol(f"{atom.name}'")
         shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
-        if min(shifted.coefficients(step)) < 0:
-            return False
-        return all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values())
+        coefficients = shifted.coefficients(step)
+        return min(coefficients) >= 0 and all(self.holds(each) for each in coefficients.values())
 
     def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
         """max(0, e) is 0 where e <= 0 and e where e >= 0."""

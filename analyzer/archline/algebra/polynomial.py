@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from flint import fmpq
 
@@ -59,14 +60,25 @@ def spend(terms: int) -> None:
     _budget.spend(terms)
 
 
-class Atom:
-    """An indivisible factor. `key` identifies and orders it; `parts` are the polynomials it is made of."""
+class _OneOfEach(type):
+    """Makes atoms unique: those of a class with the same key are one object, so comparing and hashing cost nothing."""
 
-    __slots__ = ("_hash", "_names", "key")
+    def __init__(cls, *args: Any) -> None:
+        super().__init__(*args)
+        cls._made: WeakValueDictionary[str, Atom] = WeakValueDictionary()
+
+    def __call__(cls, *args: Any) -> Any:
+        made = super().__call__(*args)
+        return cls._made.setdefault(made.key, made)
+
+
+class Atom(metaclass=_OneOfEach):
+    """An indivisible factor. `key` tells all of it and orders it; `parts` are the polynomials it is made of."""
+
+    __slots__ = ("__weakref__", "_names", "key")
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self._hash = hash(key)
         self._names: frozenset[str] | None = None
 
     @property
@@ -84,12 +96,6 @@ class Atom:
         if self._names is None:
             self._names = frozenset().union(*(part.names for part in self.parts))
         return self._names
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Atom) and self._hash == other._hash and self.key == other.key)
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __repr__(self) -> str:
         return self.key
@@ -112,10 +118,11 @@ class Symbol(Atom):
 class Poly:
     """A polynomial; immutable. `terms` maps monomials to nonzero coefficients."""
 
-    __slots__ = ("_hash", "_key", "_names", "terms")
+    __slots__ = ("_atoms", "_hash", "_key", "_names", "terms")
 
     def __init__(self, terms: dict[Monomial, fmpq]) -> None:
         self.terms = terms
+        self._atoms: frozenset[Atom] | None = None
         self._hash: int | None = None
         self._key: str | None = None
         self._names: frozenset[str] | None = None
@@ -155,9 +162,11 @@ class Poly:
             self._names = frozenset().union(*(atom.names for atom in self.atoms()))
         return self._names
 
-    def atoms(self) -> set[Atom]:
+    def atoms(self) -> frozenset[Atom]:
         """The atoms of the monomials (not those inside other atoms)."""
-        return {atom for monomial in self.terms for atom, _ in monomial}
+        if self._atoms is None:
+            self._atoms = frozenset([atom for monomial in self.terms for atom, _ in monomial])
+        return self._atoms
 
     def degree(self, atom: Atom) -> int:
         """The highest exponent of an atom."""
@@ -238,6 +247,8 @@ class Poly:
         return self.scaled(1 / rational(other))
 
     def __pow__(self, exponent: int) -> Poly:
+        if exponent == 1:
+            return self
         if exponent == 0:
             return ONE
         if exponent < 0 and len(self.terms) != 1:
@@ -261,15 +272,18 @@ class Poly:
         if not changed:
             return self
         spend(len(self.terms))
+        untouched: dict[Monomial, fmpq] = {}
         total = ZERO
         for monomial, coefficient in self.terms.items():
-            kept = tuple((atom, power) for atom, power in monomial if atom not in changed)
-            product = Poly({kept: coefficient})
-            for atom, power in monomial:
-                if atom in changed:
-                    product = product * changed[atom] ** power
+            factors = [changed[atom] ** power for atom, power in monomial if atom in changed]
+            if not factors:
+                untouched[monomial] = coefficient
+                continue
+            product = Poly({tuple([pair for pair in monomial if pair[0] not in changed]): coefficient})
+            for factor in factors:
+                product = product * factor
             total = total + product
-        return total
+        return Poly(untouched) + total
 
     def substitute(self, values: Mapping[str, Poly]) -> Poly:
         """Replace symbols everywhere, inside atoms too, and normalise."""

@@ -105,7 +105,7 @@ def innermost(value: Poly, variable: str) -> Atom:
     return min(found, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
 
 
-_PRIORITY = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
+_PRIORITY: dict[type, int] = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
 
 
 def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:

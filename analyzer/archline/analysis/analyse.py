@@ -17,6 +17,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.model import Module
 from archline.language.printer import format_fact
+from archline.language.source import Span
 
 MAX_TERM_PRODUCTS = 120_000
 SAMPLES = (0, 1, 3)
@@ -124,6 +125,8 @@ def _may_refuse(node: object, module: Module) -> bool:
             return True
         case tuple():
             return any(_may_refuse(each, module) for each in node)
+        case Span():
+            return False
     return is_dataclass(node) and any(_may_refuse(getattr(node, part.name), module) for part in fields(node))
 
 

@@ -23,6 +23,11 @@ PAIRED = """algorithm paired(x: inout real[n], b: size):
 
 """
 PROGRAMS = {
+    "sizes no offsets can have": (
+        "algorithm f(p: offsets[n] into nz longest nr, x: inout real[nz]):\n    where nr >= 64, nz >= 0\n"
+        "    parallel for i in 0..n:\n        for k in p[i]..p[i+1]:\n            x[k] += 1\n",
+        [{"n": n, "nz": 64 * n, "nr": 64} for n in (1, 2, 5)],
+    ),
     "exact quotient of either sign": (
         "algorithm f(x: inout real[n], t: index):\n    for i in 0..n/t:\n        x[0] += 1\n",
         [{"n": n, "t": t} for n, t in ((1, -1), (4, -2), (4, 2))],

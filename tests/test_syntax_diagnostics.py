@@ -134,3 +134,11 @@ def test_several_mistakes_in_one_run() -> None:
         "f.algo:4:10",
         "f.algo:6:14",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ['    "doc"\n', '    "doc"\n' + HEAD + INNER, HEAD + INNER + '"doc"\n', HEAD + '"doc"\n' + INNER]
+)
+def test_strings_outside_an_algorithm_are_not_lost(text: str) -> None:
+    """A string alone on its line is code: it must not vanish with what is cut out of lines to find their brackets."""
+    assert parse(Source("f.algo", text)).diagnostics

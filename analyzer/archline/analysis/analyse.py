@@ -10,7 +10,8 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.scope import declared
+from archline.analysis.points import offsets_rules
+from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
 from archline.language import syntax as s
@@ -31,8 +32,8 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
     tally, steps = _within_budget(module, algorithm)
     signature = module.signatures[algorithm]
-    facts = declared(module, algorithm).facts
-    tally = STEP.then(tally, facts)
+    scope = declared(module, algorithm)
+    tally = STEP.then(tally, scope.facts)
     flops = flops_total(tally)
     amounts = {"flops": flops, "work": tally.work, "span": tally.span}
     costs = Costs(
@@ -50,7 +51,7 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
         frozenset(name for name in signature.size_names if signature.at_least.get(name, 1) < 1)
         | frozenset(signature.indices),
     )
-    _assert_invariants(costs, module, algorithm)
+    _assert_invariants(costs, module, algorithm, scope)
     return costs
 
 
@@ -97,7 +98,7 @@ def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
     return found
 
 
-def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm) -> None:
+def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, scope: Scope) -> None:
     """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work.
 
     Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
@@ -110,9 +111,10 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm) -> 
     if _may_refuse(algorithm.body, module):
         return
     least = module.signatures[algorithm].at_least
+    implied = offsets_rules(scope)
     for more in SAMPLES:
         point = {name: least.get(name, 1) + more for name in known}
-        if all(holds(fact, point) for fact in algorithm.where):
+        if all(holds(fact, point) for fact in algorithm.where) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 
 

@@ -182,7 +182,7 @@ def _chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
     depth = 0
     lines = source.lines
     for number, line in enumerate(lines):
-        code = _COMMENT.sub("", line)
+        code = _without_comment(line)
         if depth == 0 and code and not code[0].isspace() and code[0] not in ")]":
             if start is not None:
                 yield start + 1, lines[start:number]
@@ -197,6 +197,11 @@ def _chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
                 start, depth = number, 0
     if start is not None:
         yield start + 1, lines[start:]
+
+
+def _without_comment(line: str) -> str:
+    """The line with its strings emptied: a string may hold brackets, and one that stands alone is still code."""
+    return _COMMENT.sub(lambda found: "" if found[1] else '""', line)
 
 
 def _comments(source: Source) -> Iterator[s.Comment]:

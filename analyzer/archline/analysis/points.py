@@ -1,0 +1,97 @@
+"""Sizes at which an algorithm can be run: what `where` allows, and arrays of offsets can be filled for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from itertools import islice, product
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.costs import Costs
+from archline.analysis.scope import Scope
+from archline.language import syntax as s
+from archline.language.evaluate import holds
+
+MACHINE = ("P", "Z", "L", "K")
+MAX_POINTS = 400
+
+
+def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures) -> Iterator[Mapping[str, int]]:
+    """Small sizes that satisfy the `where`, the `when`, and what offsets imply, smallest sums first."""
+    signature = scope.module.signatures[algorithm]
+    free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
+    facts = (*algorithm.where, *ensures.when, *_assumed(algorithm))
+    machine = [name for name in MACHINE if any(name in _names(fact) for fact in facts)]
+    names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
+    if not names:
+        yield {}
+        return
+    width = max(2, min(12, int(20000 ** (1 / len(names)))))
+    ranges = [range(signature.at_least.get(name, 0), signature.at_least.get(name, 0) + width) for name in names]
+    candidates = sorted(islice(product(*ranges), 20000), key=lambda values: (max(values), sum(values)))
+    implied = offsets_rules(scope)
+    quotients = list(_quotients(algorithm.body))
+
+    def divides(point: Mapping[str, int]) -> bool:
+        """A `/` of sizes that leaves a remainder stops the run, or sits in a branch that these sizes may not take."""
+        return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
+
+    yielded = 0
+    for values in candidates:
+        point = dict(zip(names, values, strict=True))
+        if all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in (*implied, divides)):
+            yield point
+            yielded += 1
+            if yielded == MAX_POINTS:
+                return
+
+
+def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
+    """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
+    return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+
+
+def _quotients(node: object) -> Iterator[s.Binary]:
+    """Every division with `/` in a body."""
+    if isinstance(node, s.Binary) and node.op == "/":
+        yield node
+    parts = node if isinstance(node, tuple) else ()
+    if is_dataclass(node):
+        parts = tuple(getattr(node, part.name) for part in fields(node))
+    for part in parts:
+        yield from _quotients(part)
+
+
+def _names(node: object) -> set[str]:
+    """Every name in a fact."""
+    if isinstance(node, s.Name):
+        return {node.id}
+    if isinstance(node, tuple):
+        return set().union(*(_names(each) for each in node))
+    return set().union(*(_names(getattr(node, f.name)) for f in fields(node))) if is_dataclass(node) else set()
+
+
+def offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
+    """Longest <= total <= count*longest for every offsets array, and no entries without segments to hold them."""
+
+    def rule(low: Poly, high: Poly) -> Callable[[Mapping[str, int]], bool]:
+        def check(point: Mapping[str, int]) -> bool:
+            values: dict[str, int | Fraction] = dict(point)
+            try:
+                return evaluate(scope.facts.restore(low), values) <= evaluate(scope.facts.restore(high), values)
+            except EvaluationError:
+                return True
+
+        return check
+
+    rules = []
+    for known in scope.segments.values():
+        if known.longest is not None:
+            rules.append(rule(known.total, known.count * known.longest))
+            if known.attained:
+                rules.append(rule(known.longest, known.total))
+        else:
+            rules.append(rule(known.total, known.count * known.total))
+    return rules

@@ -1,0 +1,344 @@
+"""What generated code calls, on its own: arithmetic against Python and numpy, facts, placement, memory."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archline.execution import arithmetic, memory, runtime, slots
+from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
+from archline.execution.machine import shown_bytes
+from archline.execution.memory import Room, refuse
+from archline.execution.placement import load_words, place, store_words
+from archline.execution.slots import CAPACITY, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE, SITE_FULL, UNSET_REAL, VALUES
+from archline.execution.stops import StoppedError, fail
+from archline.language.diagnostics import ArchlineError
+
+ROOT = 3037000499  # the integer part of sqrt(2^63)
+edges = [0, 1, 2, 3, ROOT - 1, ROOT, ROOT + 1, 2**62, 2**63 - 2, 2**63 - 1]
+ints = st.one_of(st.sampled_from([*edges, *(-edge for edge in edges)]), st.integers(-INT_LIMIT, INT_LIMIT))
+
+
+def fitting(value: int) -> int:
+    return value if -(2**63) < value < 2**63 else -(2**63)
+
+
+@given(ints, ints)
+def test_checked_arithmetic_is_that_of_integers(a: int, b: int) -> None:
+    assert add_int(a, b) == fitting(a + b)
+    assert sub_int(a, b) == fitting(a - b)
+    assert mul_int(a, b) == fitting(a * b)
+
+
+def test_checked_arithmetic_at_the_edges() -> None:
+    for a, b in itertools.product([*edges, *(-edge for edge in edges)], repeat=2):
+        found = add_int(a, b), sub_int(a, b), mul_int(a, b)
+        assert found == (fitting(a + b), fitting(a - b), fitting(a * b)), (a, b)
+
+
+def test_products_of_small_factors_are_not_checked_by_division() -> None:
+    class Small(int):
+        def __abs__(self) -> int:
+            raise AssertionError("a small factor was checked")
+
+    for a, b in itertools.product((ROOT - 1, 1 - ROOT, 5), repeat=2):
+        assert mul_int(Small(a), Small(b)) == a * b
+
+
+@pytest.mark.parametrize("base", [*range(-4, 5), 10, ROOT, -ROOT, 2**62])
+def test_powers_are_those_of_integers(base: int) -> None:
+    for exponent in range(66):
+        assert pow_int(base, exponent) == fitting(base**exponent), exponent
+    for huge in (10**12, 10**12 + 1):
+        if abs(base) < 2:
+            assert pow_int(base, huge) == base ** (huge % 2 + 2)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 1.5, 2.0, -3.0, 2.5, -2.5, 800.0, -800.0, 1e300, -1e300, math.inf, -math.inf, math.nan]
+ONE = {
+    "real_sqrt": np.sqrt,
+    "real_rsqrt": lambda x: 1 / np.sqrt(x),
+    "real_exp": np.exp,
+    "real_log": np.log,
+    "real_log2": np.log2,
+    "real_sin": np.sin,
+    "real_cos": np.cos,
+    "real_floor": np.floor,
+    "real_ceil": np.ceil,
+}
+
+
+@pytest.mark.parametrize("x", SPECIAL)
+@pytest.mark.parametrize("name", ONE)
+def test_functions_of_one_real_follow_ieee_754(name: str, x: float) -> None:
+    with np.errstate(all="ignore"):
+        expected = ONE[name](np.float64(x))
+    np.testing.assert_allclose(arithmetic.PLAIN[name](x), expected, rtol=1e-14)
+    # numba's functions do not raise where Python's do; elsewhere the two have one source.
+    if math.isfinite(x) and math.isfinite(expected):
+        np.testing.assert_allclose(arithmetic.COMPILED[name](x), expected, rtol=1e-14)
+
+
+def test_division_and_powers_follow_ieee_754() -> None:
+    for a, b in itertools.product(SPECIAL, repeat=2):
+        with np.errstate(all="ignore"):
+            quotient, power = np.float64(a) / np.float64(b), np.power(np.float64(a), np.float64(b))
+        for name, expected in (("divide", quotient), ("power", power)):
+            found = arithmetic.PLAIN[name](a, b)
+            np.testing.assert_allclose(found, expected, rtol=1e-14, err_msg=f"{a} {name} {b}")
+            assert math.isnan(expected) or math.copysign(1, found) == math.copysign(1, expected), (a, name, b)
+            if math.isfinite(a) and math.isfinite(expected) and b != 0:
+                np.testing.assert_allclose(arithmetic.COMPILED[name](a, b), expected, rtol=1e-14)
+
+
+def test_least_and_greatest_keep_the_first_of_equals() -> None:
+    for a, b in itertools.product([-0.0, 0.0, 1.0, 2.0, math.inf], repeat=2):
+        least, greatest = arithmetic.real_min(a, b), arithmetic.real_max(a, b)
+        assert (least, greatest) == (min(a, b), max(a, b))
+        if a == b:
+            assert math.copysign(1, least) == math.copysign(1, greatest) == math.copysign(1, a)
+
+
+def test_facts_about_integers() -> None:
+    for value in range(-3, 70):
+        log = value.bit_length() - 1 if value > 0 and bin(value).count("1") == 1 else -1
+        assert runtime.exact_log2(value) == log
+        if value > 0:
+            assert runtime.ceil_log2(value) == math.ceil(math.log2(value))
+        root = math.isqrt(value) if value >= 0 and math.isqrt(value) ** 2 == value else -1
+        assert runtime.plain_sqrt(value) == runtime.compiled_sqrt(value) == root
+        for base in range(-2, 8):
+            assert runtime.is_power(value, base) == (value in {base**k for k in range(8)} if base > 1 else value == 1)
+
+
+@pytest.mark.parametrize("root", [ROOT, ROOT - 1, 2**31, 94906267, 94906266])
+def test_roots_that_a_real_cannot_hold(root: int) -> None:
+    for find in (runtime.plain_sqrt, runtime.compiled_sqrt):
+        assert [find(root * root + change) for change in (-1, 0, 1)] == [-1, root, -1]
+
+
+def test_bits_are_spread() -> None:
+    for index in [*range(70), 0x12345678, 2**31 - 1, *(1 << bit for bit in range(31))]:
+        assert runtime.spread(index) == sum((index >> bit & 1) << 2 * bit for bit in range(31))
+
+
+def test_enclosing_squares() -> None:
+    for rows, columns in itertools.product(range(18), repeat=2):
+        side = 2 ** math.ceil(math.log2(max(rows, columns, 1)))
+        assert runtime.enclosing_square(rows, columns) == (side**2 if rows and columns else 0)
+
+
+def stopped(work: Callable[[list[int]], Any]) -> tuple[int, ...]:
+    state = [0] * slots.FIRST_FREE
+    with pytest.raises(StoppedError):
+        work(state)
+    return (state[SITE], *state[VALUES : VALUES + 5], state[slots.CALL])
+
+
+def test_where_and_why_a_run_stopped() -> None:
+    assert stopped(lambda state: fail(state, 9, 1, 2, 3, 4, 5, call=6)) == (9, 1, 2, 3, 4, 5, 6)
+    assert stopped(lambda state: fail(state, 9)) == (9, 0, 0, 0, 0, 0, 0)
+
+
+# Every other word belongs to the array, which starts at word 1.
+def strided(entries: list[Any]) -> list[Any]:
+    return [-99, *(word for entry in entries for word in (entry, -99))]
+
+
+@pytest.mark.parametrize(
+    ("entries", "total", "gap"),
+    [([0], 0, 0), ([0, 0], 0, 0), ([0, 3], 3, 3), ([0, 2, 2, 7, 8], 8, 5), ([0, 4, 5], 5, 4)],
+)
+def test_offsets_have_a_total_and_a_longest_gap(entries: list[int], total: int, gap: int) -> None:
+    words = strided(entries)
+    assert runtime.offsets_total(words, [], 7, 1, len(entries), 2, None) == total
+    assert runtime.longest_gap(words, 1, len(entries), 2) == gap
+
+
+@pytest.mark.parametrize(
+    ("entries", "values"),
+    [
+        ([None], (0, 0)),
+        ([0, 1, None], (0, 2)),
+        ([1, 2], (1, 1)),
+        ([-1, 2], (1, -1)),
+        ([0, 5, 3], (2, 2, 5, 3)),
+        ([0, -1], (2, 1, 0, -1)),
+        ([], (3,)),
+    ],
+)
+def test_offsets_that_are_none(entries: list[Any], values: tuple[int, ...]) -> None:
+    words = strided(entries)
+    found = stopped(lambda state: runtime.offsets_total(words, state, 7, 1, len(entries), 2, None))
+    assert found[: 1 + len(values)] == (7, *values)
+
+
+def test_indices_have_a_bound() -> None:
+    for entries, bound in (([], 0), ([0], 1), ([3, 5, 0], 6), ([5, 4], 6)):
+        assert runtime.index_bound(strided(entries), [], 7, 1, len(entries), 2, None) == bound
+    for wrong, values in (([1, None], (0, 1)), ([0, 2, -3], (1, 2, -3)), ([-1], (1, 0, -1))):
+        found = stopped(
+            lambda state, wrong=wrong: runtime.index_bound(strided(wrong), state, 7, 1, len(wrong), 2, None)
+        )
+        assert found[: 1 + len(values)] == (7, *values)
+
+
+def test_plain_memory_grows_up_to_its_capacity() -> None:
+    state = [0] * slots.FIRST_FREE
+    state[CAPACITY], state[PEAK] = 10, 4
+    words, shadow = [1.0] * 4, [9] * (SHADOW * 4)
+    mem = (words, words, state, [], [], [], [], shadow, [])
+    runtime.plain_allocate(mem, 3, 2, 5, 1)
+    assert (words, state[PEAK]) == ([1, 1, 1, None, None], 5)
+    assert shadow == [9] * (SHADOW * 3) + [0] * (SHADOW * 2)
+    words[:], shadow[:] = [2.0] * 5, [7] * (SHADOW * 5)
+    runtime.plain_allocate(mem, 1, 2, 5, 1)
+    assert (words, state[PEAK]) == ([2, None, None, 2, 2], 5)
+    assert shadow == [7] * SHADOW + [0] * (SHADOW * 2) + [7] * (SHADOW * 2)
+    runtime.plain_allocate(mem, 1, 2, 3, 1)
+    assert state[PEAK] == 5
+    runtime.plain_allocate((*mem[:7], None, []), 8, 2, 6, 0)
+    assert (len(words), state[PEAK]) == (10, 6)
+    with pytest.raises(StoppedError):
+        runtime.plain_allocate(mem, 8, 3, 6, 0)
+    assert (state[SITE], state[VALUES], state[VALUES + 1]) == (SITE_FULL, 0, 11)
+
+
+def test_compiled_memory_is_marked_as_unset() -> None:
+    state = np.zeros(slots.FIRST_FREE, np.int64)
+    ints, shadow = np.ones(6, np.int64), np.full(6 * SHADOW, 9, np.int32)
+    mem = (ints.view(np.float64), ints, state, [], [], [], [], shadow, [])
+    runtime.compiled_allocate(mem, 1, 2, 4, 1)
+    runtime.compiled_allocate(mem, 4, 2, 3, 0)
+    assert ints.tolist() == [1, UNSET_REAL, UNSET_REAL, 1, NO_INT, NO_INT]
+    assert shadow.reshape(6, SHADOW).tolist() == [[(9 if word in (0, 3) else 0)] * SHADOW for word in range(6)]
+    assert state[PEAK] == 4
+    runtime.compiled_allocate((*mem[:7], np.zeros(0, np.int32), []), 0, 6, 9, 0)
+    assert state[PEAK] == 9
+    with pytest.raises(StoppedError):
+        runtime.compiled_allocate(mem, 5, 2, 9, 0)
+    assert (state[SITE], state[VALUES], state[VALUES + 1]) == (SITE_FULL, 0, 7)
+
+
+def test_events_are_logged_as_far_as_there_is_room() -> None:
+    plain: list[int] = []
+    state, log = [0] * slots.FIRST_FREE, [0] * 7
+    for event in ((1, 5, 9), (2, 6, 8), (3, 7, 7)):
+        runtime.plain_event((0, 0, state, [], plain), *event)
+        runtime.compiled_event((0, 0, state, [], log), *event)
+    assert plain == [1, 5, 9, 2, 6, 8, 3, 7, 7]
+    assert log == [1, 5, 9, 2, 6, 8, 0]
+    assert state[slots.EVENTS] == 3
+
+
+def test_no_two_things_share_a_slot_of_the_state() -> None:
+    single = (
+        "STEPS", "FUEL", "TRACE", "SPAN", "PEAK", "DEPTH", "SITE", "CALL", "LINE", "EVENTS", "TASKS", "OTHER_SITE",
+        "SYMBOL_P", "SYMBOL_Z", "SYMBOL_L", "SYMBOL_K", "CAPACITY",
+    )  # fmt: skip
+    taken = [getattr(slots, name) for name in single] + [VALUES + place for place in range(6)]
+    assert sorted(taken) == list(range(slots.FIRST_FREE - 1))
+    arrays = [getattr(slots, name) for name in dir(slots) if name.startswith("MEM_")]
+    assert sorted(arrays) == list(range(9))
+    assert sorted((slots.SITE_FUEL, slots.SITE_WIDE, SITE_FULL, slots.FIRST_SITE)) == [1, 2, 3, 4]
+    assert (INT_LIMIT, NO_INT) == (2**63 - 1, -(2**63))
+    assert math.isnan(np.array([UNSET_REAL]).view(np.float64)[0])
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=3), st.sampled_from(["", "colmajor", "zmorton"]),
+       st.integers(1, 5), st.integers(0, 3))  # fmt: skip
+def test_arrays_are_placed_on_lines_of_their_own(shape: list[int], layout: str, line: int, before: int) -> None:
+    placed = place(before * line, tuple(shape), layout, line)
+    addresses = placed.addresses()
+    assert addresses.shape == tuple(shape)
+    assert placed.elements == addresses.size == len(set(addresses.ravel().tolist()))
+    assert placed.words % line == 0
+    if addresses.size:
+        assert placed.base <= addresses.min() <= addresses.max() < placed.base + placed.words
+        assert addresses.ravel()[0] == placed.base
+    morton = layout == "zmorton" and len(shape) == 2
+    assert placed.form == ("zz" if morton else placed.form)
+    if not morton:
+        unit = 0 if layout == "colmajor" else len(shape) - 1
+        assert placed.form == "".join("1" if dimension == unit else "s" for dimension in range(len(shape)))
+        rows = np.moveaxis(addresses, unit, -1)
+        assert (rows[..., :1] % line == 0).all()
+        assert (np.diff(rows, axis=-1) == 1).all()
+        assert placed.atoms()[: 1 + len(shape)] == (placed.base, *shape)
+        assert len(placed.atoms()) == 2 * len(shape)
+    else:
+        assert placed.words == -(-runtime.enclosing_square(*shape) // line) * line
+        assert placed.atoms() == (placed.base, *shape, 0, 0, 1, 0, 0, 1)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from(["", "colmajor", "zmorton"]),
+       st.integers(1, 4))  # fmt: skip
+def test_what_is_loaded_is_stored_again(shape: list[int], layout: str, line: int) -> None:
+    placed = place(2 * line, tuple(shape), layout, line)
+    array = np.arange(placed.elements, dtype=np.float64).reshape(shape) + 1
+    array.ravel()[0] = np.nan
+    end = placed.base + placed.words
+    plain: list[Any] = [None] * end
+    ints = np.full(end, UNSET_REAL)
+    for words in (plain, ints.view(np.float64)):
+        load_words(words, placed, array)
+        np.testing.assert_array_equal(store_words(words, placed, real=True), array)
+        for value, address in zip(array.ravel(), placed.addresses().ravel(), strict=True):
+            np.testing.assert_equal(words[address], value)
+    last = placed.addresses().ravel()[-1]
+    plain[last], ints[last] = None, UNSET_REAL
+    for words in (plain, ints.view(np.float64)):
+        stored = store_words(words, placed, real=True)
+        assert stored.dtype == np.float64
+        # The mark of an unset element does not leave the executor: every NaN is the usual one.
+        assert stored.view(np.int64).ravel()[-1] == np.array(np.nan).view(np.int64)
+    assert store_words(plain, place(end - 1, (1,), "", 1), real=False).dtype == np.int64
+
+
+def test_unset_integers_are_stored_as_the_least_one() -> None:
+    assert store_words([None, 4], place(0, (2,), "", 1), real=False).tolist() == [-(2**63), 4]
+
+
+def test_more_room_is_eight_times_as_much() -> None:
+    room = Room(10, 20, 30)
+    assert room.larger(tasks=False) == Room(80, 20, 30)
+    assert room.larger(tasks=True) == Room(10, 160, 30)
+
+
+def test_what_needs_more_than_is_free_is_refused() -> None:
+    refuse(100, 100)
+    with pytest.raises(ArchlineError, match=r"needs about 2 kB of memory, and 1\.5 kB are free"):
+        refuse(2000, 1500)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (2_500_000, "2.5 MB"), (10**9, "1 GB"), (3 * 10**13, "30 TB")],
+)
+def test_bytes_are_shown_in_thousands(count: int, words: str) -> None:
+    assert shown_bytes(count) == words
+
+
+def test_the_largest_array_that_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = np.empty
+
+    def grudging(length: int, dtype: Any) -> Any:
+        if length > 300:
+            raise MemoryError
+        return empty(length, dtype)
+
+    monkeypatch.setattr(memory.np, "empty", grudging)
+    assert len(memory._largest(8 * 1000, np.int64)) == 250
+    assert len(memory._largest(8 * 200, np.int64)) == 200
+    with pytest.raises(ArchlineError, match="8 GB of memory, and 500 MB are free"):
+        memory._untouched(10**9, np.int64, 500 * 10**6)
+    # The system may refuse what should have fitted.
+    with pytest.raises(ArchlineError, match="9 GB of memory, and 9 GB are free"):
+        memory._untouched(10**9, np.int64, 9 * 10**9)

@@ -4,10 +4,10 @@
     python benchmarks/mutation.py execution
 
 Mutants are made in copies of the checkout, never in the working tree. Left out is what no test of behaviour can see:
-annotations, patterns of classes, decorators' arguments, the text of messages, and limits of effort (MAX_...). Of the
-many operators that could replace an operator, one or two near ones stand for the rest; far ones die at once and would
-only flatter the figure. Prints the share killed and every survivor with its difference. Exit code 1 where less than
-85 % are killed.
+annotations, patterns of classes, decorators' arguments, the text of messages, `strict=` (an assertion), and limits of
+effort (MAX_...). Of the many operators that could replace an operator, one or two near ones stand for the rest; far
+ones die at once and would only flatter the figure. Prints the share killed and every survivor with its difference.
+Exit code 1 where less than 85 % are killed.
 """
 
 from __future__ import annotations
@@ -82,11 +82,22 @@ class Target:
     compiler: str | None = None
 
 
+_EXECUTOR = (
+    "test_executor_counts.py", "test_executor_races.py", "test_executor_diagnostics.py", "test_executor_traces.py",
+    "test_executor_runs.py", "test_agreement_quick.py",
+)  # fmt: skip
+
 TARGETS = {
     "analysis": Target(
         ("analysis/*.py",),
-        ("test_analysis_cases.py", "test_contracts.py", "test_agreement_quick.py"),
-        {"races.py": ("test_certain_races.py",), "contracts.py": ("test_contracts.py",)},
+        (
+            "test_analysis_cases.py", "test_analysis_regressions.py", "test_contracts.py", "test_agreement_quick.py",
+            "test_stdlib_derived.py",
+        ),
+        {
+            "races.py": ("test_certain_races.py",),
+            **dict.fromkeys(("contracts.py", "points.py"), ("test_contracts.py", "test_analysis_regressions.py")),
+        },
     ),
     "algebra": Target(
         ("algebra/*.py",),
@@ -94,16 +105,18 @@ TARGETS = {
     ),
     "execution": Target(
         ("execution/*.py", "execution/*/*.py"),
-        (
-            "test_executor_counts.py", "test_executor_races.py", "test_executor_diagnostics.py",
-            "test_executor_traces.py", "test_executor_runs.py", "test_agreement_quick.py",
-        ),
+        _EXECUTOR,
         {
             **dict.fromkeys(
-                ("data.py", "sparse_form.py", "externs.py"), ("test_executor_runs.py", "test_executor_diagnostics.py")
+                ("arithmetic.py", "runtime.py", "slots.py", "memory.py", "placement.py", "machine.py"),
+                ("test_executor_runtime.py", *_EXECUTOR),
             ),
             **dict.fromkeys(
-                ("matrix_market.py", "sparse_matrix.py"), ("test_matrix_market.py", "test_executor_runs.py")
+                ("binding.py", "data.py", "sparse_form.py", "externs.py"),
+                ("test_executor_data.py", "test_executor_runs.py", "test_executor_diagnostics.py"),
+            ),
+            **dict.fromkeys(
+                ("matrix_market.py", "sparse_matrix.py"), ("test_matrix_market.py", "test_executor_data.py")
             ),
             **dict.fromkeys(("distances.py", "replacement.py", "trace.py"), ("test_cache_simulators.py",)),
             **dict.fromkeys(("private.py", "schedules.py", "stealing.py", "strands.py"), ("test_parallel_caches.py",)),
@@ -150,7 +163,9 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
                 _hide_arguments(decorators, hide)
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.startswith("MAX_"):
+            case ast.keyword(arg="strict", value=value):
+                hide(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.lstrip("_").startswith("MAX_"):
                 hide(value)
     return found
 

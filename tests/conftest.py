@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)

@@ -164,6 +164,11 @@ RANGES = {
     "for i in 0..(n + m) % 3": trips(lambda n, m: (n + m) % 3),
     "for i in 0..n^2": trips(lambda n, m: n * n),
     "for i in 0..2^m": trips(lambda n, m: 2**m),
+    "for i in 0..1^m": trips(lambda n, m: 1),
+    "for i in 0..m^0": trips(lambda n, m: 1),
+    "for i in -m..n": trips(lambda n, m: n + m),
+    "for i in 0..floor(n)": trips(lambda n, m: n),
+    "for i in 0..max(n - m, m - n)": trips(lambda n, m: abs(n - m)),
     "for i in 0..ceil(n/2)": trips(lambda n, m: ceil(n / 2)),
     "for i in 0..floor(n/m)": trips(lambda n, m: n // m),
     "for i in 0..ceil(n/m)": trips(lambda n, m: -(-n // m)),
@@ -174,7 +179,8 @@ RANGES = {
     "for i in 0..ceil(log2(n))": trips(lambda n, m: clog(n)),
     "for i in 0..floor(sqrt(n))": trips(lambda n, m: isqrt(n)),
     "for i in 0..ceil(sqrt(n))": trips(lambda n, m: isqrt(n - 1) + 1),
-    "for i in 0..floor(log2(64)) + floor(sqrt(64))": trips(lambda n, m: 6 + 8),
+    "for i in 0..floor(log2(64))": trips(lambda n, m: 6),
+    "for i in 0..ceil(sqrt(64))": trips(lambda n, m: 8),
     "let q = n//2\nfor i in 0..q": trips(lambda n, m: n // 2),
     "assume n >= m\nfor i in 0..n": trips(lambda n, m: n),
     # t iterations side by side: ceil(log2 t) and the longest, nothing if there is none.
@@ -234,6 +240,10 @@ NESTS = {
     "for i in m..n:\n    if n > m + 1:\n        x[0] += 1.0": (
         lambda n, m: n - m if n > m + 1 else 0,
         *(2 * [lambda n, m: 3 * (n - m) if n > m + 1 else 2 * max(0, n - m)]),
+    ),
+    # Nor is there more here: of m - 1 iterations none at m = 1, one at m = 2.
+    "for i in 0..m - 1:\n    if m > 2:\n        x[0] += 1.0": (
+        lambda n, m: m - 1 if m > 2 else 0, *(2 * [lambda n, m: (3 if m > 2 else 2) * (m - 1)]),
     ),
     # Two loops at one level: the second variable of the same name starts afresh.
     "for i in 0..n:\n    x[0] += 1.0\nfor i in 0..m:\n    x[0] += 1.0": trips(lambda n, m: n + m),
@@ -363,6 +373,15 @@ DATA = {
     "while x[0] < 1.0 at most sqrt(m) + 1 times:\n    x[0] += 1.0": (
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (isqrt(m) + 1)),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (isqrt(m) + 1))]),
+    ),
+    # Roots and logs that do not stand alone are rounded up one by one, those of 2 and 3 to 2.
+    "while x[0] < 1.0 at most 3*sqrt(m) + n times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (3 * (isqrt(m - 1) + 1) + n)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (3 * (isqrt(m - 1) + 1) + n))]),
+    ),
+    "while x[0] < 1.0 at most 3*log2(m) times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 6 * clog(m)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 12 * clog(m))]),
     ),
     "while x[0] < 1.0 at most n - m times:\n    x[0] += 1.0": (
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - m)),
@@ -514,9 +533,10 @@ def test_a_sync_at_an_unknown_distance(body: str) -> None:
         assert low > 1
 
 
-def test_a_sync_that_the_data_decides() -> None:
+@pytest.mark.parametrize("branches", ["if x[0] > 0.0:\n    sync", "if x[0] > 0.0:\n    pass\nelse:\n    sync"])
+def test_a_sync_that_the_data_decides(branches: str) -> None:
     """Work 3 + 2m + 2n. With the sync: 1 + max(2, 2m) + 2n; without: 1 + max(2m, 2 + 2n)."""
-    costs = derived(f"spawn leaf(x[0..m])\nif x[0] > 0.0:\n    sync\n{LOOP}")
+    costs = derived(f"spawn leaf(x[0..m])\n{branches}\n{LOOP}")
     for each in SIZES:
         n, m = each["n"], each["m"]
         low, high = bounds(costs["span"], each)
@@ -570,7 +590,10 @@ def test_segments(body: str) -> None:
 BY_DATA = {
     "for e in ptr[k]..ptr[k + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for e in ptr[k]..ptr[k + 2]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
-    "for e in ptr[1]..ptr[3]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
+    "for e in ptr[1]..ptr[3]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(2 * nr, nz)),
+    "for e in ptr[m]..ptr[m + 2]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(2 * nr, nz)),
+    # A segment between sizes of which either may be the larger.
+    "for e in ptr[m]..ptr[n]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
     "for e in ptr[col[0]]..ptr[col[0] + 1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: min(nr, nz)),
     "for j in 0..col[0]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in col[0]..m": (lambda n, nz, nr, m: 1, lambda n, nz, nr, m: m),
@@ -593,6 +616,18 @@ def test_iterations_that_the_data_gives(head: str) -> None:
         assert bounds(costs["flops"], each) == (low(**each), high(**each)), each
         least, most = bounds(costs["work"], each)
         assert (least, most) == (1 + operators + 2 * low(**each), 1 + operators + 2 * high(**each)), each
+
+
+def test_a_segment_of_which_the_end_comes_first_is_empty() -> None:
+    for each in SPARSE_SIZES:
+        assert bounds(derived("for e in ptr[2]..ptr[1]:" + ONE, SPARSE)["flops"], each)[0] == 0
+
+
+def test_what_stands_before_a_segment_adds_to_both_bounds() -> None:
+    for head in ("for e in ptr[1]..ptr[3]", "for e in ptr[m]..ptr[m + 1]", "for j in 0..col[0]"):
+        alone, after = (derived(before + head + ":" + ONE, SPARSE)["flops"] for before in ("", "x[0] += 1.0\n"))
+        for each in SPARSE_SIZES:
+            assert bounds(after, each) == tuple(bound + 1 for bound in bounds(alone, each)), (head, each)
 
 
 def test_a_parallel_loop_over_iterations_that_the_data_gives() -> None:
@@ -649,6 +684,9 @@ def test_where_divisions_and_powers_are_used() -> None:
         trips(lambda n, m: n // 2),
         [each for each in SIZES if each["n"] % 2 == 0],
     )
+    for where in ("2 divides m, 3 divides m, 2 divides n", "m is power of 2, 2 divides m, 2 divides n", "m divides n"):
+        costs = derived(f"for i in 0..n % {'2' if ',' in where else 'm'}:" + ONE, where="where " + where)
+        assert costs["flops"].lower == Poly.constant(0), where
     assert_exact(
         derived("for i in 0..log2(n):" + ONE, where="where n is power of 2"),
         trips(lambda n, m: n.bit_length() - 1),
@@ -713,6 +751,9 @@ UNKNOWN = {
     "x[0] = 1\n\nx[0..k[0]] = 0.0": ("extent of a whole-array assignment", 21),
     "while x[0] < 1.0 at most n//(m - 1) times:\n    pass": ("the bound of this while", 19),
     "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
+    "for i in 0..m^n:\n    pass": ("a power with a symbolic base and exponent", 19),
+    "for i in 0..0^m:\n    pass": ("a power with a symbolic base and exponent", 19),
+    "for i in 0..1 + (-1)^m:\n    pass": ("a power with a symbolic base and exponent", 19),
 }
 
 

@@ -23,6 +23,11 @@ PAIRED = """algorithm paired(x: inout real[n], b: size):
 
 """
 PROGRAMS = {
+    "two segments at once, in parallel": (
+        "algorithm f(p: offsets[n] into nz longest nr, x: inout real[nz]):\n    where nz >= 0, nr >= 0\n"
+        "    for i in 0..n-1:\n        parallel for k in p[i]..p[i+2]:\n            x[k] += 1\n",
+        [{"n": n, "nz": nz, "nr": nz} for n in (1, 2, 5) for nz in (0, 1, 7)],
+    ),
     "sizes no offsets can have": (
         "algorithm f(p: offsets[n] into nz longest nr, x: inout real[nz]):\n    where nr >= 64, nz >= 0\n"
         "    parallel for i in 0..n:\n        for k in p[i]..p[i+1]:\n            x[k] += 1\n",

@@ -15,6 +15,14 @@ RACY = {
     "the same row by inner loops": "for k in 0..n:\n            t[k] = x[i]",
     "one element by a descending loop": "for k in 0 downto 0:\n            t[k] = x[i]",
     "a register": "s += x[i]",
+    "a neighbour four away": "x[i + 4] = x[i]",
+    "a neighbour four back": "x[i + 4] = 1.0\n        t[i] = x[i + 8]",
+    "a named subscript": "let j = i + 1\n        x[j] = x[i]",
+    "behind a power without a closed form": "let q = n^i\n        t[0] += x[i]",
+    "read by a register's value": "local r: real = x[i + 1]\n        x[i] = r",
+    "read under a sign": "x[i] = -x[i + 1]",
+    "read by a function": "x[i] = max(1.0, x[i + 1])",
+    "read left of an operator": "x[i] = x[i + 1]*2.0",
 }
 CLEAN = {
     "its own element": "x[i] = x[i] + 1.0",
@@ -42,6 +50,19 @@ def found(body: str) -> list[str]:
 @pytest.mark.parametrize("body", RACY.values(), ids=RACY)
 def test_certain_races_are_reported(body: str) -> None:
     assert found(body) == ["AL301"]
+
+
+def test_the_message_names_both_places() -> None:
+    for body, other in (
+        ("x[i] = x[i + 1]", ": another iteration reads what this one writes (line 4)"),
+        ("x[i] = 1.0\n        x[i + 1] = 2.0", ": another iteration writes what this one writes (line 5)"),
+        ("t[0] = x[i]", ""),
+    ):
+        module = load_text(FRAME.format(body))
+        (race,) = certain_races(module, module.algorithms["f"])
+        name = body[0]
+        assert race.message == f"iterations of `parallel for i` race on `{name}`{other}"
+        assert race.span.line == 4
 
 
 @pytest.mark.parametrize("body", CLEAN.values(), ids=CLEAN)

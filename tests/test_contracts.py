@@ -45,6 +45,9 @@ HOLDS = [
     ("flops <= m - 1", LOOP, "n < m"),
     ("flops >= m", LOOP, "n >= m"),
     ("flops == m", LOOP, "n == m"),
+    # From n >= 1: an even n = 2k has k >= 1, and 2k <= 3k - 1.
+    ("flops <= 3*(n - n//2) - 1", LOOP, ""),
+    ("flops >= 8*(n//8)", LOOP, ""),
     # A half is the least that n/2 can lie above m.
     ("flops >= 2*m + 1", LOOP, "n/2 > m"),
     ("flops >= 4 when n >= 4", LOOP, ""),
@@ -91,6 +94,13 @@ FAILS = [
     ("flops <= m", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed <= 1"),
     ("flops <= m", LOOP, "n >= 3", {"n": 3, "m": 1}, "derived 3, claimed <= 1"),
     ("flops == m", LOOP, "n >= m", {"n": 2, "m": 1}, "derived 2, claimed == 1"),
+    # A `where` says no more than it says.
+    ("flops <= m - 2", LOOP, "n < m", {"n": 1, "m": 2}, "derived 1, claimed <= 0"),
+    ("flops >= m + 2", LOOP, "n > m", {"n": 2, "m": 1}, "derived 2, claimed >= 3"),
+    ("flops <= m - 1", LOOP, "n <= m", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
+    ("flops >= m + 1", LOOP, "n >= m", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
+    ("flops >= m + 1", LOOP, "n == m", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
+    ("flops <= m - 1", LOOP, "n == m", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
     ("flops <= 4 when n >= m and m >= 3", LOOP, "", {"n": 5, "m": 3}, "derived 5, claimed <= 4"),
     ("flops <= 2*(n//2)", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
     ("flops <= 3", LOOP, "2 divides n", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
@@ -130,6 +140,23 @@ def test_a_cost_that_is_unknown_decides_nothing() -> None:
     found = verdict("flops == n", body, header="x: inout real[n], k: int[n]")
     assert found.outcome == "unknown"
     assert "the bounds of this loop" in found.reason
+
+
+def test_a_claim_that_has_no_closed_form_is_unknown() -> None:
+    found = verdict("flops == n^m")
+    assert (found.outcome, found.point) == ("unknown", None)
+    assert found.reason == "the claim: a power with a symbolic base and exponent"
+
+
+def test_floors_of_an_index_of_either_sign() -> None:
+    """2 floor(t/2) is t or t - 1."""
+    header = "x: inout real[n], t: index"
+    assert verdict("flops >= 2*(t//2) - t", "pass", header=header).outcome == "holds"
+    assert verdict("flops >= t - 2*(t//2) - 1", "pass", header=header).outcome == "holds"
+    failed = verdict("flops >= t - 2*(t//2)", "pass", header=header)
+    assert failed.outcome == "fails"
+    assert failed.point is not None
+    assert failed.point["t"] % 2 == 1
 
 
 def test_a_claim_true_at_small_sizes_and_out_of_reach_is_unknown() -> None:
@@ -193,6 +220,15 @@ def test_what_offsets_imply() -> None:
     assert failed.point is not None
     n, nz, nr = (failed.point[name] for name in ("n", "nz", "nr"))
     assert nr < nz <= n * nr
+    # Empty segments, all of the same length, and one segment, are among the sizes.
+    for claim, point in (
+        ("flops >= nz + 1", {"n": 1, "nz": 0, "nr": 0}),
+        ("flops <= n*nr - 1", {"n": 1, "nz": 0, "nr": 0}),
+        ("flops <= n*nr - 1 when nz >= 1 and n >= 2", {"n": 2, "nz": 2, "nr": 1}),
+    ):
+        failed = verdict(claim, ROWS, "nz >= 0, nr >= 0", header=OFFSETS)
+        assert failed.point is not None, claim
+        assert dict(failed.point) == point
     # No point contradicts nz <= n*nr, whether it is proved or not.
     assert verdict("flops <= n*nr", ROWS, "nz >= 0, nr >= 0", header=OFFSETS).outcome != "fails"
 

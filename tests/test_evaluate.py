@@ -79,6 +79,17 @@ def test_static_evaluation_is_that_of_python(n: int, m: int, k: int) -> None:
 
 
 @given(n=sizes)
+def test_what_is_rounded_need_not_be_an_integer(n: int) -> None:
+    def value(text: str) -> int:
+        return evaluate_static(parse_expression(text), {"n": n})
+
+    root, log = math.isqrt(n), n.bit_length() - 1
+    assert (value("floor(n/3)"), value("ceil(n/3)")) == (n // 3, -(-n // 3))
+    assert (value("floor(sqrt(n))"), value("ceil(sqrt(n))")) == (root, root + (root * root < n))
+    assert (value("floor(log2(n))"), value("ceil(log2(n))")) == (log, log + (1 << log < n))
+
+
+@given(n=sizes)
 def test_bounds_of_while_loops_are_rounded_down_exactly(n: int) -> None:
     # floor(log2(n + 1)) is one less than the number of bits of n + 1.
     assert evaluate_floor(parse_expression("log2(n + 1) + 1"), {"n": n}) == (n + 1).bit_length()

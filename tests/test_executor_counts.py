@@ -41,6 +41,8 @@ def counts(body: str, n: int = 4, h: int = 6):
         ("k[0] = max(k[1], h, 3)", 0, 2, 2),
         ("k[0] = h*h + 1", 0, 0, 0),
         ("k[0] = -k[1]", 0, 0, 0),
+        ("k[0] = floor(h/4) + ceil(log2(h)) + floor(sqrt(h))", 0, 0, 0),
+        ("k[0] = floor(k[1])", 0, 1, 1),
         ("x[k[1] + 1] = x[k[2]]", 0, 1, 1),
         ("let a = h//2\nlet b = a^2 + 3\nx[0] = 1", 0, 0, 0),
         ("local t: real = x[0]\nx[1] = t*t", 1, 1, 1),
@@ -319,3 +321,16 @@ def test_integers_divide_downwards() -> None:
     for compiled in (False, True):
         result = run(text, {"a": [-7, 2], "y": [0, 0, 0]}, compiled=compiled)
         assert result.outputs["y"].tolist() == [-4, 1, 7]
+
+
+ROUNDED = ("floor(m/3)", "ceil(m/3)", "floor(log2(m))", "ceil(log2(m))", "floor(sqrt(m))", "ceil(sqrt(m))")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_sizes_are_rounded(compiled: bool) -> None:
+    stores = "\n".join(f"    k[{place}] = {text}" for place, text in enumerate(ROUNDED))
+    text = f"algorithm f(k: inout int[6], m: size):\n{stores}\n"
+    for m in (1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 24, 25, 26, 2**40 - 1, 2**40, 2**40 + 1):
+        found = run(text, {"k": np.zeros(6, dtype=np.int64), "m": m}, compiled=compiled).outputs["k"].tolist()
+        root, log = math.isqrt(m), m.bit_length() - 1
+        assert found == [m // 3, (m + 2) // 3, log, log + (m > 1 << log), root, root + (m > root * root)]

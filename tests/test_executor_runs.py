@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from archline.execution import launch, progress
 from archline.execution.data import bind_matrix, generate
 from archline.execution.externs import register_extern
 from archline.execution.jit import interpreted
+from archline.execution.memory import Room, compiled_memory
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
@@ -286,3 +288,91 @@ def test_arrays_of_any_number_type_and_order() -> None:
         [[0, 1, 2], [3, 4, 5]],
     ):
         assert run(text, {"A": array, "y": np.zeros(2)}).outputs["y"].tolist() == expected
+
+
+CROWDED = """
+algorithm leaf(x: inout real[n]):
+    local W: real[40] = 1
+    x[0] += W[39]
+
+algorithm f(x: inout real[n]):
+    parallel for i in 0..n:
+        spawn leaf(x[i..i + 1])
+        local t: real = 1
+"""
+
+
+def test_compiled_code_gets_the_room_that_it_turns_out_to_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms: list[Room] = []
+
+    def make(algorithm: Any, bound: Any, program: Any, room: Room) -> Any:
+        rooms.append(room)
+        return compiled_memory(algorithm, bound, program, room)
+
+    monkeypatch.setattr(launch, "SPARE_WORDS", 0)
+    monkeypatch.setattr(Room.__init__, "__defaults__", (8, 9))
+    monkeypatch.setattr(launch, "compiled_memory", make)
+    arguments = {"x": np.arange(20.0)}
+    plain, compiled = (run(CROWDED, arguments, events=True, line=4, compiled=mode) for mode in (False, True))
+    assert compiled.compiled
+    assert compiled.counts == plain.counts
+    assert compiled.outputs["x"].tolist() == (np.arange(20.0) + 1).tolist()
+    for found, wanted in ((compiled.events, plain.events), (compiled.trace, plain.trace)):
+        assert found is not None
+        assert wanted is not None
+        for name in found.__slots__:
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    # 20 words in 5 lines of 4 have room for one array of 40, not for the events and tasks of 20 iterations.
+    assert plain.events is not None
+    events = len(plain.events.kinds)
+    assert rooms == [Room(40, 8, 9), Room(320, 8, 9), Room(320, 64, 9), Room(320, 64, events)]
+    # What was too little is to be free: words of 8 bytes with 6 entries of shadow of 4, tasks of 5, events of 24.
+    needed = (320 * (8 + 4 * 6) + 5 * 64 + 3 * 8 * events) // 8
+    monkeypatch.setattr(launch, "available_bytes", lambda: needed)
+    assert codes(CROWDED, arguments, events=True, line=4, compiled=True) == []
+    monkeypatch.setattr(launch, "available_bytes", lambda: needed - 1)
+    assert codes(CROWDED, arguments, events=True, line=4, compiled=True) == ["AL519"]
+
+
+WIDE = """
+algorithm f(n: size, i: index, d: int, k: out int[m]):
+    k[0] = n + i
+    k[1] = i*i*i % 1000003
+    k[2] = d
+    k[3] = (n - 1)*(n + 1) % 1000003
+    let a = 2*i^2 + 3
+    k[4] = a % 1000003
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "i", "d", "compiled"),
+    [
+        (2**31, 2**20, 2**63 - 1, True),
+        (2**31 + 1, 1, 0, False),
+        (1, -(2**20), 1 - 2**63, True),
+        (1, 2**31, 0, False),
+        (1, 2097151, 0, True),
+        (1, 2097152, 0, False),
+        (1, -2097152, 0, False),
+        (1, 2**31 + 1, 0, False),
+    ],
+)
+def test_what_leaves_64_bits_is_run_as_plain_python(n: int, i: int, d: int, compiled: bool) -> None:
+    found = run(WIDE, {"n": n, "i": i, "d": d, "k": [0] * 5}, compiled=True)
+    rest = 1000003
+    assert found.outputs["k"].tolist() == [n + i, i**3 % rest, d, (n * n - 1) % rest, (2 * i * i + 3) % rest]
+    assert found.compiled is compiled
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_root_of_the_largest_integer(compiled: bool) -> None:
+    text = """
+algorithm f(n: size, k: out int[m]):
+    let a = n*n + (n*n - 1)
+    k[0] = floor(sqrt(a))
+    k[1] = ceil(sqrt(a))
+"""
+    found = run(text, {"n": 2**31, "k": [0, 0]}, compiled=compiled)
+    assert found.compiled is compiled
+    assert found.outputs["k"].tolist() == [math.isqrt(2**63 - 1), math.isqrt(2**63 - 1) + 1]

@@ -114,6 +114,7 @@ def test_facts_about_integers() -> None:
             assert runtime.ceil_log2(value) == math.ceil(math.log2(value))
         root = math.isqrt(value) if value >= 0 and math.isqrt(value) ** 2 == value else -1
         assert runtime.plain_sqrt(value) == runtime.compiled_sqrt(value) == root
+        assert value < 0 or runtime.compiled_floor_sqrt(value) == math.isqrt(value)
         for base in range(-2, 8):
             assert runtime.is_power(value, base) == (value in {base**k for k in range(8)} if base > 1 else value == 1)
 
@@ -122,6 +123,7 @@ def test_facts_about_integers() -> None:
 def test_roots_that_a_real_cannot_hold(root: int) -> None:
     for find in (runtime.plain_sqrt, runtime.compiled_sqrt):
         assert [find(root * root + change) for change in (-1, 0, 1)] == [-1, root, -1]
+    assert [runtime.compiled_floor_sqrt(root * root + change) for change in (-1, 0, 1)] == [root - 1, root, root]
 
 
 def test_bits_are_spread() -> None:

@@ -1,6 +1,7 @@
 """Matrix Market files against scipy, and files with something wrong."""
 
 import gzip
+import io
 import itertools
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.execution import sparse_matrix
+from archline.execution import matrix_market, sparse_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -361,3 +362,127 @@ def test_memory_is_asked_for_where_the_system_does_not_say(monkeypatch: pytest.M
     assert sparse_matrix.available_memory() > 0
     monkeypatch.setattr("builtins.open", lambda *_, **__: (_ for _ in ()).throw(OSError()))
     assert sparse_matrix.available_memory() > 0
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 16, 40, 1000])
+def test_pieces_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(matrix_market, "_PIECE", piece)
+    entries = [f"{k % 7 + 1} {k // 7 + 1} {k - 20}" for k in range(49)]
+    text = HEAD + "% c\n7 7 49\n" + "\n".join(entries)
+    for end in ("", "\n"):
+        matrix = read_text(tmp_path, text + end)
+        np.testing.assert_array_equal(dense(matrix), np.arange(49.0).reshape(7, 7).T - 20)
+    for wrong in (0, 20, 48):
+        broken = "\n".join([*entries[:wrong], "1 1 x", *entries[wrong + 1 :]])
+        assert failure(tmp_path, HEAD + "% c\n7 7 49\n" + broken).line == wrong + 4
+        missing = failure(tmp_path, HEAD + "% c\n7 7 49\n" + "\n".join(entries[:wrong]))
+        assert (missing.rule.code, missing.line) == ("AL430", wrong + 3)
+        assert f"after {wrong} of the 49 entries" in missing.message
+    many = failure(tmp_path, HEAD + "7 7 48\n" + "\n".join(entries))
+    assert (many.rule.code, many.line) == ("AL431", 51)
+
+
+def test_blank_pieces_are_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_market, "_PIECE", 16)
+    assert read_text(tmp_path, HEAD + "1 1 1\n" + "\n" * 15 + "1 1 1\n").nz == 1
+    assert read_text(tmp_path, HEAD + "1 1 1\n1 1 1\n" + "\n" * 10).nz == 1
+    assert failure(tmp_path, HEAD + "1 1 1\n" + "\n" * 17 + "1 1 1\n").rule.code == "AL427"
+
+
+def test_the_longest_line_and_the_longest_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 64 * 1024
+    assert read_text(tmp_path, HEAD + "%" * (longest - 1) + "\n1 1 0\n").n == 1
+    found = failure(tmp_path, HEAD + "%" * longest + "\n1 1 0\n")
+    assert (found.rule.code, found.line) == ("AL427", 2)
+    monkeypatch.setattr(matrix_market, "_LONGEST_HEADER", 100)
+    assert read_text(tmp_path, HEAD + 2 * ("%" * 49 + "\n") + "1 1 0\n").n == 1
+    found = failure(tmp_path, HEAD + "%" * 49 + "\n" + "%" * 50 + "\n1 1 0\n")
+    assert (found.rule.code, found.line) == ("AL426", 3)
+
+
+@pytest.mark.parametrize(
+    ("banner", "sizes", "stored"),
+    [
+        ("coordinate real general", (30, 20, 5), 5),
+        ("coordinate real symmetric", (30, 30, 5), 10),
+        ("array real general", (30, 20), 600),
+    ],
+)
+def test_a_file_is_refused_by_what_its_entries_would_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, banner: str, sizes: tuple[int, ...], stored: int
+) -> None:
+    text = f"%%MatrixMarket matrix {banner}\n{' '.join(map(str, sizes))}\n"
+    needed = 96 * stored + 16 * (sizes[0] + sizes[1])
+    monkeypatch.setattr(sparse_matrix, "available_memory", lambda: needed)
+    assert failure(tmp_path, text).rule.code == "AL430"
+    monkeypatch.setattr(sparse_matrix, "available_memory", lambda: needed - 1)
+    found = failure(tmp_path, text)
+    assert found.rule.code == "AL433"
+    assert f"{sizes[0]} x {sizes[1]} with {stored} entries" in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "hint"),
+    [
+        ("3 3 " + "9" * 19, "with 9999999999999999999 entries", None),
+        ("3 3 " + "9" * 20, "entries are announced by a number of 20 digits", None),
+        ("3 3 -1", "-1 entries; there is at least 0", None),
+        ("0 3 1", "0 rows; there is at least 1", None),
+        ("3 3 1\n1 1 " + "z" * 40, f"the value `{'z' * 40}` is", None),
+        ("3 3 1\n1 1 " + "z" * 41, f"the value `{'z' * 40}...` is", None),
+        ("3 3 1\n1 1 \0", "the value `?` is", None),
+        ("3 3 1\n1 1 1D3", "is not a number", "exponents are written with e"),
+        ("3 3 1\n1 1 1z3", "is not a number", None),
+        ("3 3 1\n1 1", "2 words where an entry has: row, column, value", None),
+        ("3 3 1\n4 1 1", "the row 4 is not in 1 to 3", None),
+        ("3 3 1\n1 4 1", "the column 4 is not in 1 to 3", None),
+        ("3 3 1\n1 0 1", "the column 0 is not in 1 to 3", "indices count from 1"),
+        ("3 3 1\n1x 1 1", "the row `1x` is not an integer", None),
+        ("3 3", "the size line is not 3 integers: rows, columns, entries", None),
+    ],
+)
+def test_messages_name_what_stands_there(tmp_path: Path, text: str, words: str, hint: str | None) -> None:
+    found = failure(tmp_path, HEAD + text + "\n")
+    assert words in found.message
+    assert found.hint == hint
+
+
+def test_a_wrong_triangle_is_told_in_numbers_from_one(tmp_path: Path) -> None:
+    for banner, entry, words in (
+        ("symmetric", "2 3 1", "entry (2, 3) is above the diagonal of a symmetric matrix"),
+        ("skew-symmetric", "2 2 1", "entry (2, 2) is on the diagonal of a skew-symmetric matrix"),
+        ("skew-symmetric", "1 2 1", "entry (1, 2) is above the diagonal"),
+    ):
+        found = failure(tmp_path, HEAD.replace("general", banner) + f"3 3 1\n{entry}\n")
+        assert words in found.message
+    assert read_text(tmp_path, HEAD.replace("general", "symmetric") + "3 3 2\n3 1 1\n2 2 1\n").nz == 3
+
+
+def test_banners_hint_at_what_was_meant(tmp_path: Path) -> None:
+    for banner, hint in (
+        ("%%MatrixMarket matrix coordinat real general", "did you mean `coordinate`?"),
+        ("%%MatrixMarket matrix coordinate quux general", "it is one of `real`, `integer`, `pattern`, `complex`"),
+        ("%%MatrixMarket vector coordinate real general", "it is `%%MatrixMarket matrix coordinate real general`"),
+        ("%%MatrixMarket matrix coordinate real general more", "it is `%%MatrixMarket matrix coordinate real general`"),
+    ):
+        assert hint in str(failure(tmp_path, banner + "\n1 1 0\n").hint)
+
+
+def test_digits_of_integers_have_a_limit(tmp_path: Path) -> None:
+    integers = HEAD.replace("real", "integer")
+    assert read_text(tmp_path, integers + "1 1 1\n1 1 " + "9" * 15 + "\n").values.tolist() == [999999999999999.0]
+    assert read_text(tmp_path, HEAD + "1 1 1\n+1 01 +1.5E+2\n").values.tolist() == [150.0]
+
+
+def test_available_memory_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    def meminfo(text: str) -> None:
+        monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(text))
+
+    meminfo("MemTotal: 9 kB\nMemAvailable:    1234 kB\nMemFree: 5 kB\n")
+    assert sparse_matrix.available_memory() == 1234 * 1024
+    for text in ("MemTotal: 9 kB\n", "MemAvailable: x kB\n"):
+        meminfo(text)
+        monkeypatch.setattr(sparse_matrix.os, "sysconf", {"SC_PHYS_PAGES": 7, "SC_PAGE_SIZE": 4096}.__getitem__)
+        assert sparse_matrix.available_memory() == 7 * 4096
+    monkeypatch.delattr(sparse_matrix.os, "sysconf")
+    assert sparse_matrix.available_memory() == 4 * 2**30

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -355,6 +357,8 @@ class Interpreter:
         name = call.function
         if name in self._externs or name in self._algorithms:
             return self._invoke(call, scope, False)
+        if name in ("floor", "ceil"):
+            return self._rounded(name, call.arguments[0], scope)
         values = [self._value(argument, scope) for argument in call.arguments]
         if name == "real_of":
             return float(values[0])  # type: ignore[arg-type]
@@ -368,6 +372,21 @@ class Interpreter:
         if name == "log2" and isinstance(values[0], int):
             return math.log2(values[0]) if values[0] & (values[0] - 1) else values[0].bit_length() - 1
         return _UNARY[name](values[0])  # type: ignore[operator]
+
+    def _rounded(self, name: str, inner: s.Expr, scope: dict[str, object]) -> object:
+        """Generated programs round quotients, roots and logarithms of sizes alone."""
+        match inner:
+            case s.Binary(op="/", left=left, right=right):
+                exact: Any = Fraction(self._value(left, scope), self._value(right, scope))  # type: ignore[arg-type]
+            case s.Call(function="log2", arguments=(argument,)):
+                value: Any = self._value(argument, scope)
+                exact = value.bit_length() - 1 + (value & (value - 1) > 0) / 2
+            case s.Call(function="sqrt", arguments=(argument,)):
+                value = self._value(argument, scope)
+                exact = math.isqrt(value) + (math.isqrt(value) ** 2 < value) / 2
+            case _:
+                raise AssertionError(f"{type(inner).__name__} is not generated")
+        return math.floor(exact) if name == "floor" else math.ceil(exact)
 
     def _element(self, expr: s.Element, scope: dict[str, object]) -> object:
         view = scope[expr.array]

@@ -18,6 +18,7 @@ from flint import fmpq
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
+MAX_POWER = 64
 
 
 class TooComplexError(Exception):
@@ -258,8 +259,8 @@ class Poly:
             if not monomial and exponent > 100_000 and abs(coefficient) != 1:
                 raise TooComplexError("a constant power is too large")
             return Poly({tuple((atom, power * exponent) for atom, power in monomial): coefficient**exponent})
-        if exponent > 64:
-            raise TooComplexError(f"a sum is raised to the power {exponent}")
+        if exponent > MAX_POWER:
+            raise TooComplexError(f"a sum is raised to a power above {MAX_POWER}")
         result = ONE
         for _ in range(exponent):
             result = result * self

@@ -101,7 +101,8 @@ class _Writer:
         """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
         text = self.text(value)
         shown = _shorter(value)
-        plain = len(shown.terms) == 1 and all(
+        plain = sum(shown.terms.values()) >= 1 and all(each > 0 for each in shown.terms.values())
+        plain = plain and all(
             isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
         )
         positive = shown.names <= set(self.order) - self.may_vanish

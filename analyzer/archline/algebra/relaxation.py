@@ -109,9 +109,10 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
 
 
 def ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
-    """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest)."""
+    """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest); `atom` is one of the two."""
     parts = value.coefficients(atom)
-    if set(parts) - {0, 1}:
+    if 1 not in parts or set(parts) - {0, 1}:
+        # It stands inside another atom, or in a power.
         return None
     slope, rest = parts[1], parts.get(0, ZERO)
     for partner in sorted(rest.atoms(), key=str):
@@ -119,13 +120,19 @@ def ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly
             continue
         width = facts.simplify(atom.index - partner.index)
         left = rest + slope * Poly.of_atom(partner)
-        if len(left.terms) >= len(rest.terms) or not facts.nonnegative(width):
+        if len(left.terms) >= len(rest.terms):
+            continue
+        if facts.nonnegative(width):
+            factor = slope
+        elif facts.nonnegative(-width):
+            width, factor = -width, -slope
+        else:
             continue
         most = facts.minimum(atom.segments.total, width * atom.segments.ceiling)
-        if facts.nonnegative(slope):
-            return left + slope * most if upper else left
-        if facts.nonnegative(-slope):
-            return left if upper else left + slope * most
+        if facts.nonnegative(factor):
+            return left + factor * most if upper else left
+        if facts.nonnegative(-factor):
+            return left if upper else left + factor * most
     return None
 
 

@@ -126,7 +126,7 @@ def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
 def _faulhaber(power: int) -> tuple[fmpq, ...]:
     """Coefficients of S(x) = sum of k^power for 0 <= k < x, from the constant up."""
     if power > MAX_DEGREE:
-        raise TooComplexError(f"a sum of degree {power}")
+        raise TooComplexError(f"a sum of a degree above {MAX_DEGREE}")
     # (x+1)^(p+1) - x^(p+1) = sum over j <= p of C(p+1, j) x^j, summed over x and solved for S_p.
     result = [fmpq(0)] * (power + 2)
     result[power + 1] = fmpq(1)

@@ -48,8 +48,7 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
             if kind not in (TOTAL, UNKNOWN)
         },
         steps,
-        frozenset(name for name in signature.size_names if signature.at_least.get(name, 1) < 1)
-        | frozenset(signature.indices),
+        frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
     )
     _assert_invariants(costs, module, algorithm, scope)
     return costs

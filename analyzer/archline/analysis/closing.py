@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.relaxation import atom_range, bound_atom, ease_offsets
+from archline.algebra.relaxation import bound_atom, ease_offsets
 from archline.analysis.amounts import Amount, Known, Unknown, map_known
 from archline.language import syntax as s
 
@@ -45,10 +45,6 @@ def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
         found = next((atom for atom in sorted(value.atoms(), key=str) if _from_data(atom)), None)
         if found is None:
             return value
-        inner = next((each for part in found.parts for each in part.atoms() if isinstance(each, a.Data)), None)
-        target = inner if inner is not None and not isinstance(found, a.Data | a.Gap | a.Offset) else found
-        if target is not found and atom_range(target, facts)[1] is None:
-            return None
         bounded = ease_offsets(value, found, facts, upper) if isinstance(found, a.Offset) else None
         if bounded is None:
             bounded = bound_atom(value, found, facts, upper)

@@ -111,10 +111,10 @@ def bounded_trips(loop: s.Loop, scope: Scope) -> tuple[Amount, Poly, Poly] | Non
             value = static_value(expr, scope)
             ends.append((value, value))
         except NotStaticError:
-            low, high = int_range(expr, scope)
-            if low is None or high is None:
+            known = int_range(expr, scope)
+            if known is None:
                 return None
-            ends.append((low, high))
+            ends.append(known)
     if loop.step is not None:
         return None
     (lo_low, lo_high), (hi_low, hi_high) = ends

@@ -11,6 +11,7 @@ with `joined` None where no sync stands in it (then `kept` is 0). The maps compo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
@@ -119,11 +120,12 @@ def either_path(first: Path, second: Path, facts: Facts) -> Path:
 
 def _uncertain(first: Path, second: Path, facts: Facts) -> tuple[Amount | None, Amount, bool]:
     """joined, kept and certain of an alternative: a sync in one arm only may not be reached."""
-    if first.joined is None and second.joined is None:
+    waiting = [each for each in (first.joined, second.joined) if each is not None]
+    if not waiting:
         return None, NOTHING, True
-    both = first.joined is not None and second.joined is not None
-    joined = _widen(first.joined or second.joined or NOTHING, second.joined or first.joined or NOTHING, facts)
-    return joined, _widen(first.kept, second.kept, facts), both and first.certain and second.certain
+    joined = reduce(lambda left, right: _widen(left, right, facts), waiting)
+    certain = len(waiting) == 2 and first.certain and second.certain
+    return joined, _widen(first.kept, second.kept, facts), certain
 
 
 def _widen(left: Amount, right: Amount, facts: Facts) -> Amount:

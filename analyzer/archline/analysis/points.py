@@ -29,7 +29,8 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
         yield {}
         return
     width = max(2, min(12, int(20000 ** (1 / len(names)))))
-    ranges = [range(signature.at_least.get(name, 0), signature.at_least.get(name, 0) + width) for name in names]
+    least = [signature.at_least.get(name, 0) for name in names]
+    ranges = [range(low, low + width) for low in least]
     candidates = sorted(islice(product(*ranges), 20000), key=lambda values: (max(values), sum(values)))
     implied = offsets_rules(scope)
     quotients = list(_quotients(algorithm.body))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import lcm
 
 from archline.algebra import atoms as a
@@ -107,47 +108,48 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
 
 
 def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
+    facts = scope.facts
     if function in ("floor", "ceil"):
-        rounded = _rounded(function, arguments[0], scope)
+        rounded = _rounded(function, arguments, scope)
         if rounded is not None:
             return rounded
-    values = [static_value(argument, scope) for argument in arguments]
-    facts = scope.facts
-    match function:
-        case "min" | "max":
-            result = values[0]
-            for value in values[1:]:
-                result = facts.minimum(result, value) if function == "min" else facts.maximum(result, value)
-            return result
-        case "abs":
-            return facts.positive_part(values[0]).scaled(2) - values[0]
-        case "log2":
-            return a.log2(values[0])
-        case "sqrt":
-            return a.sqrt(values[0])
-        case "floor" | "ceil":
-            return values[0]
+    match function, [static_value(argument, scope) for argument in arguments]:
+        case "min", values:
+            return reduce(facts.minimum, values)
+        case "max", values:
+            return reduce(facts.maximum, values)
+        case "abs", [value]:
+            return facts.positive_part(value).scaled(2) - value
+        case "log2", [value]:
+            return a.log2(value)
+        case "sqrt", [value]:
+            return a.sqrt(value)
+        case "floor" | "ceil", [value]:
+            return value
     raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 
 
-def _rounded(function: str, inner: s.Expr, scope: Scope) -> Poly | None:
+def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
     """Floor or ceil of a quotient of integers, or of log2 or sqrt of one."""
-    if isinstance(inner, s.Binary) and inner.op == "/":
-        top, bottom = static_value(inner.left, scope), static_value(inner.right, scope)
-        if not scope.facts.positive(bottom):
-            raise NotStaticError("a division by an expression not known to be positive", inner)
-        return a.floor_div(top, bottom) if function == "floor" else a.ceil_div(top, bottom)
-    if not isinstance(inner, s.Call) or inner.function not in ("log2", "sqrt"):
-        return None
-    value = static_value(inner.arguments[0], scope)
-    exact = a.log2(value) if inner.function == "log2" else a.sqrt(value)
-    if exact.is_constant:
-        return exact
-    if inner.function == "log2":
-        return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
-    if function == "floor":
-        return a.isqrt_of(value)
-    return a.isqrt_of(value - 1) + 1
+    match arguments:
+        case (s.Binary(op="/", left=left, right=right) as inner,):
+            top, bottom = static_value(left, scope), static_value(right, scope)
+            if not scope.facts.positive(bottom):
+                raise NotStaticError("a division by an expression not known to be positive", inner)
+            return a.floor_div(top, bottom) if function == "floor" else a.ceil_div(top, bottom)
+        case (s.Call(function="log2", arguments=(argument,)),):
+            value = static_value(argument, scope)
+            exact = a.log2(value)
+            if exact.is_constant:
+                return exact
+            return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
+        case (s.Call(function="sqrt", arguments=(argument,)),):
+            value = static_value(argument, scope)
+            exact = a.sqrt(value)
+            if exact.is_constant:
+                return exact
+            return a.isqrt_of(value) if function == "floor" else a.isqrt_of(value - 1) + 1
+    return None
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
@@ -275,7 +277,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
     facts = Facts()
     values: dict[str, Poly] = {}
     for name in signature.size_names:
-        facts = facts.with_symbol(name, (Poly.constant(signature.at_least.get(name, 1)),))
+        facts = facts.with_symbol(name, (Poly.constant(signature.at_least[name]),))
         values[name] = Poly.symbol(name)
     for name in signature.indices:
         facts = facts.with_symbol(name)
@@ -353,11 +355,11 @@ def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
     return any(binding.name == name and binding.by.name == "LONGEST" for binding in signature.sizes)
 
 
-def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly | None, Poly | None]:
-    """What the declarations say of an integer read from an array: between which values it lies."""
+def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
+    """What the declarations say of an integer read from an array: between which values it lies, if anything."""
     if isinstance(expr, s.Element):
         if expr.array in scope.below:
             return ZERO, scope.below[expr.array] - 1
         if expr.array in scope.segments:
             return ZERO, scope.segments[expr.array].total
-    return None, None
+    return None

@@ -109,7 +109,7 @@ def parallel(parents: Words, bags: Words, other: int, task: int) -> bool:
 def clash(state: Words, shadow: Words, entry: int, site: int) -> None:
     """Report a race with the access in this entry of the shadow."""
     state[OTHER_SITE] = shadow[entry + 1]
-    fail(state, site, entry // SHADOW)
+    fail(state, site)
 
 
 @helper

@@ -60,7 +60,8 @@ NOT_EXACT = Rule(
     0, and `^` an exponent that is not negative.
 
     ```
-    let h = n/2              # n = 7; write n//2, or say `where 2 divides n`
+    let h = n/2              # n = 7; write n//2 or ceil(n/2), or say `where 2 divides n`
+    let k = log2(n)          # n = 7; write floor(log2(n)) or ceil(log2(n)), or say `where n is power of 2`
     ```
     """,
 )

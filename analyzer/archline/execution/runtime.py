@@ -61,6 +61,18 @@ def is_power(value: int, base: int) -> bool:
     return value == 1
 
 
+@helper
+def compiled_floor_sqrt(value: int) -> int:
+    """The largest integer whose square is at most value >= 0, for 64 bits."""
+    root = int(math.sqrt(float(value)))
+    while root * root > value:
+        root -= 1
+    # The square of root + 1 may leave 64 bits.
+    while root + 1 <= value // (root + 1):
+        root += 1
+    return root
+
+
 def plain_sqrt(value: int) -> int:
     """The square root of a square; -1 for any other number."""
     root = math.isqrt(value) if value >= 0 else 0
@@ -72,11 +84,8 @@ def compiled_sqrt(value: int) -> int:
     """As `plain_sqrt`, for 64 bits."""
     if value < 0:
         return -1
-    root = int(math.sqrt(float(value)))
-    for candidate in range(max(root - 1, 0), root + 2):
-        if candidate * candidate == value:
-            return candidate
-    return -1
+    root = compiled_floor_sqrt(value)
+    return root if root * root == value else -1
 
 
 @helper
@@ -212,6 +221,7 @@ SHARED: tuple[Callable[..., Any], ...] = (
 _PLAIN = {
     **arithmetic.PLAIN,
     "exact_sqrt": plain_sqrt,
+    "floor_sqrt": math.isqrt,
     "allocate": plain_allocate,
     "event": plain_event,
     "new_task": races.plain_new_task,
@@ -220,6 +230,7 @@ _PLAIN = {
 _COMPILED = {
     **arithmetic.COMPILED,
     "exact_sqrt": compiled_sqrt,
+    "floor_sqrt": compiled_floor_sqrt,
     "allocate": compiled_allocate,
     "event": compiled_event,
     "new_task": races.compiled_new_task,

@@ -174,6 +174,9 @@ class _Evaluator:
         self._strict = strict
 
     def value(self, expr: s.Expr) -> Value:
+        return self._checked(expr, self._unchecked(expr))
+
+    def _unchecked(self, expr: s.Expr) -> Value:
         match expr:
             case s.Integer(value=number):
                 return number
@@ -187,10 +190,12 @@ class _Evaluator:
                 lo, hi = _ends(self.value(operand))
                 return _span(-hi, -lo)
             case s.Binary(op=op, left=left, right=right) if op in _ARITHMETIC:
-                return self._checked(expr, self._binary(expr, op, self.value(left), self.value(right)))
+                return self._binary(expr, op, self.value(left), self.value(right))
+            case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
+                # What is rounded need not be an integer itself.
+                return self._call(expr, function, [self._unchecked(inner)])
             case s.Call(function=function, arguments=arguments) if function in _FUNCTIONS and arguments:
-                values = [self.value(each) for each in arguments]
-                return self._checked(expr, self._call(expr, function, values))
+                return self._call(expr, function, [self.value(each) for each in arguments])
         raise EvaluationError("not an expression in sizes", expr)
 
     def _checked(self, expr: s.Expr, value: Value) -> Value:

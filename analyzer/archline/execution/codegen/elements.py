@@ -105,11 +105,6 @@ def _checked(fn: Function, expr: s.Element, subscript: s.Expr, view: View, dimen
     return value
 
 
-def is_extern(fn: Function, expr: s.Call) -> bool:
-    """Whether a call is one of an extern."""
-    return isinstance(fn.module.targets.get(expr), s.Extern)
-
-
 def call_extern(fn: Function, expr: s.Call) -> str:
     """Call an extern: its declared costs, then its value; the name that holds it."""
     from archline.execution.codegen.reals import real

@@ -8,7 +8,7 @@ the run starts again as plain Python.
 from __future__ import annotations
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.scope import Function
+from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.values import Code, Register, Static
 from archline.execution.slots import INT_LIMIT, NO_INT
 from archline.language import syntax as s
@@ -32,6 +32,8 @@ def integer(fn: Function, expr: s.Expr) -> Code:
             return bracket(fn, f"-{inner.text}", inner, bound=inner.bound)
         case s.Binary(op=op, left=left, right=right):
             return _binary(fn, expr, op, integer(fn, left), integer(fn, right))
+        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
+            return _rounded(fn, expr, function, inner)
         case s.Call(function=function):
             return _call(fn, expr, function)
         case s.Element():
@@ -144,9 +146,7 @@ def _exponent(fn: Function, expr: s.Binary, exponent: Code) -> str:
 
 def _division(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     divisor = atom(fn, right)
-    if not divisor.isdigit() or divisor == "0":
-        site = fn.site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr.right)}` is 0")
-        fn.check(f"{divisor} == 0", site)
+    _check_divisor(fn, expr.right, divisor)
     if op == "/":
         dividend = atom(fn, left)
         message = f"`{format_expression(expr)}` must divide, and {{0}}/{{1}} does not"
@@ -157,8 +157,14 @@ def _division(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, da
     return bracket(fn, f"{left.text} {op} {divisor}", left, bound=bound)
 
 
+def _check_divisor(fn: Function, expr: s.Expr, divisor: str) -> None:
+    if not divisor.isdigit() or divisor == "0":
+        site = fn.site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr)}` is 0")
+        fn.check(f"{divisor} == 0", site)
+
+
 def _call(fn: Function, expr: s.Call, function: str) -> Code:
-    from archline.execution.codegen.elements import call_extern, is_extern
+    from archline.execution.codegen.elements import call_extern
 
     if is_extern(fn, expr):
         return Code(call_extern(fn, expr), INT_LIMIT, 0, True)
@@ -179,5 +185,31 @@ def _call(fn: Function, expr: s.Call, function: str) -> Code:
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
             return Code(result, 64 if function == "log2" else values[0].bound, 0, True)
-    # What remains is `floor` and `ceil` of an integer.
-    return values[0]
+    raise AssertionError(f"not a function of integers: {function}")
+
+
+def _rounded(fn: Function, expr: s.Call, function: str, inner: s.Expr) -> Code:
+    """A quotient, root or logarithm of sizes rounded; of any other integer, the integer itself."""
+    up = function == "ceil"
+    match inner:
+        case s.Binary(op="/", left=left, right=right):
+            dividend, divisor = integer(fn, left), atom(fn, integer(fn, right))
+            _check_divisor(fn, right, divisor)
+            text = f"-(-{dividend.text} // {divisor})" if up else f"{dividend.text} // {divisor}"
+            return bracket(fn, text, dividend, bound=dividend.bound)
+        case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
+            value = atom(fn, integer(fn, argument))
+            message = f"`{format_expression(inner)}` is not a number: {inside} of {{0}}"
+            fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
+            return bracket(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
+    if fn.kind(expr) is Kind.INT:
+        fn.operation(function, real=False)
+    return integer(fn, inner)
+
+
+_ROUNDED = {
+    ("log2", False): "ceil_log2({0} + 1) - 1",
+    ("log2", True): "ceil_log2({0})",
+    ("sqrt", False): "floor_sqrt({0})",
+    ("sqrt", True): "floor_sqrt({0} - 1) + 1 if {0} else 0",
+}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from archline.execution.codegen.elements import call_extern, is_extern, read, read_register
+from archline.execution.codegen.elements import call_extern, read, read_register
 from archline.execution.codegen.integers import bracket, integer
-from archline.execution.codegen.scope import Function
+from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.values import Code, Register
 from archline.language import syntax as s
 from archline.language.model import Kind

@@ -69,6 +69,11 @@ class Function(Writer):
         return found
 
 
+def is_extern(fn: Function, expr: s.Call) -> bool:
+    """Whether a call is one of an extern."""
+    return isinstance(fn.module.targets.get(expr), s.Extern)
+
+
 def kind_of(module: Module, expr: s.Expr) -> Kind | None:
     """The kind of a scalar expression; None for a view. What the checker did not type is in sizes."""
     found = module.types.get(expr, Kind.STATIC)

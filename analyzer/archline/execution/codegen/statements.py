@@ -9,11 +9,11 @@ from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, release
 from archline.execution.codegen.calls import call, synchronise
 from archline.execution.codegen.conditions import condition, fact, quantity
-from archline.execution.codegen.elements import address, call_extern, is_extern, load, read_register, store
+from archline.execution.codegen.elements import address, call_extern, load, read_register, store
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.loops import loop, while_loop
 from archline.execution.codegen.reals import KINDS, combine, extreme, real
-from archline.execution.codegen.scope import Function
+from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import DECLARED, WORK
 from archline.execution.codegen.values import Code, Register, Static
 from archline.execution.codegen.views import is_view, view

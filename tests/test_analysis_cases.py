@@ -14,8 +14,10 @@ import pytest
 from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import InvariantError, derive
+from archline.analysis.analyse import _assert_invariants as assert_invariants
 from archline.analysis.analyse import _assert_ordered as assert_ordered
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.scope import declared
 from archline.language.loader import load_text
 
 HEADER = "x: inout real[n], k: inout int[n], m: size"
@@ -277,6 +279,8 @@ GUARDS = {
     "i >= 1 and i < m": guarded(lambda i, n, m: 1 <= i < m),
     "i < 1 or i >= m": guarded(lambda i, n, m: i < 1 or i >= m),
     "i < 3 or i < m": guarded(lambda i, n, m: i < 3 or i < m),
+    "i < floor(sqrt(n))": guarded(lambda i, n, m: i < isqrt(n)),
+    "i < ceil(log2(m))": guarded(lambda i, n, m: i < clog(m)),
     "i % 2 == 0": guarded(lambda i, n, m: i % 2 == 0),
     "2*i < n": guarded(lambda i, n, m: 2 * i < n),
     "n > 3": guarded(lambda i, n, m: n > 3),
@@ -379,6 +383,10 @@ DATA = {
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * (3 * (isqrt(m - 1) + 1) + n)),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * (3 * (isqrt(m - 1) + 1) + n))]),
     ),
+    "while x[0] < 1.0 at most n + sqrt(m)/2 times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * n + isqrt(m - 1) + 1),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * n + 2 * (isqrt(m - 1) + 1))]),
+    ),
     "while x[0] < 1.0 at most 3*log2(m) times:\n    x[0] += 1.0": (
         bounded(lambda n, m: 1, lambda n, m: 1 + 6 * clog(m)),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 12 * clog(m))]),
@@ -394,6 +402,54 @@ def assert_bounds(costs: Costs, expected: tuple[tuple[Count, Count], ...], sizes
     for metric, (low, high), start in zip(METRICS, expected, (0, 1, 1), strict=True):
         for each in sizes:
             assert bounds(costs[metric], each) == (low(**each) + start, high(**each) + start), (metric, each)
+
+
+def test_a_log_of_what_may_be_nothing() -> None:
+    """Where it is something, the bound is a whole number between the log and the next."""
+    costs = derived("while x[0] < 1.0 at most log2(m - 1) times:\n    x[0] += 1.0")
+    for m in range(2, 20):
+        low, high = bounds(costs["flops"], {"n": 1, "m": m})
+        assert low == 1
+        assert (m - 1).bit_length() - 1 <= (high - 1) // 2 <= clog(m - 1)
+
+
+# A division by m - 1 is derived where m >= 2 is known there, and only there.
+KNOWS = [
+    "if m > 1:\n    {}", "if m >= 2:\n    {}", "if m == 3:\n    {}", "if n >= 1 and m > 1:\n    {}",
+    "if m > 1 and n > 1:\n    {}", "if not (m <= 1):\n    {}", "if not (m < 2):\n    {}", "if 1 < m:\n    {}",
+    "if m < 2:\n    pass\nelse:\n    {}", "if m <= 1:\n    pass\nelse:\n    {}", "if m != 2:\n    pass\nelse:\n    {}",
+    "if not (m > 1):\n    pass\nelse:\n    {}", "if m < 2 or n < 2:\n    pass\nelse:\n    {}",
+    "if n < 2 or m < 2:\n    pass\nelse:\n    {}", "if n > 3:\n    pass\nelif m > 1:\n    {}", "if 2*m > 3:\n    {}",
+    "assume m >= 2\n{}", "assume n >= 1, m >= 2\n{}", "for i in 2..m:\n    {}", "for i in 1..m:\n    {}",
+    "for i in m downto 2:\n    {}", "assume m >= 2\nlet q = m - 1\nfor j in 0..n//q:\n    pass",
+]  # fmt: skip
+KNOWS_NOT = [
+    "{}", "if m >= 1:\n    {}", "if m > 0:\n    {}", "if m <= 2:\n    {}", "if m < 2:\n    {}", "if m != 1:\n    {}",
+    "if not (m > 1):\n    {}", "if n > 1:\n    {}", "if n > 1 or m > 1:\n    {}", "if m > 1:\n    pass\nelse:\n    {}",
+    "if m < 2 and n < 2:\n    pass\nelse:\n    {}", "if m > 1:\n    pass\n{}", "for i in 0..m:\n    {}",
+    "assume m >= 1\n{}", "if 2*m >= 2:\n    {}", "if m > 1:\n    assume n > 1\n{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", [*KNOWS, *KNOWS_NOT])
+def test_what_is_known_where(frame: str) -> None:
+    indent = " " * (len(frame.rsplit("\n", 1)[-1]) - 2)
+    costs = derived(frame.format(f"for j in 0..n//(m - 1):\n{indent}    pass"))
+    assert (costs["work"].status != "unknown") == (frame in KNOWS)
+
+
+@pytest.mark.parametrize(
+    ("where", "known"),
+    [
+        ("where m >= 2", True), ("where m > 1", True), ("where m == 2", True), ("where n >= 1, m >= 2", True),
+        ("where 2 <= m", True), ("where 1 < m", True), ("where 2 divides m", True), ("where m is power of 2, m >= 2", True),
+        ("where m is power of 2", False), ("where m is power of 3", False), ("where 1 divides m", False), ("where n > m", False),
+        ("where m divides n", False), ("where m <= 2", False),
+    ],
+)  # fmt: skip
+def test_what_a_where_makes_known(where: str, known: bool) -> None:
+    costs = derived("for j in 0..n//(m - 1):\n    pass", where=where)
+    assert (costs["work"].status != "unknown") == known
 
 
 @pytest.mark.parametrize("body", DATA)
@@ -533,6 +589,25 @@ def test_a_sync_at_an_unknown_distance(body: str) -> None:
         assert low > 1
 
 
+def test_a_sync_in_every_iteration_waits_for_what_came_before() -> None:
+    """Behind the loop the call of 2m has ended, whatever an iteration spawned."""
+    costs = derived(f"spawn leaf(x[0..m])\nfor i in 0..n:\n    if n > 3:\n        spawn unit(x)\n    sync\n{LOOP}")
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        low, high = bounds(costs["span"], each)
+        assert 1 + 1 + 2 * m + 2 * n <= low <= high <= bounds(costs["work"], each)[1]
+
+
+def test_spawns_of_a_segment_run_beside_each_other() -> None:
+    """Each entry takes 2 and leaves a body of 1 running: n + 2nz, and 1 more for the last."""
+    costs = derived("for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        spawn unit(x)", SPARSE)
+    for each in SPARSE_SIZES:
+        n, nz = each["n"], each["nz"]
+        assert bounds(costs["work"], each) == (1 + n + 3 * nz,) * 2
+        low, high = bounds(costs["span"], each)
+        assert 1 + n + 2 * nz <= low <= 2 + n + 2 * nz <= high
+
+
 @pytest.mark.parametrize("branches", ["if x[0] > 0.0:\n    sync", "if x[0] > 0.0:\n    pass\nelse:\n    sync"])
 def test_a_sync_that_the_data_decides(branches: str) -> None:
     """Work 3 + 2m + 2n. With the sync: 1 + max(2, 2m) + 2n; without: 1 + max(2m, 2 + 2n)."""
@@ -602,7 +677,8 @@ BY_DATA = {
     "for j in m downto col[0]": (lambda n, nz, nr, m: 2, lambda n, nz, nr, m: m + 1),
     "for j in col[0]..col[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: m - 1),
     "for j in 0..ptr[1]": (lambda n, nz, nr, m: 0, lambda n, nz, nr, m: nz),
-    "for j in ptr[0]..nz + 2": (lambda n, nz, nr, m: 2, lambda n, nz, nr, m: nz + 2),
+    # Offsets begin with 0.
+    "for j in ptr[0]..nz + 2": (lambda n, nz, nr, m: nz + 2, lambda n, nz, nr, m: nz + 2),
 }
 
 
@@ -628,6 +704,26 @@ def test_what_stands_before_a_segment_adds_to_both_bounds() -> None:
         alone, after = (derived(before + head + ":" + ONE, SPARSE)["flops"] for before in ("", "x[0] += 1.0\n"))
         for each in SPARSE_SIZES:
             assert bounds(after, each) == tuple(bound + 1 for bound in bounds(alone, each)), (head, each)
+
+
+def test_a_guard_in_a_segment_by_the_data() -> None:
+    """Each of up to min(2nr, nz) entries costs its comparison, test, iteration, and 0 or 1 more."""
+    costs = derived("for e in ptr[1]..ptr[3]:\n    if x[0] < 0.0:\n        x[0] += 1.0", SPARSE)
+    for each in SPARSE_SIZES:
+        most = min(2 * each["nr"], each["nz"])
+        assert bounds(costs["flops"], each) == (0, 2 * most)
+        assert bounds(costs["work"], each) == (1, 1 + 4 * most)
+
+
+@pytest.mark.parametrize("head", ["for j in col[0]..m + 2", "for j in m + 1 downto col[0]"])
+def test_a_body_that_depends_on_the_place_in_a_range_by_the_data(head: str) -> None:
+    """From c, at most m - 1, to m + 1, with j + 1 flops each: three iterations at least, of one flop at least."""
+    costs = derived(head + ":\n    for l in 0..j + 1:\n        x[0] += 1.0", SPARSE)
+    for each in SPARSE_SIZES:
+        m = each["m"]
+        low, high = bounds(costs["flops"], each)
+        assert 3 <= low <= m + (m + 1) + (m + 2)
+        assert (m + 2) * (m + 3) // 2 <= high <= (m + 2) ** 2
 
 
 def test_a_parallel_loop_over_iterations_that_the_data_gives() -> None:
@@ -668,7 +764,7 @@ def test_guards_on_values_of_the_data_are_bounded() -> None:
 
 
 def test_calls_at_sizes_that_only_the_data_gives() -> None:
-    costs = derived("leaf(x[ptr[0]..ptr[1]])", "x: inout real[nz], ptr: offsets[n] into nz longest nr")
+    costs = derived("leaf(x[0..k[0]])", "x: inout real[n], k: int[1]")
     assert {cost.status for cost in costs} == {"unknown"}
     assert "a size of `leaf` that only the data gives" in (costs["work"].reason or "")
 
@@ -692,6 +788,12 @@ def test_where_divisions_and_powers_are_used() -> None:
         trips(lambda n, m: n.bit_length() - 1),
         [{"n": n, "m": 1} for n in (1, 2, 4, 8)],
     )
+
+
+def test_divisors_of_an_index_of_either_sign() -> None:
+    costs = derived("for i in t//2..n:" + ONE, "x: inout real[n], t: index", where="where 2 divides t")
+    expected = trips(lambda n, t: max(0, n - t // 2))
+    assert_exact(costs, expected, [{"n": n, "t": t} for n, t in product(range(1, 5), range(-6, 8, 2))])
 
 
 def test_where_facts_remove_guards() -> None:
@@ -751,7 +853,14 @@ UNKNOWN = {
     "x[0] = 1\n\nx[0..k[0]] = 0.0": ("extent of a whole-array assignment", 21),
     "while x[0] < 1.0 at most n//(m - 1) times:\n    pass": ("the bound of this while", 19),
     "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
+    "for i in 0..floor(n/(m - 1)):\n    pass": ("not known to be positive", 19),
+    "x[0] = 1\nfor i in 0..n % (m - 1):\n    pass": ("not known to be positive", 20),
+    "parallel for i in m..n:\n    for j in 0..k[0]:\n        x[0] += 1.0": ("depends on the data", 20),
+    "if x[0] > 0.0:\n    for j in 0..k[0]:\n        x[0] += 1.0": ("depends on the data", 20),
+    "if n > m:\n    pass\nelse:\n    for j in 0..k[0]:\n        x[0] += 1.0": ("depends on the data", 22),
+    "while x[0] < 1.0 at most n times:\n    for j in 0..k[0]:\n        x[0] += 1.0": ("depends on the data", 20),
     "for i in 0..m^n:\n    pass": ("a power with a symbolic base and exponent", 19),
+    "for i in 0..m^(-1):\n    pass": ("a power", 19),
     "for i in 0..0^m:\n    pass": ("a power with a symbolic base and exponent", 19),
     "for i in 0..1 + (-1)^m:\n    pass": ("a power with a symbolic base and exponent", 19),
 }
@@ -773,6 +882,12 @@ def test_an_unknown_part_leaves_no_kind_known() -> None:
     """The unknown loop may hold flops of any kind."""
     costs = derived("x[0] = x[1] + x[2]\nfor i in 0..k[0]:\n    x[i] += x[i]*x[i]")
     assert {cost.status for cost in costs.flops_by_kind.values()} == {"unknown"}
+
+
+def test_what_is_too_large_is_unknown_with_a_reason() -> None:
+    costs = derived("for i in 0..n:\n    for j in 0..i^50:\n        pass")
+    assert {cost.status for cost in costs} == {"unknown"}
+    assert "large" in (costs["work"].reason or "") or "degree" in (costs["work"].reason or "")
 
 
 def test_recursion_and_grids_are_not_derived_yet() -> None:
@@ -801,8 +916,50 @@ def test_the_derivation_names_every_statement() -> None:
         "sum over i of (1 + body)",
         "test + the branch that the sizes choose",
     ]
+    assert [step.span_rule for step in costs.derivation] == [None, None, None]
     assert [child.rule for child in costs.derivation[1].children] == ["operators"]
     assert [child.rule for child in costs.derivation[2].children] == ["call: 1 + leaf"]
+
+
+def test_the_derivation_says_how_a_span_comes_about() -> None:
+    (step,) = derived("parallel for i in 0..n:\n    x[i] += 1.0").derivation
+    assert step.rule == "sum over i of (1 + body)"
+    assert step.span_rule == "ceil(log2(iterations)) + maximum over i of (1 + body)"
+
+
+def test_invariants_are_asserted_at_small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the least sizes and above them, where the `where` holds; nowhere if something else may refuse the sizes."""
+    points: list[dict[str, int]] = []
+    monkeypatch.setattr("archline.analysis.analyse._assert_ordered", lambda costs, point: points.append(dict(point)))
+
+    def asserted(text: str) -> list[dict[str, int]]:
+        points.clear()
+        module = load_text(text)
+        derive(module, module.algorithms["f"])
+        return list(points)
+
+    start = "algorithm f(x: inout real[n], m: size):\n"
+    least, *more = asserted(start + "    where m >= 2\n    x[0] = 1\n")
+    assert least == {"n": 1, "m": 2}
+    assert more
+    assert all(point["n"] > 1 and point["m"] > 2 for point in more)
+    assert asserted(start + "    where m <= 1\n    x[0] = 1\n") == [{"n": 1, "m": 1}]
+    assert asserted(start + "    x[0] = sqrt(x[0])\n")
+    for refusing in ("assume n >= 1", "f2(x)", "for i in 0..n/2:\n        pass"):
+        callee = "algorithm f2(x: inout real[n]):\n    pass\n"
+        assert asserted(callee + start + f"    {refusing}\n") == []
+
+
+def test_a_cost_in_something_else_than_its_sizes_is_a_defect() -> None:
+    module = load_text("algorithm f(x: inout real[n]):\n    x[0] = 1\n")
+    costs = derive(module, module.algorithms["f"])
+    scope = declared(module, module.algorithms["f"])
+    assert_invariants(costs, module, module.algorithms["f"], scope)
+    stray = replace(costs["flops"], lower=Poly.symbol("stray"))
+    with pytest.raises(InvariantError, match="stray"):
+        assert_invariants(
+            replace(costs, metrics={**costs.metrics, "flops": stray}), module, module.algorithms["f"], scope
+        )
 
 
 def test_a_cost_without_a_value_at_some_sizes_is_derived() -> None:

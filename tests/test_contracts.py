@@ -54,6 +54,9 @@ HOLDS = [
     ("flops <= m when n <= 3 and m >= 3", LOOP, ""),
     ("flops == 2*(n/2)", LOOP, "2 divides n"),
     ("flops == m*(n/m)", LOOP, "m divides n"),
+    # What divides a size of at least 1 leaves at least 1; so does a power of 2 that is at least 2.
+    ("flops >= 2", LOOP, "2 divides n"),
+    ("span >= 4", "parallel " + LOOP, "n is power of 2, n >= 2"),
     # Floors are resolved by residues: 2 floor(n/2) <= n <= 2 floor(n/2) + 1.
     ("flops >= 2*(n//2)", LOOP, ""),
     ("flops <= 2*(n//2) + 1", LOOP, ""),
@@ -94,6 +97,9 @@ FAILS = [
     ("flops <= m", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed <= 1"),
     ("flops <= m", LOOP, "n >= 3", {"n": 3, "m": 1}, "derived 3, claimed <= 1"),
     ("flops == m", LOOP, "n >= m", {"n": 2, "m": 1}, "derived 2, claimed == 1"),
+    # Half of nothing is nothing, and 1 is a power of 2.
+    ("flops >= 2", LOOP, "n >= 0, 2 divides n", {"n": 0, "m": 1}, "derived 0, claimed >= 2"),
+    ("span >= 4", "parallel " + LOOP, "n is power of 2", {"n": 1, "m": 1}, "derived 3, claimed >= 4"),
     # A `where` says no more than it says.
     ("flops <= m - 2", LOOP, "n < m", {"n": 1, "m": 2}, "derived 1, claimed <= 0"),
     ("flops >= m + 2", LOOP, "n > m", {"n": 2, "m": 1}, "derived 2, claimed >= 3"),
@@ -140,6 +146,43 @@ def test_a_cost_that_is_unknown_decides_nothing() -> None:
     found = verdict("flops == n", body, header="x: inout real[n], k: int[n]")
     assert found.outcome == "unknown"
     assert "the bounds of this loop" in found.reason
+
+
+def test_small_sizes_vary_whatever_their_number() -> None:
+    header = "x: inout real[n], o: size, p: size, q: size, r: size, s: size"
+    assert verdict("flops <= 1", header=header).point == {"n": 2, **dict.fromkeys("opqrs", 1)}
+
+
+def test_a_machine_has_a_processor() -> None:
+    """2^P - 1 is at least 1 from P = 1 on."""
+    assert verdict("flops <= n*2^P - n when n >= P").outcome != "fails"
+    failed = verdict("flops <= n*2^P - n - 1 when n >= P")
+    assert failed.point is not None
+    assert dict(failed.point) == {"n": 1, "m": 1, "P": 1}
+
+
+def test_a_claim_too_large_to_compare_is_unknown() -> None:
+    header = "x: inout real[n], o: size, p: size, q: size, r: size, s: size"
+    found = verdict("flops <= (n + o + p + q + r + s)^40", header=header)
+    assert (found.outcome, found.reason) == ("unknown", "its closed form is too large to derive")
+
+
+def test_offsets_without_a_longest_segment() -> None:
+    """No rows hold no entries."""
+    header = "ptr: offsets[n] into nz, x: inout real[n + 1], n: size"
+    failed = verdict("flops >= nz", "pass", "n >= 0, nz >= 0", header=header)
+    assert failed.point == {"nz": 1, "n": 1}
+
+
+def test_a_length_that_segments_need_not_reach() -> None:
+    header = "ptr: offsets[n] into nz longest 3, x: inout real[n]"
+    failed = verdict("flops >= nz + 1", "pass", "nz >= 0", header=header)
+    assert failed.point == {"nz": 0, "n": 1}
+
+
+def test_floors_of_floors() -> None:
+    """n//2 + m//3 is below n + m, and so is twice half of it."""
+    assert verdict("flops >= 2*((n//2 + m//3)//2) - m").outcome in ("holds", "unknown")
 
 
 def test_a_claim_that_has_no_closed_form_is_unknown() -> None:

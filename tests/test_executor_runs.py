@@ -358,7 +358,7 @@ algorithm f(n: size, i: index, d: int, k: out int[m]):
         (1, 2**31 + 1, 0, False),
     ],
 )
-def test_what_leaves_64_bits_is_run_as_plain_python(n: int, i: int, d: int, compiled: bool) -> None:
+def test_what_leaves_64_bits_is_not_run_compiled(n: int, i: int, d: int, compiled: bool) -> None:
     found = run(WIDE, {"n": n, "i": i, "d": d, "k": [0] * 5}, compiled=True)
     rest = 1000003
     assert found.outputs["k"].tolist() == [n + i, i**3 % rest, d, (n * n - 1) % rest, (2 * i * i + 3) % rest]
@@ -376,3 +376,11 @@ algorithm f(n: size, k: out int[m]):
     found = run(text, {"n": 2**31, "k": [0, 0]}, compiled=compiled)
     assert found.compiled is compiled
     assert found.outputs["k"].tolist() == [math.isqrt(2**63 - 1), math.isqrt(2**63 - 1) + 1]
+
+
+def test_a_range_of_more_than_64_bits_that_runs_backwards_is_empty_in_compiled_code() -> None:
+    text = "algorithm f(d: int, e: int, x: inout real[n]):\n    for i in d..e:\n        x[0] += 1\n"
+    for d, e, rounds, compiled in ((5, 2, 0, True), (-2, 5, 7, True), (2**63 - 1, 1 - 2**63, 0, False)):
+        found = run(text, {"d": d, "e": e, "x": [0.0]}, compiled=True)
+        assert (found.outputs["x"][0], found.counts.work) == (rounds, 1 + 2 * rounds)
+        assert found.compiled is compiled

@@ -529,6 +529,17 @@ def offset(segments: Segments, index: Poly) -> Poly:
     return segments.total if index == segments.count else Poly.of_atom(Offset(segments, index))
 
 
+def as_gaps(value: Poly) -> Poly:
+    """The value with every c*(array[e + 1] - array[e]) written as c*gap."""
+    for low in sorted((atom for atom in value.atoms() if isinstance(atom, Offset)), key=str):
+        high = Offset(low.segments, low.index + 1)
+        factor = value.coefficients(low).get(1)
+        if factor is not None and value.coefficients(high).get(1) == -factor:
+            gap = Poly.of_atom(Gap(low.segments, low.index))
+            value = value - factor * (gap + Poly.of_atom(low) - Poly.of_atom(high))
+    return value
+
+
 def symbol_of(value: Poly) -> str | None:
     """The name, where the polynomial is a plain symbol."""
     atom = _single_atom(value)

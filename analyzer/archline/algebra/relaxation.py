@@ -8,7 +8,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
 from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, TooComplexError
-from archline.algebra.summation import UnresolvedError, depends, replace_atom, sum_over
+from archline.algebra.summation import UnresolvedError, contains, depends, replace_atom, sum_over
 
 MAX_ROUNDS = 12
 
@@ -45,6 +45,7 @@ def _is_settled(value: Poly, variable: str) -> bool:
     return not any(isinstance(atom, a.Gap | a.Data) for atom in value.atoms() if variable in atom.names)
 
 
+_Ends = tuple[Poly | None, Poly | None]
 _Operation = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 
 
@@ -137,33 +138,54 @@ def ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly
 
 
 def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
-    """The expression with an atom replaced by its least or greatest value, term by term."""
-    low, high = atom_range(atom, facts)
+    """The expression with an atom replaced by its least or greatest value, term by term.
+
+    Where the atom stands inside another one, that one is replaced first; a bound of it may still hold the atom.
+    """
+    outer = next((each for each in sorted(value.atoms(), key=str) if each != atom and contains(each, atom)), None)
+    if outer is None:
+        return _replaced(value, atom, atom_range(atom, facts), facts, upper)
+    return _replaced(value, outer, _range_around(outer, atom, facts), facts, upper)
+
+
+def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -> Poly | None:
+    low, high = ends
     result = ZERO
     for monomial, coefficient in value.terms.items():
         term = Poly({monomial: coefficient})
-        if atom not in dict(monomial):
-            if any(_inside(each, atom) for each, _ in monomial):
-                return None
+        power = dict(monomial).get(atom, 0)
+        if power == 0:
             result = result + term
             continue
-        if dict(monomial)[atom] < 0:
-            return None
-        others = [each for each, _ in monomial if each != atom]
-        if not all(facts.nonnegative(Poly.of_atom(each)) for each in others):
+        if power < 0 or not all(facts.nonnegative(Poly.of_atom(each)) for each, _ in monomial if each != atom):
             return None
         end = high if upper == (coefficient > 0) else low
-        if end is None or (dict(monomial)[atom] > 1 and (low is None or not facts.nonnegative(low))):
+        if end is None or (power > 1 and (low is None or not facts.nonnegative(low))):
             return None
         result = result + replace_atom(term, atom, end)
     return result
 
 
-def _inside(outer: Atom, atom: Atom) -> bool:
-    return any(each == atom or _inside(each, atom) for part in outer.parts for each in part.atoms())
+def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
+    """The range of a nondecreasing function of an expression with the atom, from the range of that expression."""
+    if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
+        # Linear in the argument, so that gaps still telescope.
+        return atom_range(outer, facts)
+    monotone = isinstance(outer, a.PositivePart | a.CeilLog2 | a.Exponential) or (
+        isinstance(outer, a.Floor) and outer.modulus.is_constant
+    )
+    if not monotone:
+        return None, None
+    argument, *others = outer.parts
+    ends = []
+    for upper in (False, True):
+        eased = ease_offsets(argument, atom, facts, upper) if isinstance(atom, a.Offset) else None
+        end = bound_atom(argument, atom, facts, upper) if eased is None else eased
+        ends.append(None if end is None else outer.rebuild((end, *others)))
+    return ends[0], ends[1]
 
 
-def atom_range(atom: Atom, facts: Facts) -> tuple[Poly | None, Poly | None]:
+def atom_range(atom: Atom, facts: Facts) -> _Ends:
     """The least and the greatest value an atom is known to have."""
     match atom:
         case Symbol():

@@ -83,12 +83,13 @@ def _separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
 
 def _with_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
     """Terms in which the atom occurs, at any depth, and the rest."""
-    chosen = {m: c for m, c in value.terms.items() if any(_contains(each, atom) for each, _ in m)}
+    chosen = {m: c for m, c in value.terms.items() if any(contains(each, atom) for each, _ in m)}
     return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
 
 
-def _contains(outer: Atom, atom: Atom) -> bool:
-    return outer == atom or any(_contains(each, atom) for part in outer.parts for each in part.atoms())
+def contains(outer: Atom, atom: Atom) -> bool:
+    """Whether an atom is or holds another one."""
+    return outer == atom or any(contains(each, atom) for part in outer.parts for each in part.atoms())
 
 
 def innermost(value: Poly, variable: str) -> Atom:
@@ -114,7 +115,7 @@ def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
     def swap(each: Atom) -> Poly | None:
         if each == atom:
             return new
-        if not _contains(each, atom):
+        if not contains(each, atom):
             return None
         return each.rebuild(tuple(replace_atom(part, atom, new) for part in each.parts))
 

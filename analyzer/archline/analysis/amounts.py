@@ -20,7 +20,7 @@ class Known:
     @property
     def exact(self) -> bool:
         """Whether the bounds agree."""
-        return self.lower is self.upper or self.lower == self.upper
+        return self.lower == self.upper
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def times(amount: Amount, factor: Amount) -> Amount:
 
 def later(left: Amount, right: Amount, facts: Facts) -> Amount:
     """The maximum."""
-    if left is right or left == right:
+    if left == right:
         return left
     return combine(left, right, facts.maximum)
 

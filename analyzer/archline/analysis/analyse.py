@@ -145,7 +145,7 @@ def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
             raise InvariantError(f"{metric} of {costs.algorithm} is between {lower} and {upper} at {dict(point)}")
     if "work" in bounds and "span" in bounds and not costs["work"].declared:
         span, work = bounds["span"], bounds["work"]
-        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span[1] > work[1]):
+        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span > work):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
 
 

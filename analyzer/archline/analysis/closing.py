@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import UnionType
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.relaxation import bound_atom, ease_offsets
 from archline.analysis.amounts import Amount, Known, Unknown, map_known
 from archline.language import syntax as s
+
+_Kinds = type[Atom] | UnionType
 
 
 def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
@@ -17,7 +20,8 @@ def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Ca
     moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
     if isinstance(moved, Unknown):
         return Unknown(moved.reason, moved.span or call.span)
-    return _without_data(moved, facts, f"a size of `{call.function}` that only the data gives", call)
+    # Segments of the caller's arrays stay: the loops around the call sum them.
+    return _without(a.Data, moved, facts, f"a size of `{call.function}` that only the data gives", call)
 
 
 def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
@@ -25,14 +29,14 @@ def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amoun
     if isinstance(amount, Unknown):
         return amount
     settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
-    return _without_data(settled, facts, "values that only the data gives", algorithm)
+    return _without(a.Data | a.Gap | a.Offset, settled, facts, "values that only the data gives", algorithm)
 
 
-def _without_data(amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Replace what depends on the data by its least or greatest value."""
+def _without(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
+    """Replace atoms of the given kinds by their least or greatest value."""
     if isinstance(amount, Unknown):
         return amount
-    lower, upper = _eased(amount.lower, facts, False), _eased(amount.upper, facts, True)
+    lower, upper = _eased(kinds, amount.lower, facts, False), _eased(kinds, amount.upper, facts, True)
     if upper is None:
         return Unknown(f"it depends on {what}", node.span)
     if lower is amount.lower and upper is amount.upper:
@@ -40,9 +44,9 @@ def _without_data(amount: Amount, facts: Facts, what: str, node: s.Node) -> Amou
     return Known(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
-def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
+def _eased(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     while True:
-        found = next((atom for atom in sorted(value.atoms(), key=str) if _from_data(atom)), None)
+        found = next((atom for atom in sorted(value.atoms(), key=str) if _holds(kinds, atom)), None)
         if found is None:
             return value
         bounded = ease_offsets(value, found, facts, upper) if isinstance(found, a.Offset) else None
@@ -53,8 +57,5 @@ def _eased(value: Poly, facts: Facts, upper: bool) -> Poly | None:
         value = bounded
 
 
-def _from_data(atom: object) -> bool:
-    if isinstance(atom, a.Data | a.Gap | a.Offset):
-        return True
-    parts = getattr(atom, "parts", ())
-    return any(_from_data(each) for part in parts for each in part.atoms())
+def _holds(kinds: _Kinds, atom: Atom) -> bool:
+    return isinstance(atom, kinds) or any(_holds(kinds, each) for part in atom.parts for each in part.atoms())

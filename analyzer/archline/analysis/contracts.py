@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from archline.algebra import atoms as a
@@ -18,6 +19,8 @@ from archline.language.model import Module
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_RESIDUES = 8
+MAX_RESOLVED = 2
+MAX_POINTS = 400
 MAX_TERM_PRODUCTS = 500_000
 
 
@@ -52,7 +55,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
             claim = _Claim(ensures, cost, cost.lower, cost.upper, claimed, facts)
-            return claim.verdict(small_points(algorithm, scope, costs, ensures))
+            return claim.verdict(islice(small_points(algorithm, scope, costs, ensures), MAX_POINTS))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -111,7 +114,7 @@ class _Claim:
 def _nonnegative(value: Poly, facts: Facts) -> bool:
     """A proof that the value is never negative, by residues where floors stand in the way."""
     value = facts.simplify(value)
-    return facts.nonnegative(value) or _by_residues(value, facts, 2)
+    return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
 
 
 def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from archline.algebra.polynomial import Poly
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, exactly, times
 from archline.analysis.scope import NotStaticError, Scope, indicator, static_value
@@ -124,11 +123,11 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
     return total
 
 
-def fill(extents: tuple[Poly, ...], scope: Scope) -> Tally:
+def fill(extents: Sequence[Amount], scope: Scope) -> Tally:
     """A whole-array fill or copy: the loop nest over its elements, 1 for each iteration of each loop."""
     cost = FREE
     for extent in reversed(extents):
-        cost = repeated(STEP.then(cost, scope.facts), exactly(extent))
+        cost = repeated(STEP.then(cost, scope.facts), extent)
     return cost
 
 

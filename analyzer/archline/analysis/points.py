@@ -15,7 +15,8 @@ from archline.language import syntax as s
 from archline.language.evaluate import holds
 
 MACHINE = ("P", "Z", "L", "K")
-MAX_POINTS = 400
+MAX_WIDTH = 12
+MAX_CANDIDATES = 20_000
 
 
 def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures) -> Iterator[Mapping[str, int]]:
@@ -28,10 +29,11 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
     if not names:
         yield {}
         return
-    width = max(2, min(12, int(20000 ** (1 / len(names)))))
-    least = [signature.at_least.get(name, 0) for name in names]
-    ranges = [range(low, low + width) for low in least]
-    candidates = sorted(islice(product(*ranges), 20000), key=lambda values: (max(values), sum(values)))
+    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / len(names)))))
+    least = {**signature.at_least, **dict.fromkeys(machine, 1)}
+    starts = [least.get(name, 0) for name in names]
+    ranges = [range(start, start + width) for start in starts]
+    candidates = sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
     implied = offsets_rules(scope)
     quotients = list(_quotients(algorithm.body))
 
@@ -39,14 +41,10 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
         """A `/` of sizes that leaves a remainder stops the run, or sits in a branch that these sizes may not take."""
         return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
 
-    yielded = 0
     for values in candidates:
         point = dict(zip(names, values, strict=True))
         if all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in (*implied, divides)):
             yield point
-            yielded += 1
-            if yielded == MAX_POINTS:
-                return
 
 
 def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:

@@ -36,8 +36,17 @@ class Range:
     @property
     def inside(self) -> Facts:
         """What holds in the body: the range is not empty there."""
-        facts = self.facts.with_nonnegative(self.hi - 1 - self.lo)
-        return facts.with_symbol(self.variable, (self.lo,), (self.hi - 1,))
+        facts = self._nonempty
+        return facts.with_symbol(self.variable, (self.lo,), (facts.simplify(self.hi) - 1,))
+
+    @property
+    def _nonempty(self) -> Facts:
+        """At least one iteration: of max(0, e) of them, e is at least 1."""
+        trips = self.trips
+        for atom in trips.atoms():
+            if isinstance(atom, a.PositivePart) and trips == Poly.of_atom(atom):
+                trips = atom.argument
+        return self.facts.with_nonnegative(trips - 1)
 
     def sum(self, amount: Amount) -> Amount:
         """The amount summed over the iterations."""
@@ -45,8 +54,7 @@ class Range:
 
     def largest(self, amount: Amount) -> Amount:
         """The largest amount of any iteration, 0 where there is none."""
-        nonempty = self.facts.with_nonnegative(self.hi - 1 - self.lo)
-        found = self._over(amount, max_over, bounded_max, nonempty, "maximum")
+        found = self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
         if isinstance(found, Unknown) or self.facts.positive(self.trips):
             return found
         some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)

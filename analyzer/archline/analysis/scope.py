@@ -19,7 +19,7 @@ class Scope:
     """Names with static values, arrays with what their declarations promise, and facts.
 
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
-    arrays; `segments` describes offsets arrays.
+    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`.
     """
 
     module: Module
@@ -27,6 +27,7 @@ class Scope:
     values: Mapping[str, Poly] = field(default_factory=dict)
     below: Mapping[str, Poly] = field(default_factory=dict)
     segments: Mapping[str, a.Segments] = field(default_factory=dict)
+    reads_offsets: bool = False
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -65,6 +66,9 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return _binary(op, left, right, expr, scope)
         case s.Call(function=function, arguments=arguments):
             return _call(function, arguments, expr, scope)
+        case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
+            assert not isinstance(place, s.Slice)
+            return a.offset(scope.segments[array], static_value(place, scope))
     raise NotStaticError("it depends on the data", expr)
 
 
@@ -190,17 +194,34 @@ def _has_function(value: Poly) -> bool:
 def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
     match fact:
+        case s.Unary(op="not", operand=operand):
+            return without_condition(facts, operand, scope)
         case s.Binary(op="and", left=left, right=right):
             return with_fact(with_fact(facts, left, scope), right, scope)
-        case s.Binary(op=op, left=left, right=right) if op in _MARGINS:
+        case s.Binary(op=op, left=left, right=right):
             try:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
                 return facts
-            step = _resolution(difference)
-            for sign, margin in _MARGINS[op]:
-                facts = facts.with_nonnegative(difference.scaled(sign) - step.scaled(margin))
+            for value in _never_negative(op, difference):
+                facts = facts.with_nonnegative(value)
     return facts
+
+
+def _never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
+    """What is at least 0 where a difference compares with 0 as said."""
+    match op:
+        case ">=":
+            return (difference,)
+        case ">":
+            return (difference - _resolution(difference),)
+        case "<=":
+            return (-difference,)
+        case "<":
+            return (-difference - _resolution(difference),)
+        case "==":
+            return difference, -difference
+    return ()
 
 
 def _resolution(difference: Poly) -> Poly:
@@ -209,14 +230,7 @@ def _resolution(difference: Poly) -> Poly:
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
-_MARGINS: dict[str, tuple[tuple[int, int], ...]] = {
-    ">=": ((1, 0),),
-    ">": ((1, 1),),
-    "<=": ((-1, 0),),
-    "<": ((-1, 1),),
-    "==": ((1, 0), (-1, 0)),
-}
-_OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "=="}
+_OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 
 
 def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
@@ -243,7 +257,7 @@ def indicator(condition: s.Expr, scope: Scope) -> Poly | None:
             if first is None or second is None:
                 return None
             return first * second if op == "and" else first + second - first * second
-        case s.Binary(op=op, left=left, right=right) if op in _MARGINS or op == "!=":
+        case s.Binary(op=op, left=left, right=right) if op in _OPPOSITE:
             try:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
@@ -283,9 +297,8 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     for name in ("P", "Z", "L", "K"):
-        if name not in values:
-            facts = facts.with_symbol(name, (ONE,))
-            values[name] = Poly.symbol(name)
+        facts = facts.with_symbol(name, (ONE,))
+        values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values)
@@ -353,13 +366,3 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
 def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
     signature = module.signatures[algorithm]
     return any(binding.name == name and binding.by.name == "LONGEST" for binding in signature.sizes)
-
-
-def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
-    """What the declarations say of an integer read from an array: between which values it lies, if anything."""
-    if isinstance(expr, s.Element):
-        if expr.array in scope.below:
-            return ZERO, scope.below[expr.array] - 1
-        if expr.array in scope.segments:
-            return ZERO, scope.segments[expr.array].total
-    return None

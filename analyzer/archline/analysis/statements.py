@@ -10,8 +10,9 @@ from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplex
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown, map_known, times
 from archline.analysis.closing import at_sizes, closed_amount
+from archline.analysis.data_loops import anywhere, data_range, extent, extent_range, int_range, parallel_by_data
 from archline.analysis.derivation import Step
-from archline.analysis.loops import anywhere, bounded_trips, parallel_by_data, segment_trips, serial_path, static_range
+from archline.analysis.loops import serial_path, static_range
 from archline.analysis.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
 from archline.analysis.paths import SYNC
 from archline.analysis.ranges import parallel_span
@@ -27,7 +28,7 @@ from archline.analysis.scope import (
 )
 from archline.analysis.tally import FREE, STEP, Tally, chosen, one_of, unknown
 from archline.language import syntax as s
-from archline.language.model import Module, ViewType
+from archline.language.model import BoundBy, Module, Signature, ViewType
 
 _LATER = "the costs of {} are not derived in this version"
 Result = tuple[Tally, tuple[Step, ...]]
@@ -36,7 +37,7 @@ Result = tuple[Tally, tuple[Step, ...]]
 class Statements:
     """Derives the costs of algorithms of a module; each algorithm once."""
 
-    def __init__(self, module: Module, coarse: bool = False) -> None:
+    def __init__(self, module: Module, coarse: bool) -> None:
         """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds."""
         self.module = module
         self._coarse = coarse
@@ -87,17 +88,26 @@ class Statements:
         return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
 
     def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+        signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
-        for name, expr in self.module.bindings[call].items():
-            place = f"{name} at {call.span}"
+        for name, bound in self.module.bindings[call].items():
+            expr = bound or self._viewed(call, name, signature)
             try:
                 if expr is None:
                     raise NotStaticError("only the data tells", call)
-                sizes[name] = static_value(expr, scope)
+                sizes[name] = extent(expr, scope)
             except NotStaticError:
-                least = ZERO if name in self.module.signatures[target].at_least else None
-                sizes[name] = Poly.of_atom(a.Data(place, least, None))
+                least = ZERO if name in signature.at_least else None
+                known = None if expr is None else int_range(expr, scope)
+                sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if known is None else known[1]))
         return sizes
+
+    def _viewed(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
+        """The extent of the argument that gives a size, where it is a view cut out by the data."""
+        for binding in signature.sizes:
+            if binding.name == name and binding.by is BoundBy.EXTENT:
+                return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
+        return None
 
     # Blocks
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
@@ -178,8 +188,8 @@ class Statements:
         if not isinstance(local.type, s.ArrayType):
             return value
         shape = FREE
-        for extent in local.type.shape:
-            shape = shape.then(evaluation(extent, scope, self.call), scope.facts)
+        for each in local.type.shape:
+            shape = shape.then(evaluation(each, scope, self.call), scope.facts)
         if local.value is None:
             return shape
         return shape.then(self._fill(local.type.shape, local.value, scope), scope.facts)
@@ -193,13 +203,14 @@ class Statements:
         return evaluation(value, scope, self.call).then(place, scope.facts).then(operator, scope.facts)
 
     def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
-        facts = scope.facts
-        try:
-            extents = tuple(facts.positive_part(facts.simplify(static_value(extent, scope))) for extent in shape)
-        except NotStaticError as problem:
-            return unknown(f"the extent of a whole-array assignment: {problem.reason}", problem.expr.span)
+        extents = []
+        for each in shape:
+            found = extent_range(each, scope)
+            if found is None:
+                return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
+            extents.append(found)
         # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self.call).then(fill(extents, scope), facts)
+        return evaluation(value, scope, self.call).then(fill(extents, scope), scope.facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
@@ -226,11 +237,11 @@ class Statements:
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """A loop over a segment of an offsets array, or up to a declared bound of the data."""
-        found = segment_trips(loop, scope) or bounded_trips(loop, scope)
+        found = data_range(loop, scope)
         if found is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
-        trips, first, last = found
-        facts = scope.facts.with_symbol(loop.variable, (first,), (last,))
+        trips = found.trips
+        facts = scope.facts.with_symbol(loop.variable, (found.first,), (found.last,))
         known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
         total, children = self._each_anywhere(loop, trips, known)
         if isinstance(total.work, Unknown):

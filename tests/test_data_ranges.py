@@ -1,0 +1,92 @@
+"""Loops, slices and calls whose extents are read from arrays: exact where segments add up, else bounds that hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.algebra.evaluation import evaluate
+from archline.analysis.analyse import derive
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.language.loader import load_text
+
+CALLEES = """algorithm bump(x: inout real[n]):
+    where n >= 0
+    for i in 0..n:
+        x[i] += 1
+
+algorithm dot(x: real[n], y: real[n]) -> real:
+    where n >= 0
+    local s: real = 0
+    for i in 0..n:
+        s += x[i]*y[i]
+    return s
+
+"""
+SEGMENTS = "p: offsets[n] into nz longest nr, x: inout real[nz]"
+INDICES = "k: index[m] below n, x: inout real[n]"
+
+# Body, and which of flops, work, span are exact. All loops are over i, from 0.
+OF_SEGMENTS = [
+    ("for i in 0..n:\n    for k in p[i+1]-1 downto p[i]:\n        x[k] += 1", "flops work span"),
+    ("parallel for i in 0..n:\n    for k in p[i+1] - 1 downto p[i] + 1:\n        x[k] += 1", ""),
+    ("for i in 0..n:\n    for k in p[i]..p[i+1] step 2:\n        x[k] += 1", ""),
+    ("for i in 0..n:\n    for k in p[i+1]-1 downto p[i] step 3:\n        x[k] += 1", ""),
+    ("for i in 0..n:\n    for k in 0..p[i]:\n        x[k] += 1", ""),
+    ("for i in 0..n-1:\n    parallel for k in p[i]..p[i+2]:\n        x[k] += 1", ""),
+    ("for i in 0..n:\n    parallel for k in p[i]..p[i+1]:\n        x[k] += 1", "flops work"),
+    ("for i in 0..n:\n    x[p[i]..p[i+1]] = 2", "flops work span"),
+    ("parallel for i in 0..n:\n    x[p[i]..p[i+1]] = 2", "flops work span"),
+    ("for i in 0..n:\n    x[p[i]..p[i+1]] = x[p[i]..p[i+1]]", "flops work span"),
+    ("for i in 0..n:\n    bump(x[p[i]..p[i+1]])", "flops work span"),
+    ("parallel for i in 0..n:\n    bump(x[p[i]..p[i+1]])", "flops work span"),
+    ("for i in 0..n:\n    let row = x[p[i]..p[i+1]]\n    bump(row)", "flops work span"),
+    ("for i in 0..n:\n    local s: real = dot(x[p[i]..p[i+1]], x[p[i]..p[i+1]])", "flops work span"),
+    ("for i in 0..n:\n    bump(x[p[i]..nz])", ""),
+]
+OF_INDICES = [
+    ("for i in 0..m:\n    bump(x[0..k[i]])", ""),
+    ("for i in 0..m:\n    x[0..k[i]] = 1", "flops"),
+    ("for i in 0..m:\n    for j in k[i] downto 0 step 3:\n        x[j] += 1", ""),
+    ("for i in 0..m:\n    for j in k[i]..n step 2:\n        x[j] += 1", ""),
+    ("for i in 0..m:\n    for j in 0..k[i] - 2:\n        x[j] += 1", ""),
+]
+
+
+def check(header: str, facts: str, body: str, exact: str, point: dict[str, int]) -> None:
+    lines = body.replace("\n", "\n    ")
+    module = load_text(f"{CALLEES}algorithm f({header}):\n{facts}    {lines}\n")
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    assert {cost.metric for cost in costs if cost.exact} == set(exact.split())
+    run = execute(module, algorithm, generate(module, algorithm, point, seed=sum(point.values())), compiled=False)
+    for cost in costs:
+        assert cost.lower is not None, cost.reason
+        assert cost.upper is not None
+        count = getattr(run.counts, cost.metric)
+        assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes), cost.metric
+
+
+@pytest.mark.parametrize(("body", "exact"), OF_SEGMENTS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_segments(body: str, exact: str, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 7), "n")
+    longest = data.draw(st.integers(0, 6), "nr")
+    total = data.draw(st.integers(longest, n * longest), "nz")
+    check(SEGMENTS, "    where nz >= 0, nr >= 0\n", body, exact, {"n": n, "nz": total, "nr": longest})
+
+
+@pytest.mark.parametrize(("body", "exact"), OF_INDICES)
+@settings(max_examples=25)
+@given(n=st.integers(1, 9), m=st.integers(1, 5))
+def test_indices(body: str, exact: str, n: int, m: int) -> None:
+    check(INDICES, "", body, exact, {"n": n, "m": m})
+
+
+def test_what_no_declaration_bounds_is_unknown() -> None:
+    module = load_text("algorithm f(k: int[n], x: inout real[n]):\n    for j in 0..k[0]:\n        x[j] += 1\n")
+    costs = derive(module, module.algorithms["f"])
+    assert all(cost.lower is None and "data" in str(cost.reason) for cost in costs)

@@ -598,6 +598,16 @@ def test_a_sync_in_every_iteration_waits_for_what_came_before() -> None:
         assert 1 + 1 + 2 * m + 2 * n <= low <= high <= bounds(costs["work"], each)[1]
 
 
+def test_a_sync_behind_one_that_the_data_decides() -> None:
+    """Test of the sizes 1, of the data 2; without the first sync the loop runs beside the call: no less than that."""
+    inner = LOOP.replace("\n", "\n        ")
+    body = f"spawn leaf(x[0..m])\nif n >= 1:\n    if x[0] > 0.0:\n        sync\n        {inner}\n    sync"
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        low, high = bounds(derived(body)["span"], each)
+        assert low <= 1 + max(4, 1 + 2 * m) <= 1 + max(4, 1 + 2 * m) + 2 * n <= high
+
+
 def test_spawns_of_a_segment_run_beside_each_other() -> None:
     """Each entry takes 2 and leaves a body of 1 running: n + 2nz, and 1 more for the last."""
     costs = derived("for i in 0..n:\n    for e in ptr[i]..ptr[i + 1]:\n        spawn unit(x)", SPARSE)
@@ -700,7 +710,9 @@ def test_a_segment_of_which_the_end_comes_first_is_empty() -> None:
 
 
 def test_what_stands_before_a_segment_adds_to_both_bounds() -> None:
-    for head in ("for e in ptr[1]..ptr[3]", "for e in ptr[m]..ptr[m + 1]", "for j in 0..col[0]"):
+    for head in (
+        "for e in ptr[1]..ptr[3]", "for e in ptr[m]..ptr[m + 1]", "for e in ptr[m]..ptr[n]", "for j in 0..col[0]",
+    ):  # fmt: skip
         alone, after = (derived(before + head + ":" + ONE, SPARSE)["flops"] for before in ("", "x[0] += 1.0\n"))
         for each in SPARSE_SIZES:
             assert bounds(after, each) == tuple(bound + 1 for bound in bounds(alone, each)), (head, each)
@@ -767,6 +779,15 @@ def test_calls_at_sizes_that_only_the_data_gives() -> None:
     costs = derived("leaf(x[0..k[0]])", "x: inout real[n], k: int[1]")
     assert {cost.status for cost in costs} == {"unknown"}
     assert "a size of `leaf` that only the data gives" in (costs["work"].reason or "")
+
+
+def test_strides_that_divide_the_range() -> None:
+    """Whole strides leave no rounding: n/m iterations, also where the range is a word or two shorter."""
+    cases = [each for each in SIZES if each["n"] % each["m"] == 0 and each["m"] >= 3]
+    for head in ("for i in 0..n step m", "for i in n-1 downto 0 step m", "for i in 1..n-1 step m"):
+        costs = derived(f"{head}:" + ONE, where="where m divides n, m >= 3")
+        assert_exact(costs, trips(lambda n, m: n // m), cases)
+        assert costs["flops"].lower == derived("for i in 0..n/m:" + ONE, where="where m divides n")["flops"].lower
 
 
 def test_where_divisions_and_powers_are_used() -> None:
@@ -888,6 +909,15 @@ def test_what_is_too_large_is_unknown_with_a_reason() -> None:
     costs = derived("for i in 0..n:\n    for j in 0..i^50:\n        pass")
     assert {cost.status for cost in costs} == {"unknown"}
     assert "large" in (costs["work"].reason or "") or "degree" in (costs["work"].reason or "")
+
+
+def test_a_count_without_a_closed_form_leaves_the_others_known() -> None:
+    costs = derived("x[0] += 1.0\nfor i in 0..n:\n    costs i^60 work")
+    assert bounds(costs["flops"], {"n": 4, "m": 1}) == (1, 1)
+    assert costs["work"].status == "unknown"
+    assert "degree" in (costs["work"].reason or "")
+    assert costs["work"].span is not None
+    assert costs["work"].span.line == 20
 
 
 def test_recursion_and_grids_are_not_derived_yet() -> None:

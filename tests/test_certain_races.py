@@ -1,7 +1,7 @@
 """Races found from the text: certain ones are reported, and nothing else is."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from archline.analysis.races import certain_races
 from archline.language.loader import load_target, load_text, stdlib_modules
@@ -81,7 +81,7 @@ def test_the_standard_library_has_none() -> None:
         assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_race_free_programs_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)

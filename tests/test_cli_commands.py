@@ -107,6 +107,17 @@ def test_explain_shows_each_statement() -> None:
     assert "together: span = 3*m*p + p + ceil(log2(n)) + 2; 1 is the call itself" in result.out
 
 
+def test_explain_speaks_of_the_variables_that_the_program_has(tmp_path: Path) -> None:
+    """A loop down or in strides is derived by the number of its iteration, which its reader never sees."""
+    text = "algorithm f(x: inout real[n], b: size):\n    where b divides n\n    for i in n-1 downto 0 step 2:\n"
+    text += "        for j in 0..n step b:\n            for k in i..i+j:\n                x[k % n] += 1\n"
+    shown = cli("cost", program(tmp_path, text), "--explain").out
+    # Each of the j iterations of k costs itself and an addition.
+    assert "work = 2*j  (sum over k of" in shown
+    text = "algorithm f(x: inout real[n]):\n    for i in n-1 downto 0 step 2:\n        for j in i..n:\n            x[j] += 1\n"
+    assert "work = 2*n - 2*i  (sum over j of" in cli("cost", program(tmp_path, text), "--explain").out
+
+
 def test_where_adds_a_fact(tmp_path: Path) -> None:
     path = program(tmp_path, "algorithm f(x: inout real[n]):\n    for i in 5..n:\n        x[i] = 1\n")
     assert "work    exact   =  max(0, n - 5) + 1" in cli("cost", path).out

@@ -47,6 +47,8 @@ HOLDS = [
     ("flops == m", LOOP, "n == m"),
     # From n >= 1: an even n = 2k has k >= 1, and 2k <= 3k - 1.
     ("flops <= 3*(n - n//2) - 1", LOOP, ""),
+    # An odd n = 2k + 1 has k >= 0, and 2k + 1 <= 3k + 1.
+    ("flops <= 3*(n//2) + 1", LOOP, ""),
     ("flops >= 8*(n//8)", LOOP, ""),
     # A half is the least that n/2 can lie above m.
     ("flops >= 2*m + 1", LOOP, "n/2 > m"),
@@ -110,6 +112,10 @@ FAILS = [
     ("flops <= 4 when n >= m and m >= 3", LOOP, "", {"n": 5, "m": 3}, "derived 5, claimed <= 4"),
     ("flops <= 2*(n//2)", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
     ("flops <= 3", LOOP, "2 divides n", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
+    # n % 2 is 1 at n = 1 already.
+    ("flops >= 3*(n - 2*(n//2))", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 3"),
+    ("flops >= 3", LOOP, "2 divides n", {"n": 2, "m": 1}, "derived 2, claimed >= 3"),
+    ("flops <= (n//2 + m//3)//2", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed <= 0"),
     # Both ends of what the data leaves open lie on one side of the claim.
     (
         "flops == 3*n", "for i in 0..n:\n        if x[i] < 0.0:\n            x[i] += 1.0", "", {"n": 1, "m": 1},
@@ -240,6 +246,19 @@ def test_declared_costs_are_named() -> None:
     failed = verdict("flops >= n", "for i in 0..n:\n        x[i] = g(x[i])")
     assert failed.point is not None
     assert dict(failed.point) == {"n": 1, "m": 1, "c": 0}
+
+
+def test_floors_of_a_declared_cost() -> None:
+    text = (
+        "extern h(a: real) -> real costs c//2 flops\nalgorithm f(x: inout real[n]):\n    ensures flops >= 1\n"
+        "    x[0] = h(x[0])\n"
+    )
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    assert failed.outcome == "fails"
+    assert failed.point is not None
+    assert failed.point["c"] < 2
 
 
 OFFSETS = "ptr: offsets[n] into nz longest nr, x: inout real[n]"

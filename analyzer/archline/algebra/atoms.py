@@ -272,6 +272,9 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if not rest:
         # A quotient of polynomials may still be a fraction.
         return _floor_by_number(whole, fmpq(1))
+    if rest == -ONE:
+        # As in ceil(n/m) where m divides n.
+        return whole - 1
     return whole + Poly.of_atom(Floor(rest, modulus))
 
 

@@ -128,6 +128,8 @@ class Facts:
                 return self.positive_part(parts[0])
             if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
                 return ZERO
+            if isinstance(atom, a.Floor) and parts[0].is_constant and self._is_fraction(-parts[0] - 1, parts[1]):
+                return -ONE
             if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
                 return power
             if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):

@@ -21,7 +21,7 @@ from archline.language.printer import format_fact
 from archline.language.source import Span
 
 MAX_TERM_PRODUCTS = 120_000
-SAMPLES = (0, 1, 3)
+MAX_SAMPLES = 4
 
 
 class InvariantError(AssertionError):
@@ -47,7 +47,7 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
             for kind, amount in sorted(tally.flops.items())
             if kind not in (TOTAL, UNKNOWN)
         },
-        steps,
+        tuple(step.mapped(scope.facts.restore) for step in steps) if scope.facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
     )
     _assert_invariants(costs, module, algorithm, scope)
@@ -111,7 +111,7 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
         return
     least = module.signatures[algorithm].at_least
     implied = offsets_rules(scope)
-    for more in SAMPLES:
+    for more in range(MAX_SAMPLES):
         point = {name: least.get(name, 1) + more for name in known}
         if all(holds(fact, point) for fact in algorithm.where) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)

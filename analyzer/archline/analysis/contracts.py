@@ -120,7 +120,7 @@ def _nonnegative(value: Poly, facts: Facts) -> bool:
 def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     """Write a size as m*k + r for each r in 0..m, which resolves floors by m."""
     found = _floor_by_constant(value)
-    if found is None or depth == 0:
+    if found is None or not depth:
         return False
     name, modulus = found
     if name not in facts.bounds:

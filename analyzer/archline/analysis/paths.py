@@ -20,7 +20,7 @@ from archline.analysis.amounts import NOTHING, UNIT, Amount, Known, Unknown, add
 
 @dataclass(frozen=True)
 class Path:
-    """See the module. `certain`: whether the sync that `joined` stands for is always reached."""
+    """See the module. `certain`: whether a sync is always reached; where none is, what `joined` says may not happen."""
 
     advance: Amount
     finish: Amount
@@ -61,25 +61,23 @@ def then(first: Path, second: Path, facts: Facts) -> Path:
     if first.finish != first.advance:
         finish = later(finish, add(first.finish, second.kept), facts)
     kept = add(first.kept, second.kept)
-    if second.joined is not None and first.finish != first.advance:
-        advance = later(advance, _through(first.finish, second, facts), facts)
     joined = None
     if first.joined is not None:
-        joined = add(first.joined, second.advance)
-        kept = later(kept, add(first.joined, second.finish), facts)
+        joined = _if_reached(first, add(first.joined, second.advance))
+        kept = later(kept, _if_reached(first, add(first.joined, second.finish)), facts)
     if second.joined is not None:
-        through = add(first.kept, second.joined)
+        if first.finish != first.advance:
+            advance = later(advance, _if_reached(second, add(first.finish, second.joined)), facts)
+        through = _if_reached(second, add(first.kept, second.joined))
         joined = through if joined is None else later(joined, through, facts)
     if finish == advance:
         finish = advance
-    return Path(advance, finish, joined, kept, first.certain and second.certain)
+    return Path(advance, finish, joined, kept, any(each.certain for each in (first, second) if each.joined is not None))
 
 
-def _through(pending: Amount, second: Path, facts: Facts) -> Amount:
-    """What is pending, waited for by a later sync; a sync that may not be reached waits for nothing at least."""
-    assert second.joined is not None
-    waited = add(pending, second.joined)
-    return waited if second.certain else up_to(waited)
+def _if_reached(path: Path, waited: Amount) -> Amount:
+    """What waiting at the path's sync takes; one that may not be reached waits for nothing at least."""
+    return waited if path.certain else up_to(waited)
 
 
 def repeated(each: Path, count: Amount) -> Path:

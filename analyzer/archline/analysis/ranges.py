@@ -34,6 +34,15 @@ class Range:
         return self.hi - self.lo
 
     @property
+    def counter(self) -> tuple[str, Poly] | None:
+        """Where iterations are counted: the variable's name, and their number in terms of what the program calls it."""
+        now = Poly.symbol(self.variable)
+        parts = self.value.coefficients(next(iter(now.atoms())))
+        if self.value == now or set(parts) - {0, 1}:
+            return None
+        return self.variable, (now - parts.get(0, ZERO)) * parts[1] ** -1
+
+    @property
     def inside(self) -> Facts:
         """What holds in the body: the range is not empty there."""
         facts = self._nonempty

@@ -162,14 +162,13 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
     Other values are bounded from above, term by term, where a log or root stands alone in its term.
     """
     for monomial, coefficient in value.terms.items():
-        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:
-            atom = monomial[0][0]
-            rest = value - Poly.of_atom(atom)
-            if isinstance(atom, a.Function) and a.is_integral(rest):
-                if atom.function == "log2" and facts.positive(atom.argument):
-                    return facts.simplify(a.ceil_log2(atom.argument + 1) - 1 + rest)
-                if atom.function == "sqrt" and facts.nonnegative(atom.argument):
-                    return rest + a.isqrt_of(atom.argument)
+        match monomial:
+            case ((a.Function(function=function, argument=argument) as atom, 1),) if coefficient == 1:
+                rest = value - Poly.of_atom(atom)
+                if function == "log2" and a.is_integral(rest) and facts.positive(argument):
+                    return facts.simplify(a.ceil_log2(argument + 1) - 1 + rest)
+                if function == "sqrt" and a.is_integral(rest) and facts.nonnegative(argument):
+                    return rest + a.isqrt_of(argument)
     return value.map_atoms(lambda atom: _rounded_up(atom, value))
 
 

@@ -184,15 +184,11 @@ class Statements:
         return arguments.then(run, scope.facts), rule, ()
 
     def _local(self, local: s.Local, scope: Scope) -> Tally:
-        value = FREE if local.value is None else evaluation(local.value, scope, self.call)
-        if not isinstance(local.type, s.ArrayType):
-            return value
-        shape = FREE
-        for each in local.type.shape:
-            shape = shape.then(evaluation(each, scope, self.call), scope.facts)
         if local.value is None:
-            return shape
-        return shape.then(self._fill(local.type.shape, local.value, scope), scope.facts)
+            return FREE
+        if isinstance(local.type, s.ArrayType):
+            return self._fill(local.type.shape, local.value, scope)
+        return evaluation(local.value, scope, self.call)
 
     def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
         target, value = assign.target, assign.value
@@ -229,7 +225,8 @@ class Statements:
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = static_range(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        body, children = self.block(loop.body, inner)
+        body, steps = self.block(loop.body, inner)
+        children = tuple(replace(step, counter=iterations.counter) for step in steps)
         each = STEP.then(body, inner.facts)
         if loop.parallel:
             return each.map(iterations.sum, paths.serial(parallel_span(iterations, each.path.finish))), children

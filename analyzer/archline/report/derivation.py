@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.amounts import Amount, Unknown
+from archline.analysis.amounts import Amount, Unknown, map_known
 from archline.analysis.derivation import Step
 from archline.analysis.tally import Tally, flops_total
 from archline.report.layout import wrap
@@ -17,19 +17,24 @@ def text(view: CostView, metric: str, width: int) -> str:
     row = next(row for row in view.rows if row.metric == metric)
     lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]
     for step in view.derivation:
-        lines.extend(_step(view, step, metric, 0, width))
+        lines.extend(_step(view, step, metric, 0, width, ()))
     call = "" if metric == "flops" else "; 1 is the call itself"
     total = _amount(view, row.lower, row.upper, row.reason)
     lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
     return "\n".join(lines) + "\n"
 
 
-def _step(view: CostView, step: Step, metric: str, depth: int, width: int) -> Iterator[str]:
+def _step(
+    view: CostView, step: Step, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
+) -> Iterator[str]:
+    """`counters`: what stands for the variables of the loops around, from the innermost out."""
+    if step.counter is not None:
+        counters = (step.counter, *counters)
     source = step.span.source.lines[step.span.line - 1].strip()
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
     # A step of operators alone costs what its line shows; the cost still says how many.
-    amount = _of(step.tally, metric)
+    amount = map_known(_of(step.tally, metric), lambda value: _in_source_terms(value, counters))
     cost = (
         _amount(view, None, None, amount.reason)
         if isinstance(amount, Unknown)
@@ -40,7 +45,13 @@ def _step(view: CostView, step: Step, metric: str, depth: int, width: int) -> It
     for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
     for child in step.children:
-        yield from _step(view, child, metric, depth + 1, width)
+        yield from _step(view, child, metric, depth + 1, width, counters)
+
+
+def _in_source_terms(value: Poly, counters: tuple[tuple[str, Poly], ...]) -> Poly:
+    for name, number in counters:
+        value = value.substitute({name: number})
+    return value
 
 
 def _of(tally: Tally, metric: str) -> Amount:

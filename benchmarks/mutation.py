@@ -4,10 +4,11 @@
     python benchmarks/mutation.py execution
 
 Mutants are made in copies of the checkout, never in the working tree. Left out is what no test of behaviour can see:
-annotations, patterns of classes, decorators' arguments, the text of messages, `strict=` (an assertion), and limits of
-effort (MAX_...). Of the many operators that could replace an operator, one or two near ones stand for the rest; far
-ones die at once and would only flatter the figure. Prints the share killed and every survivor with its difference.
-Exit code 1 where less than 85 % are killed.
+annotations, patterns of classes, decorators' arguments, the text of messages, `strict=` (an assertion), and what
+spends time or memory but changes no result: limits of effort (MAX_... and EFFORTS), caching, compiling a kernel. Of the
+many operators that could replace an operator, one or two near ones stand for the rest; far ones die at once and would
+only flatter the figure. Prints the share killed and every survivor with its difference. Exit code 1 where less than
+85 % are killed.
 """
 
 from __future__ import annotations
@@ -65,6 +66,15 @@ OPERATORS = {
 }  # fmt: skip
 
 
+EFFORTS = frozenset(
+    (
+        "_SPARE", "_NEAR", "_SMALL_TABLE", "PLAIN_STEPS", "PLAIN_WORDS", "SPARE_WORDS", "_PERIOD", "_SMALL_STACK",
+        "_LARGE_STACK", "_PIECE", "_PLAIN_WORD_BYTES",
+    )
+)  # fmt: skip
+FOR_SPEED = frozenset(("cache", "kernel"))
+
+
 @dataclass(frozen=True)
 class Target:
     """A part of the package, and the tests that hold it, quick ones first.
@@ -92,7 +102,7 @@ TARGETS = {
         ("analysis/*.py",),
         (
             "test_analysis_cases.py", "test_analysis_regressions.py", "test_contracts.py", "test_agreement_quick.py",
-            "test_stdlib_derived.py::test_costs_are_exact_unless_the_data_decides",
+            "test_stdlib_derived.py::test_costs_are_exact_unless_the_data_decides", "test_data_ranges.py",
         ),
         {
             "races.py": ("test_certain_races.py",),
@@ -159,14 +169,20 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
             case ast.FunctionDef(returns=returns, decorator_list=decorators):
                 hide(returns)
                 _hide_arguments(decorators, hide)
+                found += [
+                    ((each.lineno, each.col_offset - 1), (each.lineno, each.col_offset))
+                    for each in decorators
+                    if ast.unparse(each).removeprefix("functools.") in FOR_SPEED
+                ]
             case ast.ClassDef(decorator_list=decorators):
                 _hide_arguments(decorators, hide)
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
             case ast.keyword(arg="strict", value=value):
                 hide(value)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.lstrip("_").startswith("MAX_"):
-                hide(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if name in EFFORTS or name.lstrip("_").startswith("MAX_"):
+                    hide(value)
     return found
 
 

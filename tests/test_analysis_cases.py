@@ -17,7 +17,9 @@ from archline.analysis.analyse import InvariantError, derive
 from archline.analysis.analyse import _assert_invariants as assert_invariants
 from archline.analysis.analyse import _assert_ordered as assert_ordered
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.loops import static_range
 from archline.analysis.scope import declared
+from archline.language import syntax as s
 from archline.language.loader import load_text
 
 HEADER = "x: inout real[n], k: inout int[n], m: size"
@@ -387,6 +389,14 @@ DATA = {
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * n + isqrt(m - 1) + 1),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * n + 2 * (isqrt(m - 1) + 1))]),
     ),
+    "while x[0] < 1.0 at most n - 3*sqrt(m) times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - 3 * isqrt(m))),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * max(0, n - 3 * isqrt(m)))]),
+    ),
+    "while x[0] < 1.0 at most n - 2*log2(m) times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - 2 * (m.bit_length() - 1))),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * max(0, n - 2 * (m.bit_length() - 1)))]),
+    ),
     "while x[0] < 1.0 at most 3*log2(m) times:\n    x[0] += 1.0": (
         bounded(lambda n, m: 1, lambda n, m: 1 + 6 * clog(m)),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 12 * clog(m))]),
@@ -436,6 +446,21 @@ def test_what_is_known_where(frame: str) -> None:
     indent = " " * (len(frame.rsplit("\n", 1)[-1]) - 2)
     costs = derived(frame.format(f"for j in 0..n//(m - 1):\n{indent}    pass"))
     assert (costs["work"].status != "unknown") == (frame in KNOWS)
+
+
+@pytest.mark.parametrize(
+    ("head", "divisor", "known"),
+    [
+        ("0..n", "i + 1", True), ("0..n", "i", False), ("1..n", "i", True), ("0..n", "n - i", True),
+        ("0..n", "n - i - 1", False), ("m..n", "n - i", True), ("m..n", "n - m", True), ("m..n", "n - m - 1", False),
+        ("n downto 1", "i", True), ("n downto 0", "i", False), ("n downto 1", "n - i + 1", True),
+        ("n downto 1", "n - i", False), ("0..n step 2", "n - i", True), ("1..n step m", "i", True),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_a_loop_variable(head: str, divisor: str, known: bool) -> None:
+    costs = derived(f"for i in {head}:\n    for j in 0..m//({divisor}):\n        pass")
+    reason = costs["work"].reason or ""
+    assert ("not known to be positive" not in reason) == known
 
 
 @pytest.mark.parametrize(
@@ -596,6 +621,18 @@ def test_a_sync_in_every_iteration_waits_for_what_came_before() -> None:
         n, m = each["n"], each["m"]
         low, high = bounds(costs["span"], each)
         assert 1 + 1 + 2 * m + 2 * n <= low <= high <= bounds(costs["work"], each)[1]
+
+
+def test_a_sync_in_a_loop_that_may_be_empty() -> None:
+    """Up to n = 3 nothing waits for the call, 2m, which runs beside the last loop, 2n."""
+    costs = derived(f"spawn leaf(x[0..m])\nfor i in 3..n:\n    sync\n    spawn unit(x)\n{LOOP}")
+    waits = derived(f"spawn leaf(x[0..m])\nfor i in 0..n:\n    sync\n    spawn unit(x)\n{LOOP}")
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        low, high = bounds(costs["span"], each)
+        assert low <= 2 + max(2 * m, 2 * n) or n > 3
+        assert high >= 2 + max(2 * m, 2 * n)
+        assert 2 + 2 * m + 2 * n <= bounds(waits["span"], each)[0]
 
 
 def test_a_sync_behind_one_that_the_data_decides() -> None:
@@ -845,6 +882,13 @@ def test_declared_costs() -> None:
     assert [cost.metric for cost in costs.flops_by_kind.values()] == ["flops.declared"]
 
 
+def test_what_is_taken_on_trust_in_a_branch() -> None:
+    for body in ("if n > 3:\n    costs 2 flops\nelse:\n    x[0] += 1.0", "if x[0] > 3.0:\n    costs 2 flops"):
+        assert derived(body)["flops"].declared == ("costs at line 20",)
+        assert derived(body + "\nx[0] += 1.0")["work"].status == "declared"
+        assert derived(f"x[0] += 1.0\nfor i in 0..n:\n    pass\n{body}")["work"].declared == ("costs at line 23",)
+
+
 def test_declared_costs_of_externs() -> None:
     costs = derived("for i in 0..n:\n    x[i] = g(x[i]) + 1.0")
     sizes = [{**each, "c": c} for each in SIZES for c in (1, 7)]
@@ -1035,3 +1079,24 @@ def test_invariants_refuse(changes: Mapping[str, tuple[int, int]]) -> None:
 @pytest.mark.parametrize("changes", SOUND.values(), ids=SOUND)
 def test_invariants_accept(changes: Mapping[str, tuple[int, int]]) -> None:
     assert_ordered(altered(changes), {"n": 3, "m": 1})
+
+
+@pytest.mark.parametrize(
+    ("head", "number"),
+    [
+        ("for i in 3..n step 2", lambda i, n: Fraction(i - 3, 2)),
+        ("for i in n downto 1", lambda i, n: n - i),
+        ("for i in n downto 0 step 3", lambda i, n: Fraction(n - i, 3)),
+    ],
+)
+def test_the_number_of_an_iteration_in_terms_of_the_loop_variable(head: str, number: Count) -> None:
+    module = load_text(f"algorithm f(x: inout real[n]):\n    {head}:\n        x[0] = 1\n")
+    (algorithm,) = module.algorithms.values()
+    (loop,) = algorithm.body
+    assert isinstance(loop, s.Loop)
+    counter = static_range(loop, declared(module, algorithm)).counter
+    assert counter is not None
+    assert counter[0] == "i"
+    for n, i in product(range(1, 9), repeat=2):
+        sizes = {"n": n, "i": i}
+        assert evaluate(counter[1], sizes) == number(**sizes)

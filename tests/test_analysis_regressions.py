@@ -140,6 +140,27 @@ VERDICTS = [
 ]
 
 
+CALLEE = """algorithm large(x: inout real[n]):
+    where n >= 4, 2 divides n
+    for i in 0..n:
+        x[i] += 1
+
+"""
+
+
+def test_sizes_that_a_callee_refuses_are_no_counterexamples() -> None:
+    text = (
+        CALLEE
+        + "algorithm f(x: inout real[n]):\n    ensures work >= 10\n    ensures work >= 11\n    large(x[0..n//2])\n"
+    )
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    verdicts = decide(module, algorithm, derive(module, algorithm))
+    # The least size that runs is 8: its call costs 1 and 2 for each of 4 elements, beside the 1 of f.
+    assert [verdict.outcome for verdict in verdicts] == ["unknown", "fails"]
+    assert verdicts[1].point == {"n": 8}
+
+
 @pytest.mark.parametrize(("claim", "statement", "outcome"), VERDICTS)
 def test_counterexamples_are_sizes_that_run(claim: str, statement: str, outcome: str) -> None:
     text = f"algorithm f(x: inout real[n]):\n    {claim}\n    {statement}\n    for i in 0..n:\n        x[i] += 1\n"

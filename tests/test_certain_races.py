@@ -57,6 +57,18 @@ def test_certain_races_are_reported(body: str) -> None:
     assert found(body) == ["AL301"]
 
 
+def test_every_racing_loop_is_reported_once() -> None:
+    text = (
+        "algorithm f(x: inout real[n], t: inout real[n]):\n    parallel for i in 0..n:\n        t[0] = x[i]\n"
+        "        x[0] = t[i]\n    for k in 0..n:\n        parallel for i in 0..n:\n            t[0] += x[i]\n"
+        "    if n > 1:\n        parallel for i in 0..n:\n            t[1] += x[i]\n    while x[0] < 1.0 at most n times:\n"
+        "        parallel for i in 0..n:\n            parallel for k in 0..n:\n                t[i] += x[k]\n"
+    )
+    module = load_text(text)
+    races = certain_races(module, module.algorithms["f"])
+    assert [race.span.line for race in races] == [3, 7, 10, 14]
+
+
 def test_the_message_names_both_places() -> None:
     for body, other in (
         ("x[i] = x[i + 1]", ": another iteration reads what this one writes (line 4)"),

@@ -50,6 +50,10 @@ HOLDS = [
     # An odd n = 2k + 1 has k >= 0, and 2k + 1 <= 3k + 1.
     ("flops <= 3*(n//2) + 1", LOOP, ""),
     ("flops >= 8*(n//8)", LOOP, ""),
+    # The floor stands inside a maximum or a minimum.
+    ("flops >= max(m, 2*(n//2)) - m", LOOP, ""),
+    ("flops >= max(0, 2*((n + 1)//2) - 1)", LOOP, ""),
+    ("flops <= max(m, 2*(n//2) + 1)", LOOP, ""),
     # A half is the least that n/2 can lie above m.
     ("flops >= 2*m + 1", LOOP, "n/2 > m"),
     ("flops >= 4 when n >= 4", LOOP, ""),

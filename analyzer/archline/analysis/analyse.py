@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -18,7 +17,6 @@ from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.model import Module
 from archline.language.printer import format_fact
-from archline.language.source import Span
 
 MAX_TERM_PRODUCTS = 120_000
 MAX_SAMPLES = 4
@@ -78,23 +76,10 @@ def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> 
 
 def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:
     facts = [format_fact(fact) for fact in algorithm.where]
-    for statement in _statements(algorithm.body):
+    for statement in s.nodes(algorithm.body):
         if isinstance(statement, s.Assume):
             facts.extend(f"{format_fact(fact)} (assumed at line {statement.span.line})" for fact in statement.facts)
     return tuple(facts)
-
-
-def _statements(body: tuple[s.Stmt, ...]) -> list[s.Stmt]:
-    found: list[s.Stmt] = []
-    for statement in body:
-        found.append(statement)
-        match statement:
-            case s.Loop(body=inner) | s.While(body=inner) | s.Split(body=inner):
-                found.extend(_statements(inner))
-            case s.If(branches=branches):
-                for branch in branches:
-                    found.extend(_statements(branch.body))
-    return found
 
 
 def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, scope: Scope) -> None:
@@ -107,7 +92,7 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= known:
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - known)}")
-    if _may_refuse(algorithm.body, module):
+    if _may_refuse(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
     implied = offsets_rules(scope)
@@ -117,18 +102,14 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
             _assert_ordered(costs, point)
 
 
-def _may_refuse(node: object, module: Module) -> bool:
+def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
     """Whether a callee, an `assume` or an exact division may stop runs that the `where` allows."""
-    match node:
-        case s.Assume() | s.Binary(op="/"):
-            return True
-        case s.Call() if isinstance(module.targets.get(node), s.Algorithm):
-            return True
-        case tuple():
-            return any(_may_refuse(each, module) for each in node)
-        case Span():
-            return False
-    return is_dataclass(node) and any(_may_refuse(getattr(node, part.name), module) for part in fields(node))
+    return any(
+        isinstance(node, s.Assume)
+        or (isinstance(node, s.Binary) and node.op == "/")
+        or (isinstance(node, s.Call) and isinstance(module.targets.get(node), s.Algorithm))
+        for node in s.nodes(algorithm.body)
+    )
 
 
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:

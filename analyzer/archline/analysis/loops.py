@@ -37,15 +37,14 @@ def serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
         return paths.serial(advance)
     if each.joined is None:
         return Path(advance, _staggered(each, iterations, advance))
-    if each.finish == each.advance and iterations.facts.positive(iterations.trips):
-        return Path(advance, advance, up_to(advance), up_to(advance), each.certain)
+    certain = each.certain and iterations.facts.positive(iterations.trips)
     if each.finish == each.advance:
-        return Path(advance, advance, up_to(advance), up_to(advance), certain=False)
+        return Path(advance, advance, up_to(advance), up_to(advance), certain)
     if isinstance(advance, Unknown):
         return paths.serial(advance)
     late = iterations.sum(each.finish)
     upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
-    return Path(upper, upper, up_to(upper), up_to(upper), certain=False)
+    return Path(upper, upper, up_to(upper), up_to(upper), certain)
 
 
 def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import Poly
 from archline.analysis.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, later, times, up_to, weigh
 
 
@@ -127,10 +127,4 @@ def _uncertain(first: Path, second: Path, facts: Facts) -> tuple[Amount | None, 
 
 
 def _widen(left: Amount, right: Amount, facts: Facts) -> Amount:
-    if left == right:
-        return left
-    if isinstance(left, Unknown):
-        return left
-    if isinstance(right, Unknown):
-        return right
-    return Known(ZERO, facts.maximum(left.upper, right.upper))
+    return left if left == right else up_to(later(left, right, facts))

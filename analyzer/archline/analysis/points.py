@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from itertools import islice, product
 
@@ -12,7 +11,9 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Costs
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
-from archline.language.evaluate import holds
+from archline.language.evaluate import EvaluationError as UndefinedError
+from archline.language.evaluate import evaluate_static, holds
+from archline.language.model import Module
 
 MACHINE = ("P", "Z", "L", "K")
 MAX_WIDTH = 12
@@ -35,15 +36,21 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
     ranges = [range(start, start + width) for start in starts]
     candidates = sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
     implied = offsets_rules(scope)
-    quotients = list(_quotients(algorithm.body))
+    quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
+    calls = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Call) and each in scope.module.bindings]
 
+    # What follows stops a run, or sits in a branch that these sizes may not take.
     def divides(point: Mapping[str, int]) -> bool:
-        """A `/` of sizes that leaves a remainder stops the run, or sits in a branch that these sizes may not take."""
         return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
+
+    def accepted(point: Mapping[str, int]) -> bool:
+        return all(_accepts(scope.module, each, point) for each in calls)
 
     for values in candidates:
         point = dict(zip(names, values, strict=True))
-        if all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in (*implied, divides)):
+        if all(holds(fact, point) is not False for fact in facts) and all(
+            rule(point) for rule in (*implied, divides, accepted)
+        ):
             yield point
 
 
@@ -52,24 +59,25 @@ def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 
 
-def _quotients(node: object) -> Iterator[s.Binary]:
-    """Every division with `/` in a body."""
-    if isinstance(node, s.Binary) and node.op == "/":
-        yield node
-    parts = node if isinstance(node, tuple) else ()
-    if is_dataclass(node):
-        parts = tuple(getattr(node, part.name) for part in fields(node))
-    for part in parts:
-        yield from _quotients(part)
+def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:
+    """Whether the sizes of a call, as far as the caller's decide them, satisfy the callee's `where`."""
+    target = module.targets[call]
+    assert isinstance(target, s.Algorithm)
+    least = module.signatures[target].at_least
+    sizes: dict[str, int] = {}
+    for name, expr in module.bindings[call].items():
+        try:
+            sizes |= {} if expr is None else {name: evaluate_static(expr, point)}
+        except UndefinedError:
+            continue
+    return all(size >= least.get(name, size) for name, size in sizes.items()) and all(
+        holds(fact, sizes) is not False for fact in target.where
+    )
 
 
 def _names(node: object) -> set[str]:
     """Every name in a fact."""
-    if isinstance(node, s.Name):
-        return {node.id}
-    if isinstance(node, tuple):
-        return set().union(*(_names(each) for each in node))
-    return set().union(*(_names(getattr(node, f.name)) for f in fields(node))) if is_dataclass(node) else set()
+    return {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
 
 
 def offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:

@@ -50,11 +50,12 @@ class Range:
 
     @property
     def _nonempty(self) -> Facts:
-        """At least one iteration: of max(0, e) of them, e is at least 1."""
+        """At least one iteration: of max(0, e) of them, or max(0, -e) + e, e is at least 1."""
         trips = self.trips
-        for atom in trips.atoms():
-            if isinstance(atom, a.PositivePart) and trips == Poly.of_atom(atom):
-                trips = atom.argument
+        for atom in self.trips.atoms():
+            rest = self.trips - Poly.of_atom(atom)
+            if isinstance(atom, a.PositivePart) and (not rest or rest == -atom.argument):
+                trips = rest or atom.argument
         return self.facts.with_nonnegative(trips - 1)
 
     def sum(self, amount: Amount) -> Amount:

@@ -173,15 +173,13 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
 
 
 def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
-    """The next integer above a log or root whose terms are positive multiples of it."""
+    """The next integer above a log or root that stands alone in its term, or below where the term is subtracted."""
     terms = [(m, c) for m, c in value.terms.items() if any(each == atom for each, _ in m)]
-    if not isinstance(atom, a.Function) or any(m != ((atom, 1),) or c < 0 for m, c in terms):
-        return None
-    match atom.function:
-        case "log2":
-            return a.ceil_log2(atom.argument)
-        case "sqrt":
-            return a.isqrt_of(atom.argument - 1) + 1
+    match atom, terms:
+        case a.Function(function="log2", argument=argument), [(((_, 1),), coefficient)]:
+            return a.ceil_log2(argument) if coefficient > 0 else a.ceil_log2(argument + 1) - 1
+        case a.Function(function="sqrt", argument=argument), [(((_, 1),), coefficient)]:
+            return a.isqrt_of(argument - 1) + 1 if coefficient > 0 else a.isqrt_of(argument)
     return None
 
 

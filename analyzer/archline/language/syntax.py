@@ -5,6 +5,7 @@ Nodes compare by identity, so that passes can keep facts about them in dictionar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias, TypeVar, dataclass_transform
 
@@ -451,3 +452,15 @@ def structure(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(structure(part) for part in value)
     return value
+
+
+def nodes(value: object) -> Iterator[Node]:
+    """A part of a program, or several in a tuple, and every node inside, in the order of the text."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Node):
+            yield part
+            part = tuple(getattr(part, each.name) for each in fields(part) if each.name not in ("span", "name_span"))
+        if isinstance(part, tuple):
+            pending.extend(reversed(part))

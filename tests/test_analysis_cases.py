@@ -818,6 +818,38 @@ def test_calls_at_sizes_that_only_the_data_gives() -> None:
     assert "a size of `leaf` that only the data gives" in (costs["work"].reason or "")
 
 
+HILLIS_STEELE = """for l in 0..log2(n):
+    let s = 2^l
+    parallel for i in 0..n:
+        if i >= s:
+            x[i] += z[i - s]"""
+
+
+def test_a_scan_by_doubling() -> None:
+    """Round l adds at the n - 2^l places from 2^l on: n*log2(n) - (n - 1) flops (Hillis and Steele, CACM 29(12))."""
+    costs = derived(HILLIS_STEELE, "x: inout real[n], z: real[n], m: size", "where n is power of 2")
+    expected = (
+        lambda n, m: n * clog(n) - n + 1,
+        lambda n, m: clog(n) + 2 * n * clog(n) + n * clog(n) - n + 1,
+        lambda n, m: clog(n) * (clog(n) + 1 + 1 + 1 + 1),
+    )
+    assert_exact(costs, expected, [{"n": 2**k, "m": 1} for k in range(9)])
+
+
+@pytest.mark.parametrize(("base", "root"), [(4, "sqrt(n)"), (8, "2^(log2(n)/3)")])
+def test_sizes_that_are_powers_are_written_as_such(base: int, root: str) -> None:
+    costs = derived(
+        f"for i in 0..n:\n    for j in 0..{root}:" + ONE.replace("    ", "        "),
+        where=f"where n is power of {base}",
+    )
+    for k in range(4):
+        n = base**k
+        side = 2**k
+        assert bounds(costs["flops"], {"n": n, "m": 1}) == (n * side, n * side)
+    plain = derived("for i in 0..n:" + ONE, where=f"where n is power of {base}")
+    assert plain["flops"].lower == Poly.symbol("n")
+
+
 def test_strides_that_divide_the_range() -> None:
     """Whole strides leave no rounding: n/m iterations, also where the range is a word or two shorter."""
     cases = [each for each in SIZES if each["n"] % each["m"] == 0 and each["m"] >= 3]

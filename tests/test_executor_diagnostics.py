@@ -271,6 +271,28 @@ def test_bad_cache(cache: Cache) -> None:
     assert codes(one("pass"), GOOD, cache=cache) == ["AL525"]
 
 
+def test_a_cache_may_be_one_line() -> None:
+    assert run(one("x[0] = x[1]"), GOOD, cache=Cache(1)).counts.io == 2
+    assert run(one("x[0] = x[1]"), GOOD, cache=Cache(9, 8)).counts.io == 1
+
+
+@pytest.mark.parametrize(
+    ("fact", "holds"),
+    [
+        ("floor(log2(h)) == 2", True), ("ceil(log2(h)) == 3", True), ("100*log2(h) > 258", True), ("100*log2(h) > 259", False),
+        ("floor(max(log2(h), 1)) == 2", True), ("ceil(min(h/4, 3)) == 2", True), ("2*max(h/4, 1) == 3", True),
+        ("min(h/4, h) > 1", True), ("max(h/4, h, 7) == 7", True), ("min(2*h, h, 9) == 6", True),
+        ("floor(h/4) == 1", True), ("ceil(-h/4) == -1", True), ("2*abs(-h/4) == 3", True), ("abs(1 - h) == 5", True),
+        ("100*sqrt(h)^2 > 599", True), ("2*2^(1 - 2) == 1", True), ("h^2 - 1 == 35", True), ("h/4 + h/4 == 3", True),
+        ("h/4*2 - 3 == 0", True), ("floor(sqrt(h) + 1) == 3", True), ("-(h/4) < -7/5", True), ("-(h/4) < -3/2", False),
+        ("0 divides h", False), ("floor(h^(1 - 2)) == 0", True), ("floor(h/4 + 1) == 2", True), ("h == 6 or 0 == 1/(h - 6)", True),
+        ("h is square", False), ("h - 2 is square", True), ("h - 7 is square", False), ("h + 2 is power of 2", True),
+    ],
+)  # fmt: skip
+def test_facts_are_those_of_real_numbers(fact: str, holds: bool) -> None:
+    assert codes(one(f"assume {fact}"), DATA) == ([] if holds else ["AL509"])
+
+
 def test_distributed_programs_are_refused() -> None:
     text = "algorithm f(a: local real[s]) on grid(r: P):\n    barrier\n"
     assert codes(text, {"a": [1.0]}) == ["AL518"]

@@ -11,7 +11,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.execution import launch, progress
+from archline.execution import launch, memory, progress
 from archline.execution.data import bind_matrix, generate
 from archline.execution.externs import register_extern
 from archline.execution.jit import interpreted
@@ -384,3 +384,32 @@ def test_a_range_of_more_than_64_bits_that_runs_backwards_is_empty_in_compiled_c
         found = run(text, {"d": d, "e": e, "x": [0.0]}, compiled=True)
         assert (found.outputs["x"][0], found.counts.work) == (rounds, 1 + 2 * rounds)
         assert found.compiled is compiled
+
+
+def test_memory_used_up_in_plain_python_is_said() -> None:
+    def exhaust(a: float) -> float:
+        raise MemoryError
+
+    register_extern("kernel", exhaust)
+    try:
+        text = "extern kernel(a: real) -> real costs 0 flops\nalgorithm f(x: inout real[n]):\n    x[0] = kernel(x[0])\n"
+        assert codes(text, {"x": [1.0]}) == ["AL519"]
+    finally:
+        register_extern("kernel", None)
+
+
+PARALLEL = "algorithm f(x: inout real[n]):\n    parallel for i in 0..n:\n        x[i] = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("races", "compiled", "word"),
+    [(False, False, 64), (True, False, 64 * 7), (False, True, 8), (True, True, 8 + 4 * 6)],
+)
+def test_memory_is_asked_for_before_a_run(
+    monkeypatch: pytest.MonkeyPatch, races: bool, compiled: bool, word: int
+) -> None:
+    options = {"races": races, "compiled": compiled}
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100 * word)
+    assert codes(PARALLEL, {"x": np.zeros(100)}, **options) == []
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100 * word - 1)
+    assert codes(PARALLEL, {"x": np.zeros(100)}, **options) == ["AL519"]

@@ -425,6 +425,9 @@ def sqrt(value: Poly) -> Poly:
         root = fmpq(int(number.p.isqrt()), int(number.q.isqrt()))
         if root * root == number:
             return Poly.constant(root)
+    exponent = exponent_of_two(value)
+    if exponent is not None and is_integral(exponent.scaled(fmpq(1, 2))):
+        return exponential(2, exponent.scaled(fmpq(1, 2)))
     return Poly.of_atom(Function("sqrt", value))
 
 

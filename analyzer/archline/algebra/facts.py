@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, spend
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
 
 MAX_STEPS = 400
 
@@ -26,16 +26,49 @@ class Bounds:
     upper: tuple[Poly, ...] = ()
 
 
+@dataclass(frozen=True)
+class Power:
+    """The size `name` is 2^(every*k) for the integer that the symbol `exponent` stands for."""
+
+    name: str
+    exponent: str
+    every: int
+
+    def restored(self, value: Poly) -> Poly:
+        """Write powers of 2^k as powers of the size, as far as they go."""
+        root, size = Poly.symbol(self.exponent), Poly.symbol(self.name)
+        ((((step, _),), _),) = a.exponential(2, root).terms.items()
+        rest = a.sqrt(size) if self.every == 2 else a.exponential(2, a.log2(size) / self.every)
+
+        def inside(poly: Poly) -> Poly:
+            return total(
+                product((factor(atom, power) for atom, power in monomial), coefficient)
+                for monomial, coefficient in poly.terms.items()
+            )
+
+        def factor(atom: Atom, power: int) -> Poly:
+            if atom == step:
+                whole, left = divmod(power, self.every)
+                return size**whole * rest**left
+            if atom.parts and self.exponent in atom.names:
+                return atom.rebuild(tuple(inside(part) for part in atom.parts)) ** power
+            return Poly.of_atom(atom, power)
+
+        return inside(value) if self.exponent in value.names else value
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Symbols from the oldest to the youngest with their bounds, and divisibility.
 
     `rewrites` maps a size n that b divides to b*`n/b`, a symbol for the quotient; `quotients` maps that symbol back.
+    `powers` lists the sizes that are powers of 2.
     """
 
     bounds: dict[str, Bounds] = field(default_factory=dict)
     rewrites: dict[str, Poly] = field(default_factory=dict)
     quotients: dict[str, Poly] = field(default_factory=dict)
+    powers: tuple[Power, ...] = ()
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
@@ -173,10 +206,13 @@ class Facts:
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
         logarithm = Poly.of_atom(a.Function("log2", Poly.symbol(name)))
         quotients = {**self.quotients, label: logarithm / every}
-        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
+        powers = (*self.powers, Power(name, label, every))
+        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients, powers=powers)
 
     def restore(self, value: Poly) -> Poly:
-        """Write the quotients that `with_quotient` made symbols of as quotients again."""
+        """Write sizes again for the symbols that `with_quotient` and `with_power_of_two` put in their place."""
+        for power in self.powers:
+            value = power.restored(value)
         return value.substitute(self.quotients) if self.quotients else value
 
 
@@ -206,6 +242,13 @@ def _slack(atom: a.Floor) -> Poly:
     return atom.modulus - 1 if whole else atom.modulus
 
 
+def _split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
+    """The exponent of the power of 2 in a monomial, and its other factors."""
+    powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential) and atom.base == 2]
+    exponent = total(atom.exponent.scaled(power) for atom, power in powers)
+    return exponent, tuple(pair for pair in monomial if pair not in powers)
+
+
 class _Proof:
     """One search, with a bound on its steps."""
 
@@ -233,9 +276,10 @@ class _Proof:
     def _search(self, value: Poly) -> bool:
         if all(coefficient > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
             return True
-        smaller = self._without_powers(value)
-        if smaller is not None and self.holds(smaller):
-            return True
+        if any(isinstance(atom, a.Exponential) for atom in value.atoms()):
+            for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
+                if smaller is not None and self.holds(smaller):
+                    return True
         atom = max(value.atoms(), key=lambda each: _age(each, self.ages))
         if isinstance(atom, Symbol):
             return self._by_symbol(value, atom)
@@ -253,6 +297,19 @@ class _Proof:
                 exponent = a.exponent_of_two(power.scaled(1 / factor))
                 if exponent is not None and self.holds(exponent):
                     return value - power + factor
+        return None
+
+    def _without_opposite_powers(self, value: Poly) -> Poly | None:
+        """Replace c*2^u*x by c*2^(v + d)*x, known to be smaller, where 2^v*x occurs with a minus."""
+        terms = [(*_split_power(monomial), coefficient) for monomial, coefficient in value.terms.items()]
+        for u, x, c in terms:
+            for v, y, b in terms:
+                if c <= 0 or b >= 0 or x != y or u.is_constant or not self._all_nonnegative(Poly({x: fmpq(1)})):
+                    continue
+                for more in (1, 0):
+                    if self.holds(u - v - more):
+                        rest = Poly({x: c})
+                        return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + more)
         return None
 
     def _all_nonnegative(self, value: Poly) -> bool:

@@ -413,3 +413,11 @@ def total(values: Iterable[Poly]) -> Poly:
     for value in values:
         result = result + value
     return result
+
+
+def product(values: Iterable[Poly], factor: Number = 1) -> Poly:
+    """The product of polynomials and a constant."""
+    result = Poly.constant(factor)
+    for value in values:
+        result = result * value
+    return result

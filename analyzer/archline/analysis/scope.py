@@ -326,7 +326,7 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
 
 
 def _is_power_of_two(number: int) -> bool:
-    return number >= 2 and number & (number - 1) == 0
+    return number >= 2 and number.bit_count() == 1
 
 
 def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:

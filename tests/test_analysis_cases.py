@@ -13,6 +13,7 @@ import pytest
 
 from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import Poly
+from archline.analysis.amounts import Known
 from archline.analysis.analyse import InvariantError, derive
 from archline.analysis.analyse import _assert_invariants as assert_invariants
 from archline.analysis.analyse import _assert_ordered as assert_ordered
@@ -393,6 +394,14 @@ DATA = {
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - 3 * isqrt(m))),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * max(0, n - 3 * isqrt(m)))]),
     ),
+    "while x[0] < 1.0 at most n - sqrt(m)/2 times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * n - isqrt(m)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * n - 2 * isqrt(m))]),
+    ),
+    "while x[0] < 1.0 at most n - log2(m)/2 times:\n    x[0] += 1.0": (
+        bounded(lambda n, m: 1, lambda n, m: 1 + 2 * n - (m.bit_length() - 1)),
+        *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * n - 2 * (m.bit_length() - 1))]),
+    ),
     "while x[0] < 1.0 at most n - 2*log2(m) times:\n    x[0] += 1.0": (
         bounded(lambda n, m: 1, lambda n, m: 1 + 2 * max(0, n - 2 * (m.bit_length() - 1))),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * max(0, n - 2 * (m.bit_length() - 1)))]),
@@ -623,6 +632,22 @@ def test_a_sync_in_every_iteration_waits_for_what_came_before() -> None:
         assert 1 + 1 + 2 * m + 2 * n <= low <= high <= bounds(costs["work"], each)[1]
 
 
+def test_a_sync_in_a_while_waits_for_what_came_before() -> None:
+    """If it is reached, the call of 2m has ended before the loop of 2n begins; the last call of 1 runs beside it."""
+    while_ = "while k[0] < 1 at most n times:\n    {}spawn unit(x)"
+    waits = derived(f"spawn leaf(x[0..m])\n{while_.format('sync' + chr(10) + '    ')}\n{LOOP}")
+    beside = derived(f"spawn leaf(x[0..m])\n{while_.format('')}\n{LOOP}")
+    for each in SIZES:
+        n, m = each["n"], each["m"]
+        low, high = bounds(waits["span"], each)
+        assert low <= 1 + 1 + max(2 * m, 2 + 2 * n)
+        assert high >= 1 + 1 + 2 * m + 2 * n
+        # A round takes iteration, call, and test with its operator; the call's body of 1 runs beside what follows.
+        low, high = bounds(beside["span"], each)
+        assert low <= 1 + 1 + max(2 * m, 2 + 2 * n)
+        assert high == 1 + 1 + max(2 * m, 2 + 4 * n + 2 * n)
+
+
 def test_a_sync_in_a_loop_that_may_be_empty() -> None:
     """Up to n = 3 nothing waits for the call, 2m, which runs beside the last loop, 2n."""
     costs = derived(f"spawn leaf(x[0..m])\nfor i in 3..n:\n    sync\n    spawn unit(x)\n{LOOP}")
@@ -739,6 +764,25 @@ def test_iterations_that_the_data_gives(head: str) -> None:
         assert bounds(costs["flops"], each) == (low(**each), high(**each)), each
         least, most = bounds(costs["work"], each)
         assert (least, most) == (1 + operators + 2 * low(**each), 1 + operators + 2 * high(**each)), each
+
+
+# Entries of col lie between 0 and m - 1, those of ptr between 0 and nz.
+SUMS = {
+    "col[0] + ptr[1] + 2": (lambda nz, m: 2, lambda nz, m: m + 1 + nz),
+    "m + nz - ptr[1]": (lambda nz, m: m, lambda nz, m: m + nz),
+    "col[0] + nz + 1 - ptr[1]": (lambda nz, m: 1, lambda nz, m: m + nz),
+    "3 + col[0] + col[1]": (lambda nz, m: 3, lambda nz, m: 2 * m + 1),
+    "2*m - col[0] - col[1]": (lambda nz, m: 2, lambda nz, m: 2 * m),
+}
+
+
+@pytest.mark.parametrize("end", SUMS)
+def test_sums_and_differences_of_entries(end: str) -> None:
+    low, high = SUMS[end]
+    costs = derived(f"for j in 0..{end}:" + ONE, SPARSE)
+    for each in SPARSE_SIZES:
+        sizes = {"nz": each["nz"], "m": each["m"]}
+        assert bounds(costs["flops"], each) == (low(**sizes), high(**sizes)), each
 
 
 def test_a_segment_of_which_the_end_comes_first_is_empty() -> None:
@@ -1025,6 +1069,17 @@ def test_the_derivation_names_every_statement() -> None:
     assert [step.span_rule for step in costs.derivation] == [None, None, None]
     assert [child.rule for child in costs.derivation[1].children] == ["operators"]
     assert [child.rule for child in costs.derivation[2].children] == ["call: 1 + leaf"]
+
+
+def test_the_derivation_is_in_the_sizes_of_the_program() -> None:
+    for where in ("where 2 divides n", "where m divides n", "where n is power of 2"):
+        for step in derived("for i in 0..n//m:\n    x[0] += 1.0", where=where).derivation:
+            amounts = [step.tally.work, *step.tally.flops.values()]
+            names = [
+                value.names for amount in amounts if isinstance(amount, Known) for value in (amount.lower, amount.upper)
+            ]
+            assert names
+            assert set().union(*names) <= {"n", "m"}
 
 
 def test_the_derivation_says_how_a_span_comes_about() -> None:

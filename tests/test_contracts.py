@@ -106,6 +106,7 @@ FAILS = [
     # Half of nothing is nothing, and 1 is a power of 2.
     ("flops >= 2", LOOP, "n >= 0, 2 divides n", {"n": 0, "m": 1}, "derived 0, claimed >= 2"),
     ("span >= 4", "parallel " + LOOP, "n is power of 2", {"n": 1, "m": 1}, "derived 3, claimed >= 4"),
+    ("span >= 5", "parallel " + LOOP, "n is power of 2, n >= 2", {"n": 2, "m": 1}, "derived 4, claimed >= 5"),
     # A `where` says no more than it says.
     ("flops <= m - 2", LOOP, "n < m", {"n": 1, "m": 2}, "derived 1, claimed <= 0"),
     ("flops >= m + 2", LOOP, "n > m", {"n": 2, "m": 1}, "derived 2, claimed >= 3"),
@@ -250,6 +251,17 @@ def test_declared_costs_are_named() -> None:
     failed = verdict("flops >= n", "for i in 0..n:\n        x[i] = g(x[i])")
     assert failed.point is not None
     assert dict(failed.point) == {"n": 1, "m": 1, "c": 0}
+
+
+def test_the_least_sizes_of_a_callee_are_counterexamples_too() -> None:
+    text = (
+        "algorithm g(y: inout real[p]):\n    where p >= 2\n    y[0] += 1.0\n"
+        "algorithm f(x: inout real[n]):\n    ensures flops <= 0\n    g(x)\n"
+    )
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    assert failed.point == {"n": 2}
 
 
 def test_floors_of_a_declared_cost() -> None:

@@ -45,6 +45,8 @@ OF_SEGMENTS = [
     ("for i in 0..n:\n    let row = x[p[i]..p[i+1]]\n    bump(row)", "flops work span"),
     ("for i in 0..n:\n    local s: real = dot(x[p[i]..p[i+1]], x[p[i]..p[i+1]])", "flops work span"),
     ("for i in 0..n:\n    bump(x[p[i]..nz])", ""),
+    ("for i in 0..n:\n    for k in p[i+1]..p[i]:\n        x[k] += 1", "flops work span"),
+    ("if nz == 0:\n    for i in 0..n:\n        x[p[i+1]..p[i]] = 1\n        bump(x[p[i+1]..p[i]])", "flops work span"),
 ]
 OF_INDICES = [
     ("for i in 0..m:\n    bump(x[0..k[i]])", ""),

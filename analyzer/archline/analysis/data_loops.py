@@ -54,7 +54,7 @@ def _step(loop: s.Loop, scope: Scope) -> Poly | None:
 def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Known | None:
     """max(0, high - low + more) between entries of offsets arrays; None where an index depends on the data."""
     try:
-        found = extent(high, scope) - extent(low, scope)
+        found = _with_entries(high, scope) - _with_entries(low, scope)
     except NotStaticError:
         segments = _segment(low, high, scope)
         return None if segments is None else Known(ZERO, segments.ceiling)
@@ -84,23 +84,27 @@ def _rises(value: Poly, facts: Facts) -> bool:
     return False
 
 
+def _with_entries(expr: s.Expr, scope: Scope) -> Poly:
+    """A value that may hold entries of offsets arrays."""
+    return static_value(expr, replace(scope, reads_offsets=True))
+
+
 def extent(expr: s.Expr, scope: Scope) -> Poly:
     """A size that may be a distance between entries of offsets arrays; raises NotStaticError."""
-    return a.as_gaps(static_value(expr, replace(scope, reads_offsets=True)))
+    value = a.as_gaps(_with_entries(expr, scope))
+    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or _rises(value, scope.facts):
+        return value
+    return scope.facts.positive_part(value)
 
 
 def extent_range(expr: s.Expr, scope: Scope) -> Known | None:
-    """The least and the greatest value of an extent, which is not negative: the run stops where it is."""
+    """The least and the greatest value of an extent; the run stops where it is negative."""
     try:
         value = extent(expr, scope)
     except NotStaticError:
         known = int_range(expr, scope)
-        return (
-            None if known is None else Known(scope.facts.positive_part(known[0]), scope.facts.positive_part(known[1]))
-        )
-    if any(isinstance(atom, a.Offset) for atom in value.atoms()):
-        return exactly(value)
-    return exactly(scope.facts.positive_part(scope.facts.simplify(value)))
+        return None if known is None else Known(*map(scope.facts.positive_part, known))
+    return exactly(value if _rises(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value)))
 
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:

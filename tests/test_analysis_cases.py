@@ -914,7 +914,10 @@ def test_where_divisions_and_powers_are_used() -> None:
         trips(lambda n, m: n // 2),
         [each for each in SIZES if each["n"] % 2 == 0],
     )
-    for where in ("2 divides m, 3 divides m, 2 divides n", "m is power of 2, 2 divides m, 2 divides n", "m divides n"):
+    for where in (
+        "2 divides m, 3 divides m, 2 divides n", "m is power of 2, 2 divides m, 2 divides n", "n >= 1, 2 divides n",
+        "m is power of 3, 2 divides n", "m divides m, 2 divides n", "m is power of 2, 2 divides n", "m divides n",
+    ):  # fmt: skip
         costs = derived(f"for i in 0..n % {'2' if ',' in where else 'm'}:" + ONE, where="where " + where)
         assert costs["flops"].lower == Poly.constant(0), where
     assert_exact(
@@ -1187,3 +1190,11 @@ def test_the_number_of_an_iteration_in_terms_of_the_loop_variable(head: str, num
     for n, i in product(range(1, 9), repeat=2):
         sizes = {"n": n, "i": i}
         assert evaluate(counter[1], sizes) == number(**sizes)
+
+
+def test_a_loop_in_ones_is_counted_by_its_variable() -> None:
+    module = load_text("algorithm f(x: inout real[n]):\n    for i in 1..n:\n        x[0] = 1\n")
+    (algorithm,) = module.algorithms.values()
+    (loop,) = algorithm.body
+    assert isinstance(loop, s.Loop)
+    assert static_range(loop, declared(module, algorithm)).counter is None

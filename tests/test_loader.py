@@ -54,6 +54,12 @@ def test_an_unknown_module_is_hinted_at(target: str, hint: str) -> None:
     assert codes(error) == ["AL001"]
 
 
+def test_the_members_of_a_family_of_modules_are_named() -> None:
+    with pytest.raises(ArchlineError, match=r"modules: `sort\.insertion_sort`, `sort\.lower_bound`") as error:
+        load_target("sort")
+    assert codes(error) == ["AL001"]
+
+
 @pytest.mark.parametrize("target", ["", ".", "/", "no/such/file.algo", "a\0b.algo", "a\0b", "::", "::x", "x" * 5000])
 def test_odd_targets_are_diagnosed(target: str) -> None:
     with pytest.raises(ArchlineError):

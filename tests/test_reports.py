@@ -99,6 +99,10 @@ def test_bounds_hold_counts() -> None:
         ("a_b", r"\mathit{a\_b}"),
         ("n - (m - p)", r"n - \left(m - p\right)"),
         ("n*(m - p)", r"n\,\left(m - p\right)"),
+        ("-1/2*n", r"-\frac{1}{2}\,n"),
+        ("m - 2*n", r"m - 2\,n"),
+        ("-2*n/3", r"-\frac{2\,n}{3}"),
+        ("m - (-n)*m", r"m - \left(-n\,m\right)"),
     ],
 )
 def test_latex(expression: str, expected: str) -> None:

@@ -34,7 +34,8 @@ def execute(options: argparse.Namespace) -> int:
             views.append(_checked(target, [each.assuming(options.where) for each in algorithms(target)]))
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
-    sys.stdout.write(_rendered(options.format, views))
+    if views or not problems:
+        sys.stdout.write(_rendered(options.format, views))
     if problems:
         raise ArchlineError(problems)
     return 1 if any(contract.outcome == "fails" for view in views for contract in view.all) else 0

@@ -34,6 +34,9 @@ _KINDS = {
     "SCALAR": "`real`, `int`",
     "LAYOUT": "a layout",
     "GROWTH": "`Theta`, `O` or `Omega`",
+    "EQUAL": "`==`",
+    "LESS_EQUAL": "`<=`",
+    "GREATER_EQUAL": "`>=`",
 }
 _OPERATORS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
@@ -66,7 +69,7 @@ def _wanted(accepted: set[str]) -> str | None:
         accepted = accepted - _EXPRESSION_STARTS - {"REAL", "MINUS", "NOT"}
     if accepted & {"PLUS", "TIMES"}:
         names.append("an operator")
-    accepted = accepted - _OPERATORS
+        accepted = accepted - _OPERATORS
     for terminal in sorted(accepted):
         names.append(_KINDS.get(terminal) or f"`{terminal.lower().strip('_')}`")
     names = list(dict.fromkeys(names))

@@ -59,12 +59,19 @@ def _load_place(place: str) -> Module:
         return load_path(path)
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
     if not _exists(file):
-        modules = stdlib_modules()
-        ending = [f"did you mean `{name}`?" for name in modules if name.endswith(f".{place}")]
-        hint = next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
         message = f"there is no file and no module of the standard library called `{place}`"
-        raise error(input_rules.MISSING_FILE, message, path=place, hint=hint)
+        raise error(input_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
     return load_path(file)
+
+
+def _place_hint(place: str) -> str:
+    """What may have been meant by a name that is no module: one of a family, or one whose family is left out."""
+    modules = stdlib_modules()
+    family = [f"`{name}`" for name in modules if name.startswith(f"{place}.")]
+    if family:
+        return f"it is a family of modules: {', '.join(family)}"
+    ending = [f"did you mean `{name}`?" for name in modules if name.endswith(f".{place}")]
+    return next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
 
 
 def _exists(path: Path) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report.layout import split_outside
@@ -33,6 +35,16 @@ def _render(expr: s.Expr, least: int) -> str:
     return text if strength >= least else rf"\left({text}\right)"
 
 
+def _without_sign(expr: s.Expr) -> s.Expr | None:
+    """A product or quotient whose first factor is negated, without that sign; None where there is none."""
+    match expr:
+        case s.Unary(op="-", operand=operand):
+            return operand
+        case s.Binary(op="*" | "/", left=left) if (positive := _without_sign(left)) is not None:
+            return replace(expr, left=positive)
+    return None
+
+
 def _bare(expr: s.Expr) -> tuple[str, int]:
     match expr:
         case s.Integer(value=value):
@@ -41,6 +53,9 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
             return (name if len(name) == 1 else rf"\mathit{{{escaped(name)}}}"), _POWER
         case s.Unary(op="-", operand=operand):
             return f"-{_render(operand, _PRODUCT)}", _SUM
+        case s.Binary(op="*" | "/") if (positive := _without_sign(expr)) is not None:
+            # A sign binds its factor alone; as that of the whole product it needs no parentheses.
+            return f"-{_render(positive, _PRODUCT)}", _SUM
         case s.Binary(op="/", left=left, right=right):
             return rf"\frac{{{_render(left, _SUM)}}}{{{_render(right, _SUM)}}}", _POWER
         case s.Binary(op="*", left=left, right=right):

@@ -298,8 +298,8 @@ def _element(body: Body, expr: s.Element) -> ExprType | None:
     if len(expr.subscripts) != rank:
         subscripts = counted(len(expr.subscripts), "subscript")
         message = f"`{expr.array}` has {counted(rank, 'dimension')}, and {subscripts} here"
-        hint = f"write `{expr.array}[{', '.join([':'] * rank)}]` for the whole array" if rank < 6 else None
-        body.report(rules.RANK, message, expr.span, hint)
+        hint = f"write `{expr.array}[{', '.join([':'] * rank)}]` for the whole array"
+        body.report(rules.RANK, message, expr.span, hint if len(expr.subscripts) < rank < 6 else None)
         return None
     extents = [
         length(body.facts, piece, extent)

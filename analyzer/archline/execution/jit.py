@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Buffer: TypeAlias = MutableSequence[int]
 
+_GENERATED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Kernels allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"): a call of a helper
+# would else count each buffer that it takes, atomically. It is a sixth of the time of stack distances.
+_KERNEL: dict[str, Any] = {**_GENERATED, "_nrt": False}
+
 _interpreted: ContextVar[bool] = ContextVar("archline_interpreted", default=False)
 _helpers: list[Callable[..., Any]] = []
 
@@ -63,8 +68,8 @@ def jit(function: Function) -> Function:
 def kernel(function: Function) -> Function:
     """Decorator for a module's own kernel: compiled on first call, `interpreted()` respected on every one.
 
-    The machine code is cached on disk where numba finds a place for it, and is stale once the kernel's file
-    changes; so helpers and constants that a kernel uses stand in the file of the kernel.
+    A kernel allocates nothing. The machine code is cached on disk where numba finds a place for it, and is stale
+    once the kernel's file changes; so helpers and constants that a kernel uses stand in the file of the kernel.
     """
 
     @functools.wraps(function)
@@ -89,8 +94,9 @@ def _compile(function: Function, *, on_disk: bool) -> Function:
     if on_disk:
         # RuntimeError: neither the package's folder nor the user's cache folder can be written.
         with suppress(RuntimeError):
-            return cast(Function, numba.njit(nogil=True, error_model="numpy", cache=True)(function))
-    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
+            return cast(Function, numba.njit(cache=True, **_KERNEL)(function))
+        return cast(Function, numba.njit(**_KERNEL)(function))
+    return cast(Function, numba.njit(**_GENERATED)(function))
 
 
 def popcount(word: int) -> int:

@@ -91,11 +91,11 @@ def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) ->
         marks = popcount(words[word]) - popcount(through)
         for between in range(word + 1, last + 1):
             marks += popcount(words[between])
-        return marks
-    marks = live - popcount(through)
-    while word > 0:
-        marks -= tree[word]
-        word &= word - 1
+    else:
+        marks = live - popcount(through)
+        while word > 0:
+            marks -= tree[word]
+            word &= word - 1
     return marks
 
 
@@ -106,18 +106,14 @@ def _move(words: Buffer, tree: Buffer, old: int, new: int) -> None:
     words[new >> 6] |= 1 << (new & 63)
     behind = (old >> 6) + 1
     ahead = (new >> 6) + 1
-    size = len(tree)
-    while behind != ahead:
-        if behind < ahead:
-            tree[behind] -= 1
-            behind += behind & -behind
-            if behind >= size:
-                behind = size
-        else:
-            tree[ahead] += 1
-            ahead += ahead & -ahead
-            if ahead >= size:
-                ahead = size
+    while behind < ahead:
+        tree[behind] -= 1
+        behind += behind & -behind
+    # A node from the path behind that is not before `ahead` is on the path from there too.
+    meeting = min(behind, len(tree))
+    while ahead < meeting:
+        tree[ahead] += 1
+        ahead += ahead & -ahead
 
 
 @helper

@@ -101,7 +101,8 @@ def check_trace(lines: Lines, writes: Writes | None) -> None:
         raise ValueError(f"a trace is a 1-D array of integers, not {lines.ndim}-D of {lines.dtype}")
     if writes is not None and (writes.shape != lines.shape or writes.dtype not in (np.bool_, np.uint8)):
         raise ValueError(f"writes is an array of {len(lines)} bool or uint8, not {writes.shape} of {writes.dtype}")
-    if len(lines) and (int(lines.min()) < 0 or int(lines.max()) >= 1 << 63):
+    signed = lines.dtype.kind == "i"
+    if len(lines) and (int(lines.min()) < 0 if signed else int(lines.max()) >= 1 << 63):
         raise ValueError("line numbers are at least 0 and below 2^63")
 
 

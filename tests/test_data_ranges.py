@@ -34,6 +34,7 @@ OF_SEGMENTS = [
     ("parallel for i in 0..n:\n    for k in p[i+1] - 1 downto p[i] + 1:\n        x[k] += 1", ""),
     ("for i in 0..n:\n    for k in p[i]..p[i+1] step 2:\n        x[k] += 1", ""),
     ("for i in 0..n:\n    for k in p[i+1]-1 downto p[i] step 3:\n        x[k] += 1", ""),
+    ("for k in p[0]..p[n] step 2:\n    if x[k] > 0:\n        for j in 0..k:\n            x[j] += 1", ""),
     ("for i in 0..n:\n    for k in 0..p[i]:\n        x[k] += 1", ""),
     ("for i in 0..n-1:\n    parallel for k in p[i]..p[i+2]:\n        x[k] += 1", ""),
     ("for i in 0..n:\n    parallel for k in p[i]..p[i+1]:\n        x[k] += 1", "flops work"),
@@ -92,3 +93,22 @@ def test_what_no_declaration_bounds_is_unknown() -> None:
     module = load_text("algorithm f(k: int[n], x: inout real[n]):\n    for j in 0..k[0]:\n        x[j] += 1\n")
     costs = derive(module, module.algorithms["f"])
     assert all(cost.lower is None and "data" in str(cost.reason) for cost in costs)
+
+
+def test_a_step_that_no_expression_holds_is_unknown() -> None:
+    text = "algorithm f(p: offsets[n] into nz, m: size, x: inout real[nz]):\n    for k in p[0]..p[n] step n^m:\n        x[k] = 1\n"
+    module = load_text(text)
+    for cost in derive(module, module.algorithms["f"]):
+        assert cost.lower is None
+        assert cost.span
+        assert cost.span.line == 2
+
+
+def test_a_longest_segment_that_is_a_size_of_its_own_may_be_longer_than_all() -> None:
+    """`longest w` promises no segment above w; only where the array itself gives w its value is one that long."""
+    header = "p: offsets[n] into nz longest w, q: offsets[n] into mz longest nr, w: size, x: inout real[nz]"
+    module = load_text(f"algorithm f({header}):\n    for j in 0..nz - w:\n        x[j] = 1\n")
+    work = next(cost for cost in derive(module, module.algorithms["f"]) if cost.metric == "work")
+    assert work.exact
+    sizes = {"n": 2, "nz": 3, "mz": 4, "nr": 4}
+    assert [evaluate(work.lower, {**sizes, "w": w}) for w in (2, 3, 5)] == [2, 1, 1]

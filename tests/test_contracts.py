@@ -253,10 +253,13 @@ def test_declared_costs_are_named() -> None:
     assert dict(failed.point) == {"n": 1, "m": 1, "c": 0}
 
 
-def test_the_least_sizes_of_a_callee_are_counterexamples_too() -> None:
+@pytest.mark.parametrize(
+    ("where", "argument"), [("where p >= 2", "x"), ("where 2 divides p", "x"), ("pass", "x[1..n]")]
+)
+def test_the_least_sizes_that_a_callee_takes_are_counterexamples_too(where: str, argument: str) -> None:
     text = (
-        "algorithm g(y: inout real[p]):\n    where p >= 2\n    y[0] += 1.0\n"
-        "algorithm f(x: inout real[n]):\n    ensures flops <= 0\n    g(x)\n"
+        f"algorithm g(y: inout real[p]):\n    {where}\n    y[0] += 1.0\n"
+        f"algorithm f(x: inout real[n]):\n    ensures flops <= 0\n    g({argument})\n"
     )
     module = load_text(text)
     algorithm = module.algorithms["f"]

@@ -12,6 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 
 SIZES = ("n", "m")
+N, M = (Poly.symbol(name) for name in SIZES)
 FACTS = Facts().with_symbol("n", (ONE,)).with_symbol("m", (ONE,))
 POINTS = [{"n": n, "m": m} for n in range(1, 6) for m in range(1, 6)]
 small = st.integers(-3, 3)
@@ -26,6 +27,15 @@ def linear(draw: st.DrawFn, names: tuple[str, ...] = SIZES) -> Poly:
     return total
 
 
+moduli = st.sampled_from((*(Poly.constant(k) for k in (2, 3, 30)), M, N + M, M * 2))
+
+
+def window(value: Poly, modulus: Poly, limit: Poly) -> Poly:
+    """1 where value mod modulus < limit, else 0."""
+    width = FACTS.minimum(FACTS.maximum(limit, Poly.constant(0)), modulus)
+    return a.floor_div(value, modulus) - a.floor_div(value - width, modulus)
+
+
 def expressions(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Poly]:
     """Integer-valued expressions: products and compositions of every atom a loop nest gives rise to."""
     base = linear(names)
@@ -35,7 +45,8 @@ def expressions(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Pol
     return st.one_of(
         base,
         inner.map(a.positive_part),
-        st.builds(lambda e, k: a.floor_div(e, Poly.constant(k)), base, st.integers(2, 3)),
+        st.builds(a.floor_div, inner, moduli),
+        st.builds(window, base, moduli, linear(SIZES)),
         base.map(a.at_least_zero),
         base.map(a.ceil_log2),
         st.builds(a.maximum, inner, inner),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.contracts import Verdict, decide, verdict_text
 from archline.language.loader import load_text
@@ -320,3 +321,51 @@ def test_a_program_without_sizes() -> None:
     failed = verdict("flops == 2", "x[0] += 1.0", header=header)
     assert (failed.outcome, failed.point) == ("fails", {})
     assert verdict_text(failed) == "fails: derived 1, claimed == 2"
+
+
+@pytest.mark.parametrize("amount", ["c - 3", "c//2 - 2"])
+def test_declared_costs_below_zero_are_no_counterexample(amount: str) -> None:
+    """Runs are refused there; what the sizes allow decides."""
+    text = (
+        f"extern h(a: real) -> real costs {amount} flops\nalgorithm f(x: inout real[n]):\n    ensures flops >= 0\n"
+        "    ensures flops <= 3\n    x[0] = h(x[0])\n"
+    )
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    first, second = decide(module, algorithm, costs)
+    assert first.outcome != "fails"
+    assert second.outcome == "fails"
+    assert second.point is not None
+    assert costs["flops"].lower is not None
+    assert evaluate(costs["flops"].lower, second.point) > 3
+
+
+def test_calls_in_loops_refuse_no_sizes_that_only_the_loop_decides() -> None:
+    text = (
+        "algorithm g(y: inout real[p]):\n    where 2 divides p\n    y[0] += 1.0\n"
+        "algorithm f(x: inout real[n]):\n    ensures flops <= 2\n    for i in 1..n:\n        g(x[0..2*i])\n"
+    )
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    assert failed.point == {"n": 4}
+
+
+def test_large_sizes_are_tried_where_small_ones_satisfy_a_claim() -> None:
+    failed = verdict("flops <= 10^6 + m")
+    assert failed.outcome == "fails"
+    assert failed.point is not None
+    assert failed.point["n"] > 10**6 + failed.point["m"]
+
+
+def test_a_declared_cost_that_is_always_below_zero_is_unknown() -> None:
+    module = load_text(
+        "extern h(a: real) -> real costs 0 - c flops\nalgorithm f(x: inout real[n]):\n    x[0] = h(x[0])\n"
+    )
+    costs = derive(module, module.algorithms["f"])
+    assert costs["flops"].lower is not None
+    module = load_text(
+        "extern h(a: real) -> real costs (0-1) flops\nalgorithm f(x: inout real[n]):\n    x[0] = h(x[0])\n"
+    )
+    assert all("below 0" in str(cost.reason) for cost in derive(module, module.algorithms["f"]))

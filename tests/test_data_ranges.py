@@ -46,6 +46,7 @@ OF_SEGMENTS = [
     ("for i in 0..n:\n    let row = x[p[i]..p[i+1]]\n    bump(row)", "flops work span"),
     ("for i in 0..n:\n    local s: real = dot(x[p[i]..p[i+1]], x[p[i]..p[i+1]])", "flops work span"),
     ("for i in 0..n:\n    bump(x[p[i]..nz])", ""),
+    ("for i in 0..n-1:\n    for k in p[i+2]..p[i]:\n        x[k] += 1", "flops work span"),
     ("for i in 0..n:\n    for k in p[i+1]..p[i]:\n        x[k] += 1", "flops work span"),
     ("if nz == 0:\n    for i in 0..n:\n        x[p[i+1]..p[i]] = 1\n        bump(x[p[i+1]..p[i]])", "flops work span"),
 ]
@@ -82,6 +83,17 @@ def test_segments(body: str, exact: str, data: st.DataObject) -> None:
     check(SEGMENTS, "    where nz >= 0, nr >= 0\n", body, exact, {"n": n, "nz": total, "nr": longest})
 
 
+@settings(max_examples=40)
+@given(data=st.data())
+def test_from_one_offsets_array_to_another(data: st.DataObject) -> None:
+    """The entries of one may lie above or below those of the other."""
+    n = data.draw(st.integers(1, 5), "n")
+    totals = [data.draw(st.integers(n, 3 * n), name) for name in ("nz", "mz")]
+    header = "p: offsets[n] into nz longest 3, q: offsets[n] into mz longest 3, x: inout real[8*n]"
+    body = "for i in 0..n:\n    for k in p[i]..q[i+1]:\n        x[k] += 1"
+    check(header, "    where nz >= 0, mz >= 0\n", body, "", {"n": n, "nz": totals[0], "mz": totals[1]})
+
+
 @pytest.mark.parametrize(("body", "exact"), OF_INDICES)
 @settings(max_examples=25)
 @given(n=st.integers(1, 9), m=st.integers(1, 5))
@@ -112,3 +124,13 @@ def test_a_longest_segment_that_is_a_size_of_its_own_may_be_longer_than_all() ->
     assert work.exact
     sizes = {"n": 2, "nz": 3, "mz": 4, "nr": 4}
     assert [evaluate(work.lower, {**sizes, "w": w}) for w in (2, 3, 5)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("after", [0, 1, 40])
+def test_what_one_round_of_a_while_spawns_the_next_one_waits_for(after: int) -> None:
+    body = (
+        "local i: int = 0\nwhile i < n at most n times:\n    spawn bump(x[0..1])\n    sync\n    spawn bump(y)\n"
+        "    i += 1\nfor j in 0..m:\n    z[0] += 1"
+    )
+    header = "x: inout real[n], y: inout real[n], z: inout real[1], m: size"
+    check(header, "    where m >= 0\n", body, "", {"n": 6, "m": after})

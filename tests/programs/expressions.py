@@ -174,6 +174,15 @@ def _comparison(ctx: Context, scope: Scope) -> str:
     forms = ["{i} > 0", "{i} % 2 == 0", "{i} % 3 == 1", "{i} == 0", "{i} < 3", "{i} % 3 != 0", "{i} >= 2"]
     extent = first.domain.text if first.domain is not None else "4"
     forms += [f"{{i}} < {extent} - 1", f"{{i}} < ({extent})//2", f"2*{{i}} < {extent}"]
+    forms += ["{i}//2 % 2 == 0", "{i} % 30 < 7"]
+    if sizes:
+        size = ctx.choose.pick(sizes)
+        forms += [
+            f"{{i}} % {size} == 0",
+            f"{{i}} % {size} < 2",
+            f"{{i}}//{size} % 2 == 0",
+            f"{{i}} % (2*{size}) != {size}",
+        ]
     if len(usable) > 1:
         second = ctx.choose.pick([index for index in usable if index is not first])
         names.append(second.name)

@@ -261,6 +261,9 @@ def at_least_zero(value: Poly) -> Poly:
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
     """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
+    inner = _single_atom(value)
+    if isinstance(inner, Floor) and is_integral(modulus):
+        return floor_div(inner.argument, inner.modulus * modulus)
     if modulus.is_constant:
         return _floor_by_number(value, modulus.constant_term)
     exact = divide_terms(value, modulus)

@@ -161,7 +161,7 @@ class Facts:
                 return self.positive_part(parts[0])
             if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
                 return ZERO
-            if isinstance(atom, a.Floor) and parts[0].is_constant and self._is_fraction(-parts[0] - 1, parts[1]):
+            if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
                 return -ONE
             if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
                 return power
@@ -172,14 +172,39 @@ class Facts:
         return value.map_atoms(resolve)
 
     def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
-        """2^x / 2^y with a known x >= y needs no floor."""
-        above, below = a.exponent_of_two(value), a.exponent_of_two(modulus)
-        if above is None or below is None or not self.nonnegative(above - below):
+        """Terms c*2^x of a value divided by 2^y need no floor where x >= y is known."""
+        below = a.exponent_of_two(modulus)
+        if below is None or below.is_constant:
             return None
-        return a.exponential(2, above - below)
+        whole, rest = ZERO, ZERO
+        for monomial, coefficient in value.terms.items():
+            exponent, others = _split_power(monomial)
+            factor = Poly({others: coefficient})
+            if not exponent.is_constant and a.is_integral(factor) and self.nonnegative(exponent - below):
+                whole = whole + factor * a.exponential(2, exponent - below)
+            else:
+                rest = rest + Poly({monomial: coefficient})
+        return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
+
+    def integral(self, value: Poly) -> bool:
+        """Whether the value is known to be an integer: by its form, or from the exponents of its powers of 2."""
+        for monomial, coefficient in value.terms.items():
+            term = Poly({monomial: coefficient})
+            exponent, others = _split_power(monomial)
+            twos = int(coefficient.q).bit_length() - 1
+            if not a.is_integral(term) and not (
+                int(coefficient.q) == 1 << twos
+                and a.is_integral(Poly({others: fmpq(1)}))
+                and self.nonnegative(exponent - twos)
+            ):
+                return False
+        return True
 
     def _is_fraction(self, value: Poly, modulus: Poly) -> bool:
         return self.nonnegative(value) and self.nonnegative(modulus - 1 - value)
+
+    def _is_negative_fraction(self, value: Poly, modulus: Poly) -> bool:
+        return all(c < 0 for c in value.terms.values()) and self._is_fraction(-value - 1, modulus)
 
     def rewritten(self, name: str) -> Poly:
         """The symbol, or what it is rewritten to."""

@@ -11,7 +11,8 @@ from math import lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.algebra.pairs import pair_of
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.summation import UnresolvedError, covered_segments, depends, floor_period, replace_atom, threshold
 
 MAX_CANDIDATES = 24
@@ -30,7 +31,28 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     slope = direction(value, variable, hi, facts, inside)
     if slope is not None:
         return facts.simplify(value.substitute({variable: hi - 1 if slope > 0 else lo}))
-    return _over_candidates(value, variable, lo, hi, facts, inside)
+    reached = _of_condition(value, variable, lo, hi, facts, inside)
+    return _over_candidates(value, variable, lo, hi, facts, inside) if reached is None else reached
+
+
+def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
+    """The greater of two values between which a condition (v + c) mod m < t decides, if the range reaches it."""
+    atom = next((each for each in sorted(value.atoms(), key=str) if isinstance(each, a.Floor)), None)
+    pair = None if atom is None else pair_of(value, atom, inside)
+    if pair is None or pair.modulus is None:
+        return None
+    shift = pair.argument - Poly.symbol(variable)
+    if variable in shift.names | pair.modulus.names | pair.width.names | pair.weight.names | pair.rest.names:
+        return None
+    taken = facts.nonnegative(pair.weight)
+    if not taken and not facts.nonnegative(-pair.weight):
+        return None
+    holding = pair.width if taken else pair.modulus - pair.width
+    many = facts.nonnegative(hi - lo - (pair.modulus - holding + 1)) and facts.positive(holding)
+    greater = pair.rest + (pair.weight if taken else ZERO)
+    if many or any(facts.simplify(value.substitute({variable: end})) == greater for end in (lo, hi - 1)):
+        return greater
+    return None
 
 
 def largest(values: list[Poly], facts: Facts) -> Poly:

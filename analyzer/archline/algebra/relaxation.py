@@ -7,6 +7,7 @@ from collections.abc import Callable
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
+from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, TooComplexError
 from archline.algebra.summation import UnresolvedError, contains, depends, replace_atom, sum_over
 
@@ -65,6 +66,8 @@ def _bounded(
                 relaxed = _ease_gaps(value, variable, lo, hi, inside, upper, prefer)
             elif isinstance(problem.atom, a.Offset):
                 relaxed = ease_offsets(value, problem.atom, inside, upper)
+            elif (pair := pair_of(value, problem.atom, inside)) is not None:
+                relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
                 relaxed = bound_atom(value, problem.atom, inside, upper)
         except OutOfBudgetError:

@@ -1,23 +1,24 @@
 """Sums over a loop variable in closed form.
 
-Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues;
-ceil(log2) and powers by geometric sums; gaps of offsets, and tiles cut off at an edge, by telescoping. What none of
-these reaches raises `UnresolvedError`; `archline.algebra.relaxation` then bounds it.
+Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues or
+blocks; ceil(log2) and powers by geometric sums; gaps of offsets, and tiles cut off at an edge, by telescoping. What
+none of these reaches raises `UnresolvedError`; `archline.algebra.relaxation` then bounds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from math import comb, gcd
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.blocks import block_sum, window_sum
 from archline.algebra.facts import Facts
+from archline.algebra.faulhaber import MAX_DEGREE, antidifference
+from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
 
-MAX_DEGREE = 48
 MAX_RESIDUES = 24
 
 
@@ -51,6 +52,8 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             return (
                 _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
             )
+    if isinstance(atom, a.Floor) and floor_period(atom, variable) is None:
+        return result + _sum_by_blocks(hard, atom, variable, lo, hi, facts, inside)
     if others:
         result = result + _sum(others, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
@@ -123,37 +126,6 @@ def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
 
 
 # Polynomials
-@cache
-def _faulhaber(power: int) -> tuple[fmpq, ...]:
-    """Coefficients of S(x) = sum of k^power for 0 <= k < x, from the constant up."""
-    if power > MAX_DEGREE:
-        raise TooComplexError(f"a sum of a degree above {MAX_DEGREE}")
-    # (x+1)^(p+1) - x^(p+1) = sum over j <= p of C(p+1, j) x^j, summed over x and solved for S_p.
-    result = [fmpq(0)] * (power + 2)
-    result[power + 1] = fmpq(1)
-    for lower in range(power):
-        for exponent, coefficient in enumerate(_faulhaber(lower)):
-            result[exponent] -= comb(power + 1, lower) * coefficient
-    return tuple(coefficient / (power + 1) for coefficient in result)
-
-
-def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
-    """F(at) where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x."""
-    result = ZERO
-    powers = [ONE]
-    for exponent, coefficient in sorted(value.coefficients(Symbol(variable)).items()):
-        if exponent < 0:
-            raise TooComplexError("a sum of reciprocals")
-        closed = ZERO
-        for degree, factor in enumerate(_faulhaber(exponent)):
-            while len(powers) <= degree:
-                powers.append(powers[-1] * at)
-            if factor:
-                closed = closed + powers[degree].scaled(factor)
-        result = result + coefficient * closed
-    return result
-
-
 def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
     if not value:
         return ZERO
@@ -275,6 +247,23 @@ def _sum_by_residues(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Po
         shifted = value.substitute({variable: start + Poly.symbol(variable).scaled(period)})
         result = result + sum_over(shifted, variable, ZERO, count, facts)
     return result
+
+
+def _sum_by_blocks(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    """Terms with floor((v + c)/m), and others, among them maybe a second such floor that goes with it."""
+    chosen, others = _with_atom(value, atom)
+    now = Poly.symbol(variable)
+    if any(variable not in (atom.argument + each).names for each in (now, now * (1 - atom.modulus))):
+        # Backwards, v becomes -v; floor((c - v)/m) may be written floor((c + (m - 1)*v)/m) - v.
+        return sum_over(value.substitute({variable: -now}), variable, 1 - hi, 1 - lo, facts)
+    pair = pair_of(value, atom, inside)
+    closed = None if pair is None else window_sum(pair, variable, lo, hi, facts)
+    left = others if pair is None or closed is None else pair.rest
+    if closed is None:
+        closed = block_sum(chosen, atom, variable, lo, hi, facts)
+    if closed is None:
+        raise UnresolvedError(atom, variable)
+    return closed + _sum(left, variable, lo, hi, facts, inside) if left else closed
 
 
 def floor_period(atom: a.Floor, variable: str) -> int | None:

@@ -103,11 +103,11 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
 
 
 def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
-    """Whether a callee, an `assume` or an exact division may stop runs that the `where` allows."""
+    """Whether a callee, a declared cost, an `assume` or an exact division may stop runs that the `where` allows."""
     return any(
-        isinstance(node, s.Assume)
+        isinstance(node, s.Assume | s.Costs)
         or (isinstance(node, s.Binary) and node.op == "/")
-        or (isinstance(node, s.Call) and isinstance(module.targets.get(node), s.Algorithm))
+        or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal
 
 from archline.algebra import atoms as a
@@ -12,7 +11,7 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol, TooComplexError, budget
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.points import small_points
+from archline.analysis.points import points
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -20,7 +19,6 @@ from archline.language.model import Module
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_RESIDUES = 8
 MAX_RESOLVED = 2
-MAX_POINTS = 400
 MAX_TERM_PRODUCTS = 500_000
 
 
@@ -55,7 +53,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
             claim = _Claim(ensures, cost, cost.lower, cost.upper, claimed, facts)
-            return claim.verdict(islice(small_points(algorithm, scope, costs, ensures), MAX_POINTS))
+            return claim.verdict(points(algorithm, scope, costs, ensures))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -81,7 +79,7 @@ class _Claim:
                 return Verdict(self.ensures, "fails", reason, point)
         if not self.cost.exact:
             return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")
-        return Verdict(self.ensures, "unknown", "no counterexample at small sizes, and no proof")
+        return Verdict(self.ensures, "unknown", "no counterexample at the sizes tried, and no proof")
 
     def _margins(self) -> list[Poly]:
         """What must be nonnegative for the claim to hold."""

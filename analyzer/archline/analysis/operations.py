@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, exactly, times
-from archline.analysis.scope import NotStaticError, Scope, indicator, static_value
+from archline.analysis.indicators import indicator
+from archline.analysis.scope import NotStaticError, Scope, static_value
 from archline.analysis.tally import FREE, STEP, TOTAL, Tally, chosen, one_of, operation, unknown
 from archline.language import syntax as s
 from archline.language.model import Kind, ViewType
@@ -111,6 +112,8 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
             amount = exactly(static_value(expr, scope))
         except NotStaticError as problem:
             return unknown(f"declared cost: {problem.reason}", expr.span)
+        if all(each < 0 for each in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
+            return unknown("a declared cost below 0", expr.span)
         trusted = frozenset((source,))
         match metric:
             case "flops":

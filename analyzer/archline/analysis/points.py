@@ -1,4 +1,4 @@
-"""Sizes at which an algorithm can be run: what `where` allows, and arrays of offsets can be filled for."""
+"""Sizes to try a claim at, where an algorithm can be run: `where` allows them, and arrays of offsets can be filled."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from archline.language.model import Module
 MACHINE = ("P", "Z", "L", "K")
 MAX_WIDTH = 12
 MAX_CANDIDATES = 20_000
+MAX_POINTS = 400
+SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 
-def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures) -> Iterator[Mapping[str, int]]:
-    """Small sizes that satisfy the `where`, the `when`, and what offsets imply, smallest sums first."""
+def points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures) -> Iterator[Mapping[str, int]]:
+    """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger."""
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
     facts = (*algorithm.where, *ensures.when, *_assumed(algorithm))
@@ -30,14 +32,13 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
     if not names:
         yield {}
         return
-    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / len(names)))))
     least = {**signature.at_least, **dict.fromkeys(machine, 1)}
     starts = [least.get(name, 0) for name in names]
-    ranges = [range(start, start + width) for start in starts]
-    candidates = sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
     implied = offsets_rules(scope)
     quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
     calls = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Call) and each in scope.module.bindings]
+
+    declared = [amount for each in _declared(algorithm, scope.module) for amount, _ in each]
 
     # What follows stops a run, or sits in a branch that these sizes may not take.
     def divides(point: Mapping[str, int]) -> bool:
@@ -46,17 +47,55 @@ def small_points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.
     def accepted(point: Mapping[str, int]) -> bool:
         return all(_accepts(scope.module, each, point) for each in calls)
 
-    for values in candidates:
-        point = dict(zip(names, values, strict=True))
-        if all(holds(fact, point) is not False for fact in facts) and all(
-            rule(point) for rule in (*implied, divides, accepted)
-        ):
-            yield point
+    def counts(point: Mapping[str, int]) -> bool:
+        return all(_is_count(each, point) for each in declared)
+
+    def runs(point: Mapping[str, int]) -> bool:
+        return all(holds(fact, point) is not False for fact in facts) and all(
+            rule(point) for rule in (*implied, divides, accepted, counts)
+        )
+
+    small = (dict(zip(names, values, strict=True)) for values in _small(starts))
+    yield from islice(filter(runs, small), MAX_POINTS)
+    yield from filter(runs, (dict(zip(names, values, strict=True)) for values in _large(starts)))
+
+
+def _small(starts: list[int]) -> list[tuple[int, ...]]:
+    """Every choice of small sizes, the smallest first."""
+    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / len(starts)))))
+    ranges = [range(start, start + width) for start in starts]
+    return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
+
+
+def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
+    """One of the sizes large and the others least, or all of one magnitude."""
+    for scale in SCALES:
+        for place in range(len(starts)):
+            yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
+        yield tuple(max(start, scale) for start in starts)
 
 
 def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+
+
+def _declared(algorithm: s.Algorithm, module: Module) -> Iterator[tuple[tuple[s.Expr, str], ...]]:
+    """The costs that the body declares, or an extern that it calls."""
+    for node in s.nodes(algorithm.body):
+        if isinstance(node, s.Costs):
+            yield node.amounts
+        elif isinstance(node, s.Call) and isinstance(extern := module.targets.get(node), s.Extern):
+            yield extern.costs
+
+
+def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
+    """Whether a declared cost is a whole number >= 0, as far as the sizes decide it."""
+    try:
+        value = evaluate_static(amount, point)
+    except UndefinedError:
+        return True
+    return value >= 0 and value == int(value)
 
 
 def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:

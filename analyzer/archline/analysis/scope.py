@@ -183,7 +183,8 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
     return None
 
 
-def _has_function(value: Poly) -> bool:
+def has_function(value: Poly) -> bool:
+    """Whether a logarithm or root occurs, which need not be an integer."""
     return any(isinstance(atom, a.Function) and atom.function != "isqrt" for atom in value.atoms())
 
 
@@ -227,7 +228,7 @@ def _resolution(difference: Poly) -> Poly:
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
-_OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
+OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 
 
 def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
@@ -237,48 +238,9 @@ def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
             return with_fact(facts, operand, scope)
         case s.Binary(op="or", left=left, right=right):
             return without_condition(without_condition(facts, left, scope), right, scope)
-        case s.Binary(op=op, left=left, right=right) if op in _OPPOSITE:
-            return with_fact(facts, s.Binary(_OPPOSITE[op], left, right, span=condition.span), scope)
+        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
+            return with_fact(facts, s.Binary(OPPOSITE[op], left, right, span=condition.span), scope)
     return facts
-
-
-def indicator(condition: s.Expr, scope: Scope) -> Poly | None:
-    """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
-    facts = scope.facts
-    match condition:
-        case s.Unary(op="not", operand=operand):
-            inner = indicator(operand, scope)
-            return None if inner is None else 1 - inner
-        case s.Binary(op="and" | "or" as op, left=left, right=right):
-            first, second = indicator(left, scope), indicator(right, scope)
-            if first is None or second is None:
-                return None
-            return first * second if op == "and" else first + second - first * second
-        case s.Binary(op=op, left=left, right=right) if op in _OPPOSITE:
-            try:
-                difference = static_value(left, scope) - static_value(right, scope)
-            except NotStaticError:
-                return None
-            # Indicators are built for integers; a logarithm or root may lie between them.
-            return None if _has_function(difference) else _comparison(op, difference, facts)
-    return None
-
-
-def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
-    def reached(value: Poly) -> Poly:
-        return facts.positive_part(value + 1) - facts.positive_part(value)
-
-    match op:
-        case ">=":
-            return reached(difference)
-        case ">":
-            return reached(difference - 1)
-        case "<=":
-            return reached(-difference)
-        case "<":
-            return reached(-difference - 1)
-    equal = reached(difference) - reached(difference - 1)
-    return equal if op == "==" else 1 - equal
 
 
 # Declarations

@@ -12,6 +12,7 @@ from archline.analysis.amounts import Amount, Known, Unknown, map_known, times
 from archline.analysis.closing import at_sizes, closed_amount
 from archline.analysis.data_loops import anywhere, data_range, extent, extent_range, int_range, parallel_by_data
 from archline.analysis.derivation import Step
+from archline.analysis.indicators import indicator
 from archline.analysis.loops import serial_path, static_range
 from archline.analysis.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
 from archline.analysis.paths import SYNC
@@ -21,7 +22,6 @@ from archline.analysis.scope import (
     Scope,
     declared,
     floor_of_bound,
-    indicator,
     static_value,
     with_fact,
     without_condition,
@@ -216,11 +216,19 @@ class Statements:
                 bounds = bounds.then(evaluation(part, scope, self.call), scope.facts)
         try:
             total, children = self._counted(loop, scope)
+            if not self._coarse and not total.known and any(isinstance(each, s.If) for each in s.nodes(loop.body)):
+                total = total.or_else(self._bounding_guards()._counted(loop, scope)[0])
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
+
+    def _bounding_guards(self) -> Statements:
+        """The derivation that bounds what this one fails to count."""
+        other = Statements(self.module, coarse=True)
+        other._open = self._open
+        return other
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = static_range(loop, scope)

@@ -48,6 +48,23 @@ class Tally:
         return Tally(flops, function(self.work), path, self.declared)
 
     @property
+    def known(self) -> bool:
+        """Whether every count and the span can be derived."""
+        return not any(isinstance(each, Unknown) for each in (*self.flops.values(), self.work, self.path.finish))
+
+    def or_else(self, other: Tally) -> Tally:
+        """The same stretch, with what is known of it elsewhere where it is unknown here."""
+
+        def first(amount: Amount, instead: Amount) -> Amount:
+            return instead if isinstance(amount, Unknown) else amount
+
+        flops = {kind: first(amount, other.flops.get(kind, NOTHING)) for kind, amount in self.flops.items()}
+        if UNKNOWN in flops:
+            flops = dict(other.flops)
+        path = other.path if isinstance(self.path.finish, Unknown) else self.path
+        return Tally(flops, first(self.work, other.work), path, self.declared | other.declared)
+
+    @property
     def span(self) -> Amount:
         """The time at which everything, pending calls too, has ended."""
         return self.path.finish

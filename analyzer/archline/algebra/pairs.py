@@ -1,0 +1,70 @@
+"""Differences of two floors or two maxima with arguments a known distance apart: what conditions on sizes come to.
+
+max(0, e + 1) - max(0, e) is 1 where e >= 0; floor(e/m) - floor((e - t)/m), 0 <= t <= m, is 1 where e mod m < t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An expression as weight*(f(argument) - f(argument - width)) + rest.
+
+    The function f is max(0, _), or floor(_/modulus) with 0 <= width <= modulus; the difference is from 0 to `most`.
+    """
+
+    weight: Poly
+    argument: Poly
+    width: Poly
+    modulus: Poly | None
+    rest: Poly
+
+    @property
+    def most(self) -> Poly:
+        """The greatest value of the difference."""
+        return self.width if self.modulus is None else ONE
+
+    def bound(self, facts: Facts, upper: bool) -> Poly | None:
+        """An expression without this pair that is at least (`upper`) or at most the whole; None if no sign is known."""
+        if facts.nonnegative(self.weight):
+            return self.rest + self.weight * self.most if upper else self.rest
+        if facts.nonnegative(-self.weight):
+            return self.rest if upper else self.rest + self.weight * self.most
+        return None
+
+
+def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
+    """The expression by an atom and one that goes with it; None where there is none."""
+    if not isinstance(atom, a.PositivePart | a.Floor):
+        return None
+    parts = value.coefficients(atom)
+    if 1 not in parts or set(parts) - {0, 1}:
+        # It stands inside another atom, or in a power.
+        return None
+    weight, others = parts[1], parts.get(0, ZERO)
+    for partner in sorted(others.atoms(), key=str):
+        if type(partner) is not type(atom) or partner.parts[1:] != atom.parts[1:]:
+            continue
+        if others.coefficients(partner).get(1) not in (-weight, weight.scaled(-2)):
+            continue
+        rest = others + weight * Poly.of_atom(partner)
+        width = atom.parts[0] - partner.parts[0]
+        for argument, sign in ((atom.parts[0], 1), (partner.parts[0], -1)):
+            pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus(atom), rest)
+            if _is_narrow(pair, facts):
+                return pair
+    return None
+
+
+def _modulus(atom: Atom) -> Poly | None:
+    return atom.modulus if isinstance(atom, a.Floor) else None
+
+
+def _is_narrow(pair: Pair, facts: Facts) -> bool:
+    return facts.nonnegative(pair.width) and (pair.modulus is None or facts.nonnegative(pair.modulus - pair.width))

@@ -423,6 +423,12 @@ def test_shapes_that_agree_only_where_they_are_reached_are_left_to_the_run(body:
     assert codes_of("algorithm gram(A: real[n, n]):\n    pass\nalgorithm f(A: real[n, m]):\n" + body) == []
 
 
+def test_shapes_in_a_loop_longer_than_any_range_of_python_counts() -> None:
+    text = "algorithm f(x: inout real[n], y: real[n]):\n    where n is power of 10^40\n    for i in 0..n:\n"
+    assert codes_of(text + "        x[0..n-i] = y[0..n-i]\n") == []
+    assert codes_of(text + "        x[0..n-i] = y[0..n-i-1]\n") == ["AL232"]
+
+
 def test_where_facts_are_used_to_compare_shapes() -> None:
     text = """
 algorithm pair(x: real[n], y: real[n]):

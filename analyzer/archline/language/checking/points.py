@@ -136,7 +136,9 @@ def _enter(frame: Interval, point: dict[str, int], generator: random.Random) -> 
     values = range(lo, hi - 1, -step) if frame.down else range(lo, hi, step) if step > 0 else range(0)
     if step < 1 or not values:
         return False
-    point[frame.name] = values[generator.randrange(min(len(values), 1 << 30))]
+    # A range as long as a size may be has no len().
+    length = (values[-1] - values[0]) // values.step + 1
+    point[frame.name] = values[generator.randrange(min(length, 1 << 30))]
     return True
 
 

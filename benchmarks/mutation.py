@@ -103,6 +103,7 @@ TARGETS = {
         (
             "test_analysis_cases.py", "test_analysis_regressions.py", "test_contracts.py", "test_agreement_quick.py",
             "test_stdlib_derived.py::test_costs_are_exact_unless_the_data_decides", "test_data_ranges.py",
+            "test_remainders.py",
         ),
         {
             "races.py": ("test_certain_races.py",),

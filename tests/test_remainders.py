@@ -1,0 +1,121 @@
+"""Conditions on remainders, and loops by powers of two: exact for any divisor, held against the execution."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.algebra.evaluation import evaluate
+from archline.analysis.analyse import derive
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+
+ONE = "x[i] += 1"
+# Conditions of a loop over i with sizes n, m and k.
+CONDITIONS = [
+    "i % m == 0", "i % m < k", "i % m != k", "i % m >= k", "i % m > k", "i % m <= k", "k > i % m", "m - i % m == 1",
+    "i // m % 2 == 0", "i // m % k == 1", "i // 4 % 2 == 0", "i // 7 % 5 != 3", "(i + k) % m == 2", "i % 30 < 7",
+    "i % (m*k) < m", "i % (m + k) == m", "i == i // m*m", "i % m == 0 and i % 2 == 0", "i % m == 0 or i // m == k",
+    "not i % m < k", "(n - i) % m == 0", "(2*i) % m < 1",
+]  # fmt: skip
+BITONIC = """algorithm bitonic(x: inout real[n]):
+    "Batcher's bitonic sorting network."
+    where n is power of 2
+    ensures flops == n*log2(n)*(log2(n) + 1)/2
+    for k in 1..log2(n) + 1:
+        for j in k - 1 downto 0:
+            parallel for i in 0..n:
+                if i // 2^j % 2 == 0:
+                    let p = i + 2^j
+                    local lo: real = min(x[i], x[p])
+                    local hi: real = max(x[i], x[p])
+                    if i // 2^k % 2 == 0:
+                        x[i] = lo
+                        x[p] = hi
+                    else:
+                        x[i] = hi
+                        x[p] = lo
+"""
+BUTTERFLY = """algorithm butterfly(x: inout real[n]):
+    "The walk of an iterative fast transform, with a sum and a difference for each pair."
+    where n is power of 2
+    ensures flops == n*log2(n)
+    for j in 0..log2(n):
+        parallel for b in 0..n step 2^(j+1):
+            parallel for i in b..b + 2^j:
+                local t: real = x[i] - x[i + 2^j]
+                x[i] += x[i + 2^j]
+                x[i + 2^j] = t
+"""
+
+
+def assert_executed(module: Module, algorithm: s.Algorithm, point: dict[str, int], exact: str) -> None:
+    costs = derive(module, algorithm)
+    assert {cost.metric for cost in costs if cost.exact} >= set(exact.split())
+    run = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+    for cost in costs:
+        assert cost.lower is not None, cost.reason
+        assert cost.upper is not None
+        count = getattr(run.counts, cost.metric)
+        assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes), cost.metric
+
+
+# Two remainders at once, and a stride that may not meet the divisor, are bounded.
+BOUNDED = {"i % m == 0 and i % 2 == 0", "i % m == 0 or i // m == k", "(2*i) % m < 1"}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@settings(max_examples=30)
+@given(n=st.integers(1, 40), m=st.integers(1, 9), k=st.integers(1, 9))
+def test_conditions_are_counted(condition: str, n: int, m: int, k: int) -> None:
+    text = f"algorithm f(x: inout real[n], m: size, k: size):\n    for i in 0..n:\n        if {condition}:\n            {ONE}\n"
+    module = load_text(text)
+    exact = "" if condition in BOUNDED else "flops work span"
+    assert_executed(module, module.algorithms["f"], {"n": n, "m": m, "k": k}, exact)
+
+
+@pytest.mark.parametrize("head", ["i in n-1 downto 0", "i in k..n", "i in 0..n step 2", "i in n-1 downto k"])
+@settings(max_examples=30)
+@given(n=st.integers(1, 40), m=st.integers(1, 9), k=st.integers(1, 9))
+def test_loops_that_start_elsewhere_or_go_back(head: str, n: int, m: int, k: int) -> None:
+    text = (
+        f"algorithm f(x: inout real[n], m: size, k: size):\n    for {head}:\n        if i % m < 2:\n            {ONE}\n"
+    )
+    module = load_text(text)
+    exact = "" if "step" in head else "flops work span"
+    assert_executed(module, module.algorithms["f"], {"n": n, "m": m, "k": k}, exact)
+
+
+@settings(max_examples=30)
+@given(n=st.integers(1, 40), m=st.integers(1, 9))
+def test_floors_and_remainders_as_extents(n: int, m: int) -> None:
+    text = (
+        "algorithm f(x: inout real[n], m: size):\n    for i in 0..n:\n        for j in 0..i % m:\n            x[j] += 1\n"
+        "        for j in 0..i // m*i:\n            x[0] += 1\n"
+    )
+    module = load_text(text)
+    assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work")
+
+
+@pytest.mark.parametrize("text", [BITONIC, BUTTERFLY], ids=["bitonic", "butterfly"])
+@pytest.mark.parametrize("exponent", range(6))
+def test_networks_by_powers_of_two(text: str, exponent: int) -> None:
+    module = load_text(text)
+    (algorithm,) = module.algorithms.values()
+    assert_executed(module, algorithm, {"n": 2**exponent}, "flops work span")
+
+
+def test_a_parallel_condition_that_may_hold_nowhere() -> None:
+    """The span is that of the dearer branch only where some iteration takes it."""
+    text = (
+        "algorithm f(x: inout real[n], m: size):\n    where n >= m\n    parallel for i in 0..n:\n"
+        "        if i % m == m - 1:\n            x[i] = x[i]*x[i]*x[i]\n"
+    )
+    module = load_text(text)
+    for n in range(1, 7):
+        for m in range(1, n + 1):
+            assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work span")

@@ -69,7 +69,8 @@ OPERATORS = {
 EFFORTS = frozenset(
     (
         "_SPARE", "_NEAR", "_SMALL_TABLE", "PLAIN_STEPS", "PLAIN_WORDS", "SPARE_WORDS", "_PERIOD", "_SMALL_STACK",
-        "_LARGE_STACK", "_PIECE", "_PLAIN_WORD_BYTES",
+        "_LARGE_STACK", "_PIECE", "_PLAIN_WORD_BYTES", "_START",
+        "_KERNEL", "_GENERATED",
     )
 )  # fmt: skip
 FOR_SPEED = frozenset(("cache", "kernel"))
@@ -165,6 +166,10 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
 
     for node in ast.walk(ast.parse(source)):
         match node:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                hide(annotation)
+                if name in EFFORTS:
+                    hide(value)
             case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=annotation):
                 hide(annotation)
             case ast.FunctionDef(returns=returns, decorator_list=decorators):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from archline.execution.externs import register_extern
 from archline.execution.results import Cache
 from archline.language.diagnostics import known_rules
 from executor_programs import codes, message, run
@@ -18,7 +19,8 @@ def one(body: str, header: str = "x: inout real[n], k: inout int[n], h: size", b
 DATA = {"x": np.ones(4), "k": np.arange(4), "h": 6}
 
 FAILURES = [
-    ("x[h] = 1", "AL501", "is 6, and must be in 0..4"),
+    ("x[h] = 1", "AL501", "the subscript of `x[h]` is 6, and must be in 0..4"),
+    ("local i: int = 0\nlet v = x[0..i + 1]\ni += 3\nv[2] = 1", "AL501", "is 2, and must be in 0..1"),
     ("x[0] = x[0 - 1]", "AL501", "is -1, and must be in 0..4"),
     ("x[k[3] + 1] = 0", "AL501", "is 4, and must be in 0..4"),
     ("for i in 0..n:\n    x[i] = x[i + 1]", "AL501", "is 4, and must be in 0..4"),
@@ -314,11 +316,35 @@ def test_long_expressions_run() -> None:
     assert run(text, {"x": np.ones(4), "h": 2}).outputs["x"].tolist() == [1, 150, 1, 300]
 
 
+def test_sums_of_sizes_beyond_64_bits_are_exact() -> None:
+    """Each product fits 64 bits, and their sum does not."""
+    text = "algorithm f(n: size, m: size, k: out int[1]):\n    k[0] = 0\n    if n*n*n + n*n*n > m:\n        k[0] = 1\n"
+    for compiled in (False, True):
+        assert run(text, {"n": 2 * 10**6, "m": 9, "k": [0]}, compiled=compiled).outputs["k"].tolist() == [1]
+        assert run(text, {"n": 2, "m": 16, "k": [0]}, compiled=compiled).outputs["k"].tolist() == [0]
+
+
+def test_views_of_rows_and_columns() -> None:
+    text = "algorithm f(x: inout real[n]):\n    let a = x as [1, n]\n    let b = x as [n, 1]\n    let c = x[0..6] as [2, 3]\n"
+    text += "    a[0, n - 1] = 7\n    b[1, 0] = 8\n    c[1, 0] += a[0, 1]\n"
+    assert run(text, {"x": np.zeros(6)}).outputs["x"].tolist() == [0, 8, 0, 8, 0, 7]
+
+
+def test_declared_costs_of_a_thousand() -> None:
+    text = "extern kernel(a: real) -> real costs 1000 flops\nalgorithm f(x: inout real[n]):\n    x[0] = kernel(x[0])\n"
+    register_extern("kernel", abs)
+    try:
+        assert run(text, {"x": [1.0]}).counts.flops == 1000
+    finally:
+        register_extern("kernel", None)
+
+
 def test_too_large_for_memory() -> None:
     text = "algorithm f(n: size):\n    local W: real[n, n, n] = 0\n"
     for compiled in (False, True):
         assert codes(text, {"n": 2**20}, compiled=compiled) == ["AL519"]
         assert codes(text, {"n": 10**6}, compiled=compiled) == ["AL519"]
+    assert "grow beyond 1,000,000,000,000,000,000 words" in message(text, {"n": 10**6})
 
 
 def test_large_integers_are_exact() -> None:

@@ -101,6 +101,25 @@ def test_layouts(layout: str, line: int, lines: list[int], last: int) -> None:
     assert found.outputs["y"].tolist() == [5.0]
 
 
+@pytest.mark.parametrize(
+    ("layout", "offsets"),
+    [
+        ("", [4 * i + j for i in range(3) for j in range(3)]),
+        (" colmajor", [4 * j + i for i in range(3) for j in range(3)]),
+        (" zmorton", [0, 1, 4, 2, 3, 6, 8, 9, 12]),
+    ],
+)
+def test_layouts_of_local_arrays(layout: str, offsets: list[int]) -> None:
+    """Rows or columns of 3 take 4 words where lines have 4; Z-order stands in a square of 16."""
+    text = f"algorithm f(y: inout real[1]):\n    local W: real[3, 3]{layout}\n"
+    text += "    for i in 0..3:\n        for j in 0..3:\n            W[i, j] = 1\n    y[0] = 1\n"
+    found = run(text, {"y": [0.0]}, line=4, trace=True)
+    assert found.trace is not None
+    first, *_ = lines = found.trace.lines.tolist()
+    assert [each - first for each in lines[:-1]] == [each // 4 for each in offsets]
+    assert found.cache_seconds == 0
+
+
 VIEWS = """
 algorithm read(v: real[n], M: real[p, q], y: inout real[r]):
     for i in 0..n:

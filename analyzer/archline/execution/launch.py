@@ -44,6 +44,7 @@ PLAIN_STEPS = 300_000
 """Iterations and calls that plain Python does before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
 SPARE_WORDS = 1 << 22
+MAX_DECLARED = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,7 @@ def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]
         value = evaluate(amount, point)
     except EvaluationError as problem:
         raise error(rules.COST_AMOUNT, str(problem), span=amount.span) from None
-    if not isinstance(value, int | Fraction) or value != int(value) or not 0 <= value < 2**40:
+    if not isinstance(value, int | Fraction) or value != int(value) or not 0 <= value <= MAX_DECLARED:
         message = f"`{extern.name}` costs {value} {metric}, which is not a whole number of them"
         raise error(rules.COST_AMOUNT, message, span=amount.span)
     return int(value)

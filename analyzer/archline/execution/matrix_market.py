@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 _PIECE = 4 * 1024 * 1024
 _LONGEST_LINE = 64 * 1024
-_LONGEST_HEADER = 4 * 1024 * 1024
+MAX_HEADER = 4 * 1024 * 1024
 # Peak use for an entry of a coordinate file: three words of it, read, sorted and copied.
 _BYTES_AN_ENTRY = 96
 _INDEX = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -186,7 +186,7 @@ class _Reader:
             seen += len(text)
             if text.strip() and not text.startswith("%"):
                 break
-            if seen > _LONGEST_HEADER:
+            if seen > MAX_HEADER:
                 self.fail(rules.WRONG_SIZE_LINE, "no size line in the first 4 MiB", line=self.line)
         if text is None:
             self.fail(rules.WRONG_SIZE_LINE, "the file ends before its size line")

@@ -21,6 +21,9 @@ from archline.language.diagnostics import error
 
 _PLAIN_WORD_BYTES = 64
 _ENDLESS = 2**62
+_START = 1 << 20
+# Beyond it, what counts words twice does not fit 32 bits.
+MAX_NARROW = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,8 +39,8 @@ class Room:
     """How much compiled code may use: words of arrays, tasks, and entries of the event log."""
 
     words: int
-    tasks: int = 1 << 20
-    events: int = 1 << 20
+    tasks: int = _START
+    events: int = _START
 
     def larger(self, tasks: bool) -> Room:
         """Eight times as much of what was too little."""
@@ -71,7 +74,7 @@ def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, ro
     # Padding is never read; what is not loaded below is unset.
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
     state[FUEL] = _ENDLESS
-    wide = 2 * room.words >= 2**31
+    wide = 2 * room.words > MAX_NARROW
     trace = _largest(free // 2, np.int64 if wide else np.int32) if options.trace else np.empty(0, np.int32)
     events = np.empty(3 * room.events if options.events else 0, np.int64)
     tasks = room.tasks if options.races else 1

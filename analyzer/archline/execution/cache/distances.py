@@ -22,6 +22,8 @@ from archline.execution.jit import Buffer, array_of, filled, helper, kernel, pop
 _WORD = 64
 _SPARE = 4
 _NEAR = 8
+_NONE = -1  # no line, no time
+_ABOVE = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
     histogram = filled(source.bound + 2, 0, np.int64)
     cold = _measure(
         source.lines,
-        filled(source.bound, -1, source.numbers),
+        filled(source.bound, _NONE, source.numbers),
         filled(words * _WORD, 0, source.numbers),
         filled(words, 0, np.int64),
         filled(words + 1, 0, source.numbers),
@@ -152,13 +154,13 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
     """The top four of the LRU stack are variables; the rest are marks, in the order in which they sank below.
 
     Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line
-    above keeps the time -2, one not seen yet -1. Immediate repetitions are passed over. Returns the number
+    above keeps the time _ABOVE, one not seen yet _NONE. Immediate repetitions are passed over. Returns the number
     of lines seen.
     """
     times = len(owners)
     now = 0
     live = 0
-    first = second = third = fourth = -1
+    first = second = third = fourth = _NONE
     seen = 0
     for line in lines:
         if line == first:
@@ -178,7 +180,7 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                 if now == times:
                     now = _renumber(latest, owners, words, tree, times)
                 before = latest[line]
-                if before == -1:
+                if before == _NONE:
                     seen += 1
                 if before >= 0:
                     histogram[_marks_after(words, tree, live, before, now) + 5] += 1
@@ -186,7 +188,7 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                 elif sinking >= 0:
                     _append(words, tree, now)
                     live += 1
-                latest[line] = -2
+                latest[line] = _ABOVE
                 if sinking >= 0:
                     latest[sinking] = now
                     owners[now] = sinking

@@ -13,6 +13,8 @@ import numpy as np
 from archline.execution.cache.trace import CompactTrace, Lines, Writes, source_of
 from archline.execution.jit import Buffer, buffer_of, filled, helper, highest_bit, kernel
 
+_NONE = -1  # no line, no time, no use
+
 
 @dataclass(frozen=True, slots=True)
 class CacheResult:
@@ -35,7 +37,7 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     accesses = len(source.lines)
     following = filled(accesses, 0, source.numbers)
     marks = filled(accesses if len(source.writes) else 0, 0, np.uint8)
-    entries = int(_link(source.lines, source.writes, filled(source.bound, -1, source.numbers), following, marks))
+    entries = int(_link(source.lines, source.writes, filled(source.bound, _NONE, source.numbers), following, marks))
     starts = _level_starts(entries)
     words = filled(starts[-1], 0, np.int64)
     levels = buffer_of(np.array(starts, np.int64))
@@ -48,7 +50,7 @@ def lru(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None
     """Least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
     _require_lines(capacity)
     source = source_of(lines, writes)
-    latest = filled(source.bound, -1, source.numbers)
+    latest = filled(source.bound, _NONE, source.numbers)
     dirty = filled(source.bound, 0, np.uint8)
     io, written = _run_lru(source.lines, source.writes, latest, dirty, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
@@ -85,9 +87,9 @@ def _insert(words: Buffer, starts: Buffer, bit: int) -> None:
 
 @helper
 def _maximum(words: Buffer, starts: Buffer) -> int:
-    """The largest set bit, -1 if there is none."""
+    """The largest set bit, _NONE if there is none."""
     if words[len(words) - 1] == 0:
-        return -1
+        return _NONE
     bit = 0
     for level in range(len(starts) - 2, -1, -1):
         bit = (bit << 6) + highest_bit(words[starts[level] + bit])
@@ -112,7 +114,7 @@ def _link(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, mark
     """
     marked = len(writes) > 0
     entries = 0
-    previous = -1
+    previous = _NONE
     for access in range(len(lines)):
         line = lines[access]
         if line != previous:
@@ -146,11 +148,11 @@ def _run_optimal(
     written = 0
     held = 0
     dead = 0
-    pending = -1
-    bound = -1
+    pending = _NONE
+    bound = _NONE
     for entry in range(entries):
         if entry == pending:
-            pending = -1
+            pending = _NONE
         elif (words[entry >> 6] >> (entry & 63)) & 1 == 0:
             io += 1
             if held < capacity:
@@ -163,7 +165,7 @@ def _run_optimal(
                     bound = _maximum(words, starts)
                     victim = max(pending, bound)
                 if victim == pending:
-                    pending = -1
+                    pending = _NONE
                 else:
                     _remove(words, starts, victim)
                 if marked:
@@ -193,7 +195,7 @@ def _run_lru(lines: Buffer, writes: Buffer, latest: Buffer, dirty: Buffer, capac
     written = 0
     held = 0
     oldest = 0
-    previous = -1
+    previous = _NONE
     for access in range(len(lines)):
         line = lines[access]
         if line != previous:

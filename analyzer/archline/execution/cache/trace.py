@@ -12,6 +12,8 @@ from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
 
 _SMALL_TABLE = 1 << 16
 _HALF = (1 << 32) - 1
+_NONE = -1  # no line
+MAX_NARROW = (1 << 30) - 1
 
 Lines: TypeAlias = NDArray[np.integer[Any]]
 Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
@@ -92,7 +94,7 @@ def _dense(top: int, accesses: int) -> bool:
 
 
 def _numbers(lines: Lines) -> type[np.signedinteger[Any]]:
-    return np.int32 if len(lines) < 1 << 30 else np.int64
+    return np.int32 if len(lines) <= MAX_NARROW else np.int64
 
 
 def check_trace(lines: Lines, writes: Writes | None) -> None:
@@ -113,7 +115,7 @@ def _number(lines: Lines) -> tuple[Lines, int]:
     target = filled(len(lines), 0, dtype)
     top = _top(lines)
     if _dense(top, len(lines)):
-        entries, distinct = _number_by_table(source, filled(top + 1, -1, dtype), target)
+        entries, distinct = _number_by_table(source, filled(top + 1, _NONE, dtype), target)
     else:
         entries, distinct = _number_by_hash(source, target, dtype)
     return array_of(target[:entries], dtype), distinct
@@ -122,7 +124,7 @@ def _number(lines: Lines) -> tuple[Lines, int]:
 def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
     slots = _SMALL_TABLE
     while True:
-        entries, distinct = _number_hashed(source, filled(slots, -1, np.int64), filled(slots, 0, dtype), target)
+        entries, distinct = _number_hashed(source, filled(slots, _NONE, np.int64), filled(slots, 0, dtype), target)
         if entries >= 0:
             return entries, distinct
         slots *= 4
@@ -132,7 +134,7 @@ def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger
 def _number_by_table(lines: Buffer, table: Buffer, target: Buffer) -> tuple[int, int]:
     entries = 0
     distinct = 0
-    previous = -1
+    previous = _NONE
     for line in lines:
         if line == previous:
             continue
@@ -153,7 +155,7 @@ def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer)
     mask = len(keys) - 1
     entries = 0
     distinct = 0
-    previous = -1
+    previous = _NONE
     for line in lines:
         if line == previous:
             continue
@@ -177,7 +179,7 @@ def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer)
 @kernel
 def _merge_writes(lines: Buffer, writes: Buffer, marks: Buffer) -> None:
     entry = -1
-    previous = -1
+    previous = _NONE
     for access in range(len(lines)):
         if lines[access] != previous:
             previous = lines[access]

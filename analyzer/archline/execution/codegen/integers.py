@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.values import Code, Register, Static
+from archline.execution.codegen.values import Code, Register, Static, named
 from archline.execution.slots import INT_LIMIT, NO_INT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
@@ -39,7 +39,7 @@ def integer(fn: Function, expr: s.Expr) -> Code:
         case s.Element():
             from archline.execution.codegen.elements import read
 
-            return Code(read(fn, expr), INT_LIMIT, 0, True)
+            return named(read(fn, expr), INT_LIMIT)
     raise AssertionError(f"not an integer expression: {expr}")
 
 
@@ -54,14 +54,14 @@ def literal(fn: Function, value: int, expr: s.Expr) -> Code:
         fn.wide("True")
         value = 0
     text = str(value) if value >= 0 else f"({value})"
-    return Code(text, abs(value), 0, True)
+    return named(text, abs(value))
 
 
 def bracket(fn: Function, text: str, *parts: Code, bound: int | None = None) -> Code:
     """An expression in brackets, or a name for it where brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
-        return Code(fn.temp(text), bound, 0, True)
+        return named(fn.temp(text), bound)
     return Code(f"({text})", bound, depth)
 
 
@@ -69,12 +69,12 @@ def _name(fn: Function, expr: s.Name, name: str) -> Code:
     meaning = fn.names.get(name)
     match meaning:
         case Static(code=code, bound=bound):
-            return Code(code, bound, 0, True)
+            return named(code, bound)
         case Register():
             from archline.execution.codegen.elements import read_register
 
             # A register that may change is no atom: a view keeps its bounds, a loop its range.
-            return Code(read_register(fn, expr, meaning), INT_LIMIT, 0, meaning.fixed)
+            return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
     # Declared costs also speak of the machine and of the cost symbols of externs.
     return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
@@ -86,7 +86,7 @@ def _binary(fn: Function, expr: s.Binary, op: str, left: Code, right: Code) -> C
     if op in ("//", "%", "/"):
         return _division(fn, expr, op, left, right, data)
     if op == "^":
-        right = Code(_exponent(fn, expr, right), right.bound, 0, True)
+        right = named(_exponent(fn, expr, right), right.bound)
     bound = _bound(op, left, right)
     if data or (fn.options.compiled and bound > INT_LIMIT):
         return _checked(fn, expr, op, left, right, data)
@@ -124,7 +124,7 @@ def _checked(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, dat
         fn.check(failed, fn.site(rules.OVERFLOW, expr.span, message))
     else:
         fn.wide(failed)
-    return Code(result, INT_LIMIT, 0, True)
+    return named(result, INT_LIMIT)
 
 
 def _plain_power(fn: Function, expr: s.Binary, left: Code, right: Code) -> Code:
@@ -167,7 +167,7 @@ def _call(fn: Function, expr: s.Call, function: str) -> Code:
     from archline.execution.codegen.elements import call_extern
 
     if is_extern(fn, expr):
-        return Code(call_extern(fn, expr), INT_LIMIT, 0, True)
+        return named(call_extern(fn, expr), INT_LIMIT)
     data = fn.kind(expr) is Kind.INT
     values = [integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
@@ -184,7 +184,7 @@ def _call(fn: Function, expr: s.Call, function: str) -> Code:
             result = fn.temp(f"exact_{function}({argument})")
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
-            return Code(result, 64 if function == "log2" else values[0].bound, 0, True)
+            return named(result, 64 if function == "log2" else values[0].bound)
     raise AssertionError(f"not a function of integers: {function}")
 
 

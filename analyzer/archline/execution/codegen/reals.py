@@ -7,7 +7,7 @@ import math
 from archline.execution.codegen.elements import call_extern, read, read_register
 from archline.execution.codegen.integers import bracket, integer
 from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.values import Code, Register
+from archline.execution.codegen.values import Code, Register, named
 from archline.language import syntax as s
 from archline.language.model import Kind
 
@@ -52,7 +52,7 @@ def real(fn: Function, expr: s.Expr) -> Code:
         case s.Call():
             return _call(fn, expr)
         case s.Element():
-            return Code(read(fn, expr), atom=True)
+            return named(read(fn, expr))
     raise AssertionError(f"not a real expression: {expr}")
 
 
@@ -94,7 +94,7 @@ def extreme(fn: Function, function: str, left: Code, right: Code) -> Code:
 
 def _call(fn: Function, expr: s.Call) -> Code:
     if is_extern(fn, expr):
-        return Code(call_extern(fn, expr), atom=True)
+        return named(call_extern(fn, expr))
     function = expr.function
     if function == "real_of":
         whole = integer(fn, expr.arguments[0])

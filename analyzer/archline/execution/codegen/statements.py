@@ -15,7 +15,7 @@ from archline.execution.codegen.loops import loop, while_loop
 from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import DECLARED, WORK
-from archline.execution.codegen.values import Code, Register, Static
+from archline.execution.codegen.values import Code, Register, Static, named
 from archline.execution.codegen.views import is_view, view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
@@ -127,7 +127,7 @@ def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
 def scalar(fn: Function, value: s.Expr, kind: Kind) -> Code:
     """A number of the kind wanted: an expression, or the result of a call."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
-        return Code(call(fn, value), INT_LIMIT, 0, True)
+        return named(call(fn, value), INT_LIMIT)
     return real(fn, value) if kind is Kind.REAL else integer(fn, value)
 
 
@@ -188,7 +188,7 @@ def _assign_element(fn: Function, node: s.Assign, target: s.Element) -> None:
     if node.op != "=":
         # The write that follows races with all that this read would race with.
         fn.access(place, "update read", target.span, f"`{text}` is read")
-        before = Code(load(fn, target, place_view, place), INT_LIMIT, 0, True)
+        before = named(load(fn, target, place_view, place), INT_LIMIT)
         value = _update(fn, node, before, value, place_view.element)
     store(fn, place_view, place, value.text)
     kind = "atomic write" if node.atomic else "write"
@@ -212,7 +212,7 @@ def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind)
     else:
         result = fn.temp(f"{before.text} {op} {value.text}")
         fn.check(f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}", site)
-    return Code(result, INT_LIMIT, 0, True)
+    return named(result, INT_LIMIT)
 
 
 def _assume(fn: Function, node: s.Fact) -> None:

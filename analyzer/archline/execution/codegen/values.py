@@ -24,6 +24,11 @@ class Code:
     atom: bool = False
 
 
+def named(text: str, bound: int | None = None) -> Code:
+    """A name or literal."""
+    return Code(text, bound, atom=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Static:
     """A size, index, loop variable or `let` name of an integer."""

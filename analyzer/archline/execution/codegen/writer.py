@@ -34,10 +34,10 @@ MAX_INDENT = 80
 class Options:
     """What the generated code does beside computing and counting, and for which kind of execution it is."""
 
-    compiled: bool = False
-    trace: bool = False
-    races: bool = False
-    events: bool = False
+    compiled: bool
+    trace: bool
+    races: bool
+    events: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,11 +326,15 @@ class _Proof:
 
     def _without_opposite_powers(self, value: Poly) -> Poly | None:
         """Replace c*2^u*x by c*2^(v + d)*x, known to be smaller, where 2^v*x occurs with a minus."""
-        terms = [(*_split_power(monomial), coefficient) for monomial, coefficient in value.terms.items()]
-        for u, x, c in terms:
-            for v, y, b in terms:
-                if c <= 0 or b >= 0 or x != y or u.is_constant or not self._all_nonnegative(Poly({x: fmpq(1)})):
-                    continue
+        powers: dict[Monomial, list[tuple[Poly, fmpq]]] = {}
+        for monomial, coefficient in value.terms.items():
+            exponent, others = _split_power(monomial)
+            powers.setdefault(others, []).append((exponent, coefficient))
+        for x, terms in powers.items():
+            pairs = [(u, c, v) for u, c in terms if c > 0 and not u.is_constant for v, b in terms if b < 0]
+            if not pairs or not self._all_nonnegative(Poly({x: fmpq(1)})):
+                continue
+            for u, c, v in pairs:
                 for more in (1, 0):
                     if self.holds(u - v - more):
                         rest = Poly({x: c})

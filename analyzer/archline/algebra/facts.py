@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from flint import fmpq
 
@@ -73,6 +74,7 @@ class Facts:
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
+    _aged: dict[Atom, tuple[int, int, str]] = field(default_factory=dict, repr=False)
 
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
@@ -82,7 +84,7 @@ class Facts:
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
             added[name] = bounds
-            known = replace(self, bounds=added, _proved={}, _extended={}, _simplified={})
+            known = replace(self, bounds=added, _proved={}, _extended={}, _simplified={}, _aged={})
             self._extended[name, bounds] = known
         return known
 
@@ -124,9 +126,21 @@ class Facts:
         """Whether the integer `value` is proved to be at least 1."""
         return self.nonnegative(value - 1)
 
+    def age(self, atom: Atom) -> tuple[int, int, str]:
+        """Youngest symbol inside, then depth: a composite is younger than what it is made of."""
+        known = self._aged.get(atom)
+        if known is None:
+            inside = max((self._ages.get(name, len(self._ages)) for name in atom.names), default=-1)
+            known = inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
+            self._aged[atom] = known
+        return known
+
+    @cached_property
+    def _ages(self) -> dict[str, int]:
+        return {name: age for age, name in enumerate(self.bounds)}
+
     def _youngest(self, value: Poly) -> Atom | None:
-        ages = {name: age for age, name in enumerate(self.bounds)}
-        return max(value.atoms(), key=lambda atom: _age(atom, ages), default=None)
+        return max(value.atoms(), key=self.age, default=None)
 
     # Simplification
     def positive_part(self, value: Poly) -> Poly:
@@ -255,12 +269,6 @@ def _tighten(bound: Poly, lower: bool) -> Poly:
     return Poly.constant(int(number.ceil() if lower else number.floor()))
 
 
-def _age(atom: Atom, ages: dict[str, int]) -> tuple[int, int, str]:
-    """Youngest symbol inside, then depth: a composite is younger than what it is made of."""
-    inside = max((ages.get(name, len(ages)) for name in atom.names), default=-1)
-    return inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
-
-
 def _slack(atom: a.Floor) -> Poly:
     """How far m*floor(e/m) may lie below e: by m - 1 for an integer e, else by less than m."""
     whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
@@ -279,7 +287,6 @@ class _Proof:
 
     def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
         self.facts = facts
-        self.ages = {name: age for age, name in enumerate(facts.bounds)}
         self.steps = steps
         # The same part comes up on many ways through one search.
         self._tried: dict[Poly, bool] = {}
@@ -305,7 +312,8 @@ class _Proof:
             for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
                 if smaller is not None and self.holds(smaller):
                     return True
-        atom = max(value.atoms(), key=lambda each: _age(each, self.ages))
+        atoms = value.atoms()
+        atom = max(atoms, key=self.facts.age) if len(atoms) > 1 else next(iter(atoms))
         if isinstance(atom, Symbol):
             return self._by_symbol(value, atom)
         if isinstance(atom, a.PositivePart):

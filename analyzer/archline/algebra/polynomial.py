@@ -369,22 +369,21 @@ def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
     i = j = 0
     while i < len(left) and j < len(right):
         a, b = left[i], right[j]
-        if a[0].key == b[0].key:
+        atom = a[0]
+        if atom is b[0]:
             power = a[1] + b[1]
             if power:
-                result.append((a[0], power))
-            again = again or reduces(a[0])
+                result.append((atom, power))
+            again = again or reduces(atom)
             i += 1
             j += 1
-        elif a[0].key < b[0].key:
+        elif atom.key < b[0].key:
             result.append(a)
             i += 1
         else:
             result.append(b)
             j += 1
-    result.extend(left[i:])
-    result.extend(right[j:])
-    return tuple(result), again
+    return (*result, *left[i:], *right[j:]), again
 
 
 def _reduced(poly: Poly) -> Poly:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_max, bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
-from archline.analysis.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.analysis.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
 from archline.language.source import Span
 
 
@@ -82,11 +84,14 @@ class Range:
     ) -> Amount:
         if amount is NOTHING or isinstance(amount, Unknown):
             return amount
-        known = self._done.get((what, amount))
+        # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
+        scale = a.content(amount.lower) if amount.exact else fmpq(1)
+        primitive = exactly(amount.lower.scaled(1 / scale)) if scale != 1 else amount
+        known = self._done.get((what, primitive))
         if known is None:
-            known = self._derive(amount, exact, bounded, facts, what)
-            self._done[what, amount] = known
-        return known
+            known = self._derive(primitive, exact, bounded, facts, what)
+            self._done[what, primitive] = known
+        return known if scale == 1 else map_known(known, lambda value: value.scaled(scale))
 
     def _derive(
         self,

@@ -90,6 +90,17 @@ def test_loops_that_start_elsewhere_or_go_back(head: str, n: int, m: int, k: int
     assert_executed(module, module.algorithms["f"], {"n": n, "m": m, "k": k}, exact)
 
 
+@pytest.mark.parametrize("condition", ["i % n == 0", "i % n < 2", "i // n % 2 == 0", "i % m < n", "i % (n + m) == n"])
+def test_divisors_that_are_positive_only_inside_the_loop(condition: str) -> None:
+    text = "algorithm f(x: inout real[n], m: size):\n    where n >= 0, m >= n\n    for i in 0..n:\n"
+    module = load_text(
+        f"{text}        if {condition}:\n            {ONE}\n        for j in 0..i // n*i + i % m:\n            pass\n"
+    )
+    for n in range(7):
+        for m in range(max(n, 1), n + 5):
+            assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work span")
+
+
 @settings(max_examples=30)
 @given(n=st.integers(1, 40), m=st.integers(1, 9))
 def test_floors_and_remainders_as_extents(n: int, m: int) -> None:

@@ -26,7 +26,7 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
         return None
     if not all(_is_polynomial(part, variable) for part in parts.values()):
         return None
-    block, modulus = Poly.symbol(_BLOCK), atom.modulus
+    block, modulus = Poly.symbol(_BLOCK), _divisor(atom.modulus, facts)
     place = {variable: modulus * block + Poly.symbol(_PLACE) - shift}
     inside = ZERO
     for power, weight in parts.items():
@@ -39,6 +39,11 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
         return antidifference(whole, _BLOCK, number) + antidifference(inside, _PLACE, rest).substitute({_BLOCK: number})
 
     return up_to(hi) - up_to(lo)
+
+
+def _divisor(modulus: Poly, facts: Facts) -> Poly:
+    """The modulus, which is at least 1 inside the range: where it is less, that is empty, and any other will do."""
+    return facts.maximum(modulus, ONE)
 
 
 def _is_polynomial(value: Poly, variable: str) -> bool:
@@ -59,6 +64,7 @@ def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
         return None
     if not all(facts.integral(each) for each in (shift, modulus, width)):
         return None
+    modulus = _divisor(modulus, facts)
     ends = [_window_end(end + shift, width, modulus, facts) for end in (lo, hi)]
     return pair.weight * (ends[1] - ends[0])
 

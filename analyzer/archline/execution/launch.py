@@ -44,7 +44,7 @@ PLAIN_STEPS = 300_000
 """Iterations and calls that plain Python does before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
 SPARE_WORDS = 1 << 22
-MAX_DECLARED = 2**40
+MAX_DECLARED = 2**40 - 1
 
 
 @dataclass(frozen=True, slots=True)

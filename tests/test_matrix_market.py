@@ -394,7 +394,7 @@ def test_the_longest_line_and_the_longest_header(tmp_path: Path, monkeypatch: py
     assert read_text(tmp_path, HEAD + "%" * (longest - 1) + "\n1 1 0\n").n == 1
     found = failure(tmp_path, HEAD + "%" * longest + "\n1 1 0\n")
     assert (found.rule.code, found.line) == ("AL427", 2)
-    monkeypatch.setattr(matrix_market, "_LONGEST_HEADER", 100)
+    monkeypatch.setattr(matrix_market, "MAX_HEADER", 100)
     assert read_text(tmp_path, HEAD + 2 * ("%" * 49 + "\n") + "1 1 0\n").n == 1
     found = failure(tmp_path, HEAD + "%" * 49 + "\n" + "%" * 50 + "\n1 1 0\n")
     assert (found.rule.code, found.line) == ("AL426", 3)

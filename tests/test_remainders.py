@@ -1,4 +1,4 @@
-"""Conditions on remainders, and loops by powers of two: exact for any divisor, held against the execution."""
+"""Conditions on remainders, loops by powers of two and by roots: exact for any divisor, held against the execution."""
 
 from __future__ import annotations
 
@@ -99,6 +99,15 @@ def test_divisors_that_are_positive_only_inside_the_loop(condition: str) -> None
     for n in range(7):
         for m in range(max(n, 1), n + 5):
             assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work span")
+
+
+@pytest.mark.parametrize("extent", ["floor(sqrt(i))", "ceil(sqrt(n - i))", "floor(sqrt(i + m))", "i*floor(sqrt(i))"])
+@settings(max_examples=30)
+@given(n=st.integers(1, 40), m=st.integers(1, 9))
+def test_roots_of_the_loop_variable(extent: str, n: int, m: int) -> None:
+    text = f"algorithm f(x: inout real[n], m: size):\n    for i in 0..n:\n        for j in 0..{extent}:\n            x[0] += 1\n"
+    module = load_text(text)
+    assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work span")
 
 
 @settings(max_examples=30)

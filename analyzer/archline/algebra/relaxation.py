@@ -204,6 +204,11 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
+        case a.Function(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
+            # Of integers: the root of 0 is 0, that of others at most themselves.
+            return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
+        case a.Function(function="log2") if facts.positive(atom.argument):
+            return ZERO, atom.argument - 1
         case a.Gap():
             return ZERO, atom.segments.ceiling
         case a.Offset():

@@ -1,8 +1,8 @@
 """Sums over a loop variable in closed form.
 
 Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues or
-blocks; ceil(log2) and powers by geometric sums; gaps of offsets, and tiles cut off at an edge, by telescoping. What
-none of these reaches raises `UnresolvedError`; `archline.algebra.relaxation` then bounds it.
+blocks; ceil(log2) and powers by geometric sums, floor(sqrt) by squares; gaps of offsets, and tiles cut off at an edge,
+by telescoping. What none of these reaches raises `UnresolvedError`; `archline.algebra.relaxation` then bounds it.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
         case a.Floor():
             return result + _sum_by_residues(chosen, atom, variable, lo, hi, facts)
+        case a.Function(function="isqrt"):
+            return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
             return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
         case a.Exponential():
@@ -281,9 +283,11 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
     return period if period <= MAX_RESIDUES else None
 
 
-# Logarithms and powers
-def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum p(v)*ceil(log2(t)) with t = r + v or r - v, by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
+# Logarithms, roots and powers
+def _by_argument(
+    value: Poly, atom: a.CeilLog2 | a.Function, variable: str, lo: Poly, hi: Poly
+) -> tuple[Poly, Poly, Poly]:
+    """p(v)*f(t) with t = r + v or r - v: the weight p in terms of t, called by the variable, and the ends of t."""
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)
@@ -293,12 +297,32 @@ def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Pol
     rest = parts.get(0, ZERO)
     now = Poly.symbol(variable)
     if slope == ONE:
-        first, last, inverse = lo + rest, hi - 1 + rest, now - rest
-    else:
-        first, last, inverse = rest - hi + 1, rest - lo, rest - now
-    weight = factor[1].substitute({variable: inverse})
+        return factor[1].substitute({variable: now - rest}), lo + rest, hi - 1 + rest
+    return factor[1].substitute({variable: rest - now}), rest - hi + 1, rest - lo
+
+
+def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
+    weight, first, last = _by_argument(value, atom, variable, lo, hi)
     ends = [facts.positive_part(last), facts.positive_part(first - 1)]
     return _log_sum(weight, variable, ends[0]) - _log_sum(weight, variable, ends[1])
+
+
+def _sum_of_roots(value: Poly, atom: a.Function, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
+    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`_root_sum`)."""
+    weight, first, last = _by_argument(value, atom, variable, lo, hi)
+    if not inside.nonnegative(atom.argument):
+        raise UnresolvedError(atom, variable)
+    return _root_sum(weight, variable, last) - _root_sum(weight, variable, first - 1)
+
+
+def _root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
+    """Sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1): floor(sqrt(t)) counts the k >= 1 with k^2 <= t."""
+    root = a.isqrt_of(last)
+    number = Symbol("k'")
+    below = antidifference(weight, variable, Poly.of_atom(number, 2))
+    squares = antidifference(below, number.name, root + 1) - antidifference(below, number.name, ONE)
+    return root * antidifference(weight, variable, last + 1) - squares
 
 
 def _log_sum(weight: Poly, variable: str, count: Poly) -> Poly:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import evaluate
+from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -62,6 +63,30 @@ def assert_executed(module: Module, algorithm: s.Algorithm, point: dict[str, int
         assert cost.upper is not None
         count = getattr(run.counts, cost.metric)
         assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes), cost.metric
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ("i // m % 2 == 0", "m*floor(n/(2*m)) + min(m, n%(2*m))"),
+        ("i % m == 0", "ceil(n/m)"),
+        ("i % m == m - 1", "floor(n/m)"),
+        ("i % m != m - 1", "n - floor(n/m)"),
+        ("i - i // 2*2 == 1", "floor(n/2)"),
+        ("i % 2 == 0", "ceil(n/2)"),
+        ("i % 2 == 0 and i % 3 == 0", "ceil(n/6)"),
+        ("i % 4 < 2", "2*floor(n/4) + min(2, n%4)"),
+    ],
+)
+def test_counts_read_as_one_would_write_them(condition: str, text: str) -> None:
+    """Of the n indices, whole periods and what is left of the last one."""
+    program = (
+        f"algorithm f(x: inout real[n], m: size):\n    for i in 0..n:\n        if {condition}:\n            {ONE}\n"
+    )
+    module = load_text(program)
+    costs = derive(module, module.algorithms["f"])
+    assert costs["flops"].lower is not None
+    assert to_text(costs["flops"].lower, ("n", "m")) == text
 
 
 # Two remainders at once, and a stride that may not meet the divisor, are bounded.

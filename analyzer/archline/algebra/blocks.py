@@ -52,6 +52,22 @@ def _is_polynomial(value: Poly, variable: str) -> bool:
     )
 
 
+def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) -> Poly | None:
+    """The sum for lo <= v < hi of w*floor((v + c)/2), w free of v; None for other forms.
+
+    It is half that of v + c, less half of how many of these are odd.
+    """
+    shift = atom.argument - Poly.symbol(variable)
+    parts = value.coefficients(atom)
+    if atom.modulus != 2 * ONE or variable in shift.names or set(parts) != {1} or variable in parts[1].names:
+        return None
+    if not a.is_integral(shift):
+        return None
+    all_of_them = antidifference(atom.argument, variable, hi) - antidifference(atom.argument, variable, lo)
+    odd = a.floor_div(hi + shift, 2 * ONE) - a.floor_div(lo + shift, 2 * ONE)
+    return parts[1] * (all_of_them - odd) / 2
+
+
 def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """The sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), w and t free of v; None for others.
 

@@ -58,8 +58,20 @@ def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
         for argument, sign in ((atom.parts[0], 1), (partner.parts[0], -1)):
             pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus(atom), rest)
             if _is_narrow(pair, facts):
-                return pair
+                return _narrower(pair)
     return None
+
+
+def _narrower(pair: Pair) -> Pair:
+    """Where it takes more than half of a number of residues, or away: 1 less the pair that takes the others."""
+    modulus, width = pair.modulus, pair.width
+    if modulus is None or not modulus.is_constant or not width.is_constant:
+        return pair
+    others = modulus - width
+    negative = all(coefficient < 0 for coefficient in pair.weight.terms.values())
+    if others.constant_term > width.constant_term or (others == width and not negative):
+        return pair
+    return Pair(-pair.weight, pair.argument + others, others, modulus, pair.rest + pair.weight)
 
 
 def _modulus(atom: Atom) -> Poly | None:

@@ -56,6 +56,8 @@ class _Writer:
         below = [self._power(atom, -power) for atom, power in self._ordered(monomial) if power < 0]
         if coefficient != 1 or not above:
             above.insert(0, str(coefficient))
+        elif len(monomial) == 1 and isinstance(atom := monomial[0][0], _Shown) and atom.form == "%" and above:
+            return self._remainder(atom)
         return "/".join(("*".join(above), *below))
 
     def _power(self, atom: Atom, power: int) -> str:
@@ -76,6 +78,8 @@ class _Writer:
                 return f"{name}({'/'.join(self._factor(part) for part in atom.parts)})"
             case _Shown(form="ceil"):
                 return f"ceil({'/'.join(self._factor(part) for part in atom.arguments)})"
+            case _Shown(form="%"):
+                return f"({self._remainder(atom)})"
             case _Shown():
                 return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
             case a.CeilLog2():
@@ -91,6 +95,9 @@ class _Writer:
                 array = atom.segments.array
                 return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"
         return atom.key
+
+    def _remainder(self, atom: _Shown) -> str:
+        return "%".join(self._factor(part) for part in atom.arguments)
 
     def _factor(self, value: Poly) -> str:
         """An expression as an operand of a division or power: in brackets unless it is a single name or number."""
@@ -110,7 +117,7 @@ class _Writer:
 
 
 class _Shown(Atom):
-    """An atom for reading only: min(x, y), max(x, y) or ceil(e/m), which the algebra writes by max(0, e) and floor."""
+    """An atom for reading only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
 
     __slots__ = ("arguments", "form")
 
@@ -125,7 +132,7 @@ class _Shown(Atom):
 
 def _shorter(value: Poly) -> Poly:
     """Write atoms in the form that makes the whole expression shortest."""
-    for atom in sorted(value.atoms(), key=str):
+    for atom in sorted(value.atoms(), key=lambda each: (not isinstance(each, a.PositivePart), str(each))):
         for form in _forms(atom):
             rewritten = value.map_atoms(lambda each, atom=atom, form=form: form if each == atom else None)  # type: ignore[misc]
             if _length(rewritten) < _length(value):
@@ -141,12 +148,24 @@ def _length(value: Poly) -> tuple[int, int]:
 def _forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
-            above = Poly({m: c for m, c in atom.argument.terms.items() if c > 0})
-            below = above - atom.argument
+            argument = _shorter(atom.argument)
+            above = Poly({m: c for m, c in argument.terms.items() if c > 0})
+            below = above - argument
             if not above or not below:
                 return []
             least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
             return [above - least, most - below]
         case a.Floor():
-            return [Poly.of_atom(_Shown("ceil", (atom.argument + 1, atom.modulus))) - 1]
+            above, whole = atom.argument + 1, 0
+            if atom.modulus.is_constant:
+                whole = int((above.constant_term / atom.modulus.constant_term).floor())
+                above = above - atom.modulus * whole
+            forms = [Poly.of_atom(_Shown("ceil", (above, atom.modulus))) + (whole - 1)]
+            if atom.modulus == Poly.constant(2):
+                forms.append(atom.argument - Poly.of_atom(_Shown("ceil", (atom.argument, atom.modulus))))
+            if len(atom.modulus.terms) == 1:
+                # Where m*floor(e/m) occurs.
+                remainder = Poly.of_atom(_Shown("%", (atom.argument, atom.modulus)))
+                forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
+            return forms
     return []

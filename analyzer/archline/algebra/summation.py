@@ -8,12 +8,12 @@ by telescoping. What none of these reaches raises `UnresolvedError`; `archline.a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb, gcd
+from math import comb, gcd, lcm
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.blocks import block_sum, window_sum
+from archline.algebra.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.facts import Facts
 from archline.algebra.faulhaber import MAX_DEGREE, antidifference
 from archline.algebra.pairs import pair_of
@@ -41,6 +41,9 @@ def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     hard, easy = _separate(value, variable)
+    period = _common_period(hard, variable)
+    if period is not None:
+        return _sum_by_residues(value, period, variable, lo, hi, facts)
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
@@ -52,8 +55,10 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             return (
                 _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
             )
-    if isinstance(atom, a.Floor) and floor_period(atom, variable) is None:
-        return result + _sum_by_blocks(hard, atom, variable, lo, hi, facts, inside)
+    if isinstance(atom, a.Floor):
+        floors = _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
+        if floors is not None:
+            return result + floors
     if others:
         result = result + _sum(others, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
@@ -63,7 +68,9 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         case a.PositivePart():
             return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
         case a.Floor():
-            return result + _sum_by_residues(chosen, atom, variable, lo, hi, facts)
+            period = floor_period(atom, variable)
+            assert period is not None
+            return result + _sum_by_residues(chosen, period, variable, lo, hi, facts)
         case a.Function(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
@@ -238,10 +245,18 @@ def _sum_by_sign(
 
 
 # Residues
-def _sum_by_residues(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    period = floor_period(atom, variable)
-    if period is None:
-        raise UnresolvedError(atom, variable)
+def _common_period(value: Poly, variable: str) -> int | None:
+    """A step at which all floors of an expression grow by integers, where products of floors ask for one."""
+    floors = [atom for atom in value.atoms() if depends(atom, variable)]
+    mixed = any(sum(atom in floors for atom, _ in monomial) > 1 for monomial in value.terms)
+    if not mixed or not all(isinstance(atom, a.Floor) for atom in floors):
+        return None
+    periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
+    common = lcm(*(each or MAX_RESIDUES + 1 for each in periods))
+    return common if common <= MAX_RESIDUES else None
+
+
+def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     result = ZERO
     for residue in range(period):
         start = lo + residue
@@ -251,21 +266,39 @@ def _sum_by_residues(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Po
     return result
 
 
-def _sum_by_blocks(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    """Terms with floor((v + c)/m), and others, among them maybe a second such floor that goes with it."""
-    chosen, others = _with_atom(value, atom)
-    now = Poly.symbol(variable)
-    if any(variable not in (atom.argument + each).names for each in (now, now * (1 - atom.modulus))):
-        # Backwards, v becomes -v; floor((c - v)/m) may be written floor((c + (m - 1)*v)/m) - v.
-        return sum_over(value.substitute({variable: -now}), variable, 1 - hi, 1 - lo, facts)
-    pair = pair_of(value, atom, inside)
-    closed = None if pair is None else window_sum(pair, variable, lo, hi, facts)
-    left = others if pair is None or closed is None else pair.rest
+def _sum_of_floors(
+    value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Poly | None:
+    """Terms with floor((v + c)/m), and others, among them maybe a second such floor; None: by residues then.
+
+    Raises UnresolvedError where there are too many residues.
+    """
+    chosen, left = _with_atom(value, atom)
+    closed = parity_sum(chosen, atom, variable, lo, hi)
     if closed is None:
+        floors = [each for each in value.atoms() if isinstance(each, a.Floor) and variable in each.names]
+        if floors and all(_falls(each, variable) for each in floors):
+            backwards = value.substitute({variable: -Poly.symbol(variable)})
+            return sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
+        pair = pair_of(value, atom, inside)
+        if pair is not None:
+            closed = window_sum(pair, variable, lo, hi, facts)
+            left = left if closed is None else pair.rest
+    if closed is None and floor_period(atom, variable) is None:
         closed = block_sum(chosen, atom, variable, lo, hi, facts)
+        if closed is None:
+            raise UnresolvedError(atom, variable)
     if closed is None:
-        raise UnresolvedError(atom, variable)
+        return None
     return closed + _sum(left, variable, lo, hi, facts, inside) if left else closed
+
+
+def _falls(atom: a.Floor, variable: str) -> bool:
+    """Whether it is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
+    now = Poly.symbol(variable)
+    return atom.modulus != 2 * ONE and any(
+        variable not in (atom.argument + each).names for each in (now, now * (1 - atom.modulus))
+    )
 
 
 def floor_period(atom: a.Floor, variable: str) -> int | None:

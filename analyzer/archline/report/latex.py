@@ -18,7 +18,7 @@ _ESCAPES = {
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
 _FUNCTIONS = {"min": r"\min", "max": r"\max", "log2": r"\log_2"}
-_SUM, _PRODUCT, _POWER = 1, 2, 3
+_WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
 
 def expression(text: str) -> str:
@@ -26,7 +26,7 @@ def expression(text: str) -> str:
     # Term by term: a sum may have more terms than the parser takes in one expression.
     first, *rest = split_outside(text)
     terms = [word if word in ("+", "-") else _render(parse_expression(word), _PRODUCT) for word in rest]
-    return " ".join([_render(parse_expression(first), _SUM), *terms])
+    return " ".join([_render(parse_expression(first), _SUM if rest else _WHOLE), *terms])
 
 
 def _render(expr: s.Expr, least: int) -> str:
@@ -65,12 +65,15 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
             base = _render(left, _POWER)
             simple = isinstance(left, s.Name | s.Integer)
             return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
+        case s.Binary(op="%", left=left, right=right):
+            # Brackets say how far it reaches, wherever something stands beside it.
+            return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _WHOLE
         case s.Binary(op=op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
         case s.Call(function="sqrt", arguments=(argument,)):
             return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
-            inner = ", ".join(_render(each, _SUM) for each in arguments)
+            inner = ", ".join(_render(each, _WHOLE) for each in arguments)
             if function in _BRACKETS:
                 opening, closing = _BRACKETS[function]
                 return rf"\left{opening}{inner}\right{closing.strip()}", _POWER

@@ -19,6 +19,7 @@ Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
 MAX_POWER = 64
+MAX_NUMBER_POWER = 100_000
 
 
 class TooComplexError(Exception):
@@ -256,9 +257,8 @@ class Poly:
             return _reciprocal(self**-exponent)
         if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):
             ((monomial, coefficient),) = self.terms.items()
-            if not monomial and exponent > 100_000 and abs(coefficient) != 1:
-                raise TooComplexError("a constant power is too large")
-            return Poly({tuple((atom, power * exponent) for atom, power in monomial): coefficient**exponent})
+            power_of_it = _number_power(coefficient, exponent)
+            return Poly({tuple((atom, power * exponent) for atom, power in monomial): power_of_it})
         if exponent > MAX_POWER:
             raise TooComplexError(f"a sum is raised to a power above {MAX_POWER}")
         result = ONE
@@ -332,6 +332,15 @@ class Poly:
 
     def __repr__(self) -> str:
         return f"Poly({self.key})"
+
+
+def _number_power(base: fmpq, exponent: int) -> fmpq:
+    """A power of a number; one of 1 or -1 may be higher than the library takes."""
+    if abs(base) == 1:
+        return base if exponent % 2 else fmpq(1)
+    if abs(exponent) > MAX_NUMBER_POWER:
+        raise TooComplexError("a constant power is too large")
+    return base**exponent
 
 
 def _reciprocal(value: Poly) -> Poly:

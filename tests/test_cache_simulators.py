@@ -245,6 +245,15 @@ def test_many_sparse_lines_outgrow_the_first_hash_table(mode: Mode) -> None:
         assert trace.lines.tolist() == 2 * list(range(40_000))
 
 
+def test_line_0_shares_no_slot_of_the_hash_table() -> None:
+    """Of 30,000 lines in 65,536 slots some come to stand where line 0 does, if not in this table then in the next."""
+    for seed in range(12):
+        others = np.random.default_rng(seed).integers(1, 1 << 60, 30_000)
+        trace = compact(np.concatenate(([0], others, [0])))
+        assert trace.distinct == 1 + len(np.unique(others))
+        assert trace.lines[-1] == 0
+
+
 @both_modes
 def test_a_trace_is_prepared_once(mode: Mode) -> None:
     lines, writes = arrays([(7, False), (7, True), (4, False), (7, False), (7, False)])

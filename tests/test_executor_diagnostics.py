@@ -268,7 +268,9 @@ def test_cost_symbols_are_arguments() -> None:
     assert codes(text, {"x": [1.0], "c": -1}) == ["AL524"]
 
 
-@pytest.mark.parametrize("cache", [Cache(0), Cache(8, 0), Cache(7, 8), Cache(-4, 1), Cache(8, 1, "fifo")])
+@pytest.mark.parametrize(
+    "cache", [Cache(0), Cache(8, 0), Cache(7, 8), Cache(-4, 1), Cache(8, 1, "fifo"), Cache(8.5, 1), Cache(8, True)]
+)
 def test_bad_cache(cache: Cache) -> None:
     assert codes(one("pass"), GOOD, cache=cache) == ["AL525"]
 

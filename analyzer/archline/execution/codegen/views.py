@@ -104,7 +104,7 @@ def _slice(fn: Function, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple
         length = hi if lo == "0" else fn.temp(f"{hi} - {lo}", "w")
         failed = f"{lo} < 0 or {hi} < {lo} or {hi} > {extent}"
         message = f"a slice of `{format_expression(expr)}` is {{0}}..{{1}}, in an extent of {{2}}"
-    if piece.lo is not None or piece.hi is not None:
+    if piece.hi is not None:
         fn.check(failed, fn.site(rules.SLICE_OUT_OF_BOUNDS, piece.span, message), lo, hi, extent)
     if piece.step is None:
         return lo, length, "1"

@@ -134,3 +134,17 @@ def test_what_one_round_of_a_while_spawns_the_next_one_waits_for(after: int) -> 
     )
     header = "x: inout real[n], y: inout real[n], z: inout real[1], m: size"
     check(header, "    where m >= 0\n", body, "", {"n": 6, "m": after})
+
+
+def test_a_bound_of_index_data_that_no_expression_holds_tells_nothing() -> None:
+    text = "algorithm f(k: index[n] below n^m, m: size, x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1\n"
+    module = load_text(text)
+    assert all(cost.exact for cost in derive(module, module.algorithms["f"]))
+
+
+def test_what_a_callee_leaves_unknown_is_unknown_at_its_line() -> None:
+    text = "algorithm g(k: int[n], x: inout real[n]):\n    for j in 0..k[0]:\n        x[j] += 1\n\n"
+    module = load_text(text + "algorithm f(k: int[n], x: inout real[n]):\n    g(k, x)\n")
+    for cost in derive(module, module.algorithms["f"]):
+        assert cost.span
+        assert cost.span.line == 2

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.algebra import atoms as a
 from archline.algebra.evaluation import evaluate
+from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.execution.data import generate
@@ -87,6 +89,16 @@ def test_counts_read_as_one_would_write_them(condition: str, text: str) -> None:
     costs = derive(module, module.algorithms["f"])
     assert costs["flops"].lower is not None
     assert to_text(costs["flops"].lower, ("n", "m")) == text
+
+
+def test_the_sign_of_a_remainder_stands_outside_its_brackets() -> None:
+    """-n%m would be (-n)%m."""
+    n, m = Poly.symbol("n"), Poly.symbol("m")
+    remainder = a.modulo(n, m)
+    assert to_text(-remainder, ("n", "m")) == "-(n%m)"
+    assert to_text(m - remainder, ("n", "m")) == "m - n%m"
+    assert to_text(remainder * 2, ("n", "m")) == "2*(n%m)"
+    assert to_text(remainder**2, ("n", "m")) == "(n%m)^2"
 
 
 # Two remainders at once, and a stride that may not meet the divisor, are bounded.

@@ -33,7 +33,9 @@ class _Writer:
             coefficient = value.terms[monomial]
             term = self._term(monomial, abs(coefficient))
             if not parts:
-                parts.append(f"-{term}" if coefficient < 0 else term)
+                # A sign binds more than the remainder: -n%2 would be (-n)%2.
+                negative = f"-({term})" if _is_remainder(monomial) else f"-{term}"
+                parts.append(negative if coefficient < 0 else term)
             else:
                 parts.append(f"{'-' if coefficient < 0 else '+'} {term}")
         return " ".join(parts) or "0"
@@ -56,8 +58,9 @@ class _Writer:
         below = [self._power(atom, -power) for atom, power in self._ordered(monomial) if power < 0]
         if coefficient != 1 or not above:
             above.insert(0, str(coefficient))
-        elif len(monomial) == 1 and isinstance(atom := monomial[0][0], _Shown) and atom.form == "%" and above:
-            return self._remainder(atom)
+        elif _is_remainder(monomial):
+            # In a sum it needs no brackets.
+            return above[0][1:-1]
         return "/".join(("*".join(above), *below))
 
     def _power(self, atom: Atom, power: int) -> str:
@@ -128,6 +131,11 @@ class _Shown(Atom):
     @property
     def parts(self) -> tuple[Poly, ...]:
         return self.arguments
+
+
+def _is_remainder(monomial: Monomial) -> bool:
+    """Whether a term is e%m alone."""
+    return len(monomial) == 1 and monomial[0][1] == 1 and getattr(monomial[0][0], "form", None) == "%"
 
 
 def _shorter(value: Poly) -> Poly:

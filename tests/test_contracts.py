@@ -19,7 +19,12 @@ def verdicts(
     clauses = [f"where {where}"] if where else []
     clauses += [f"ensures {each}" for each in ensures.split("; ")]
     lines = "".join(f"    {each}\n" for each in [*clauses, body])
-    module = load_text(f"extern g(a: real) -> real costs c flops\nalgorithm f({header}):\n{lines}")
+    return decided(f"extern g(a: real) -> real costs c flops\nalgorithm f({header}):\n{lines}")
+
+
+def decided(text: str) -> list[Verdict]:
+    """The verdicts on the algorithm f of a program."""
+    module = load_text(text)
     algorithm = module.algorithms["f"]
     return list(decide(module, algorithm, derive(module, algorithm)))
 
@@ -262,9 +267,7 @@ def test_the_least_sizes_that_a_callee_takes_are_counterexamples_too(where: str,
         f"algorithm g(y: inout real[p]):\n    {where}\n    y[0] += 1.0\n"
         f"algorithm f(x: inout real[n]):\n    ensures flops <= 0\n    g({argument})\n"
     )
-    module = load_text(text)
-    algorithm = module.algorithms["f"]
-    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    (failed,) = decided(text)
     assert failed.point == {"n": 2}
 
 
@@ -273,9 +276,7 @@ def test_floors_of_a_declared_cost() -> None:
         "extern h(a: real) -> real costs c//2 flops\nalgorithm f(x: inout real[n]):\n    ensures flops >= 1\n"
         "    x[0] = h(x[0])\n"
     )
-    module = load_text(text)
-    algorithm = module.algorithms["f"]
-    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    (failed,) = decided(text)
     assert failed.outcome == "fails"
     assert failed.point is not None
     assert failed.point["c"] < 2
@@ -346,9 +347,7 @@ def test_calls_in_loops_refuse_no_sizes_that_only_the_loop_decides() -> None:
         "algorithm g(y: inout real[p]):\n    where 2 divides p\n    y[0] += 1.0\n"
         "algorithm f(x: inout real[n]):\n    ensures flops <= 2\n    for i in 1..n:\n        g(x[0..2*i])\n"
     )
-    module = load_text(text)
-    algorithm = module.algorithms["f"]
-    (failed,) = decide(module, algorithm, derive(module, algorithm))
+    (failed,) = decided(text)
     assert failed.point == {"n": 4}
 
 

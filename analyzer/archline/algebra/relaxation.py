@@ -64,8 +64,6 @@ def _bounded(
             relaxed = None
             if operation is sum_over and isinstance(problem.atom, a.Gap):
                 relaxed = _ease_gaps(value, variable, lo, hi, inside, upper, prefer)
-            elif isinstance(problem.atom, a.Offset):
-                relaxed = ease_offsets(value, problem.atom, inside, upper)
             elif (pair := pair_of(value, problem.atom, inside)) is not None:
                 relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
@@ -112,7 +110,7 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
     return result
 
 
-def ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
+def _ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
     """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest); `atom` is one of the two."""
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:
@@ -145,6 +143,8 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
 
     Where the atom stands inside another one, that one is replaced first; a bound of it may still hold the atom.
     """
+    if isinstance(atom, a.Offset) and (eased := _ease_offsets(value, atom, facts, upper)) is not None:
+        return eased
     outer = next((each for each in sorted(value.atoms(), key=str) if each != atom and contains(each, atom)), None)
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)
@@ -182,8 +182,7 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
     argument, *others = outer.parts
     ends = []
     for upper in (False, True):
-        eased = ease_offsets(argument, atom, facts, upper) if isinstance(atom, a.Offset) else None
-        end = bound_atom(argument, atom, facts, upper) if eased is None else eased
+        end = bound_atom(argument, atom, facts, upper)
         ends.append(None if end is None else outer.rebuild((end, *others)))
     return ends[0], ends[1]
 

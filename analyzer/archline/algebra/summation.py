@@ -52,13 +52,9 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     if isinstance(atom, a.Offset):
         paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
         if paired is not None:
-            return (
-                _polynomial_sum(easy, variable, lo, hi) + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
-            )
+            return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
     if isinstance(atom, a.Floor):
-        floors = _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
-        if floors is not None:
-            return result + floors
+        return result + _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
     if others:
         result = result + _sum(others, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
@@ -67,10 +63,6 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     match atom:
         case a.PositivePart():
             return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
-        case a.Floor():
-            period = floor_period(atom, variable)
-            assert period is not None
-            return result + _sum_by_residues(chosen, period, variable, lo, hi, facts)
         case a.Function(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
@@ -266,13 +258,8 @@ def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly
     return result
 
 
-def _sum_of_floors(
-    value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
-) -> Poly | None:
-    """Terms with floor((v + c)/m), and others, among them maybe a second such floor; None: by residues then.
-
-    Raises UnresolvedError where there are too many residues.
-    """
+def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    """Terms with floor((v + c)/m), and others, among them maybe a second such floor."""
     chosen, left = _with_atom(value, atom)
     closed = parity_sum(chosen, atom, variable, lo, hi)
     if closed is None:
@@ -284,12 +271,14 @@ def _sum_of_floors(
         if pair is not None:
             closed = window_sum(pair, variable, lo, hi, facts)
             left = left if closed is None else pair.rest
-    if closed is None and floor_period(atom, variable) is None:
-        closed = block_sum(chosen, atom, variable, lo, hi, facts)
-        if closed is None:
-            raise UnresolvedError(atom, variable)
     if closed is None:
-        return None
+        period = floor_period(atom, variable)
+        if period is None:
+            closed = block_sum(chosen, atom, variable, lo, hi, facts)
+        else:
+            closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
+    if closed is None:
+        raise UnresolvedError(atom, variable)
     return closed + _sum(left, variable, lo, hi, facts, inside) if left else closed
 
 

@@ -8,7 +8,7 @@ from types import UnionType
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly
-from archline.algebra.relaxation import bound_atom, ease_offsets
+from archline.algebra.relaxation import bound_atom
 from archline.analysis.amounts import Amount, Known, Unknown, map_known
 from archline.language import syntax as s
 
@@ -49,9 +49,7 @@ def _eased(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None
         found = next((atom for atom in sorted(value.atoms(), key=str) if _holds(kinds, atom)), None)
         if found is None:
             return value
-        bounded = ease_offsets(value, found, facts, upper) if isinstance(found, a.Offset) else None
-        if bounded is None:
-            bounded = bound_atom(value, found, facts, upper)
+        bounded = bound_atom(value, found, facts, upper)
         if bounded is None:
             return None
         value = bounded

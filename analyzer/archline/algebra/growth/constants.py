@@ -1,0 +1,301 @@
+"""Real constants, as exponents are: rational combinations of 1 and of irrationals such as log2(3) and sqrt(5).
+
+    log2(6) = 1 + log2(3),  log2(5)/log2(4) = 1/2*log2(5),  sqrt(12) = 2*sqrt(3),  log2(5)/log2(3)
+
+Equal combinations are equal constants. Signs are decided by rigorous enclosures at rising precision; where two
+constants that are written differently cannot be told apart, `OutOfReachError` is raised, never a guess made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from flint import arb, ctx, fmpq, fmpz
+
+ZERO, ONE = fmpq(0), fmpq(1)
+PRECISIONS = (64, 256, 1024)
+MAX_FACTORED_BITS = 96
+MAX_POWER = 4096
+
+
+class OutOfReachError(Exception):
+    """What the method does not reach, or constants that cannot be told apart; the reason is for people."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unit:
+    """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
+
+    `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself) or power.
+    """
+
+    key: str
+    kind: str
+    of: Constant | int
+    exponent: Constant | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unit) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def enclosure(self) -> arb:
+        inner = arb(self.of) if isinstance(self.of, int) else self.of.enclosure()
+        match self.kind:
+            case "log2":
+                return inner.log() / arb.const_log2()
+            case "sqrt":
+                return inner.sqrt()
+            case "power":
+                assert self.exponent is not None
+                return (inner.log() * self.exponent.enclosure()).exp()
+        return inner
+
+
+Basis: TypeAlias = tuple[tuple[Unit, int], ...]
+"""A product of units to integer powers, in the order of their keys."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Constant:
+    """`rational` plus the sum of `terms`, whose coefficients are not zero."""
+
+    rational: fmpq
+    terms: Mapping[Basis, fmpq] = field(default_factory=dict)
+
+    @staticmethod
+    def of(value: int | fmpq) -> Constant:
+        return Constant(fmpq(value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.rational == other.rational and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        # Rationals of flint take a detour for their own hash.
+        return hash((int(self.rational.p), int(self.rational.q), *self.terms))
+
+    def __bool__(self) -> bool:
+        """Whether it is anything but the zero combination."""
+        return bool(self.terms) or bool(self.rational)
+
+    def __add__(self, other: Constant) -> Constant:
+        if not other.terms:
+            return Constant(self.rational + other.rational, self.terms)
+        terms = dict(self.terms)
+        for basis, coefficient in other.terms.items():
+            total = terms.pop(basis, ZERO) + coefficient
+            if total:
+                terms[basis] = total
+        return Constant(self.rational + other.rational, terms)
+
+    def __neg__(self) -> Constant:
+        if not self.terms:
+            return Constant(-self.rational)
+        return Constant(-self.rational, {basis: -coefficient for basis, coefficient in self.terms.items()})
+
+    def __sub__(self, other: Constant) -> Constant:
+        return self + -other
+
+    def __mul__(self, other: Constant) -> Constant:
+        if not self.terms and not other.terms:
+            return Constant(self.rational * other.rational)
+        total = NOTHING
+        for left, a in self._all_terms():
+            for right, b in other._all_terms():
+                total = total + _product(left, right, a * b)
+        return total
+
+    def __truediv__(self, other: Constant) -> Constant:
+        return self * other.inverse()
+
+    def scaled(self, factor: fmpq | int) -> Constant:
+        return self * Constant(fmpq(factor))
+
+    @property
+    def is_rational(self) -> bool:
+        return not self.terms
+
+    def inverse(self) -> Constant:
+        """1 over it. OutOfReachError where it may be zero."""
+        if not self.sign():
+            raise OutOfReachError("division by zero")
+        pairs = self._all_terms()
+        if len(pairs) > 1:
+            # A sum is a unit of its own, scaled so that multiples of one sum share it.
+            leading = pairs[-1][1]
+            whole = self.scaled(1 / leading)
+            return Constant(ZERO, {((Unit(f"({whole})", "sum", whole), -1),): 1 / leading})
+        ((basis, coefficient),) = pairs
+        result = Constant(1 / coefficient)
+        for unit, power in basis:
+            if unit.kind == "sqrt":
+                assert isinstance(unit.of, int)
+                result = result * Constant(ZERO, {((unit, 1),): fmpq(1, unit.of)})
+            else:
+                result = result * Constant(ZERO, {((unit, -power),): ONE})
+        return result
+
+    def power(self, exponent: Constant) -> Constant:
+        """It, positive, to the power."""
+        if exponent.is_rational and exponent.rational.q == 1:
+            return self._whole_power(int(exponent.rational.p))
+        if self.sign() <= 0:
+            raise OutOfReachError("a power of a number that is not positive")
+        if self.is_rational and exponent.is_rational and exponent.rational.q == 2:
+            return root(self.rational)._whole_power(int(exponent.rational.p))
+        if self.is_rational and self.rational == 2 and len(exponent.terms) == 1 and not exponent.rational:
+            ((basis, coefficient),) = exponent.terms.items()
+            if len(basis) == 1 and basis[0][0].kind == "log2" and basis[0][1] == 1:
+                inner = basis[0][0].of
+                return (Constant.of(inner) if isinstance(inner, int) else inner).power(Constant(coefficient))
+        if exponent.enclosure().abs_upper() > MAX_POWER:
+            raise OutOfReachError("the power of a constant is too large")
+        unit = Unit(f"({self})^({exponent})", "power", self, exponent)
+        return Constant(ZERO, {((unit, 1),): ONE})
+
+    def _whole_power(self, exponent: int) -> Constant:
+        bits = max(int(self.rational.p).bit_length(), int(self.rational.q).bit_length(), 8 * len(self.terms))
+        if abs(exponent) * bits > MAX_POWER:
+            raise OutOfReachError("the power of a constant is too large")
+        base = self if exponent >= 0 else self.inverse()
+        result = UNITY
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
+    def log2(self) -> Constant:
+        """Its binary logarithm; it must be positive."""
+        if self.sign() <= 0:
+            raise OutOfReachError("a logarithm of a number that is not positive")
+        if self.is_rational:
+            return _log2_integer(self.rational.p) - _log2_integer(self.rational.q)
+        pairs = self._all_terms()
+        if len(pairs) == 1 and all(unit.kind in ("sqrt", "power") for unit, _ in pairs[0][0]):
+            basis, coefficient = pairs[0]
+            total = Constant(abs(coefficient)).log2()
+            for unit, power in basis:
+                inner = Constant.of(unit.of) if isinstance(unit.of, int) else unit.of
+                exponent = Constant(fmpq(1, 2)) if unit.exponent is None else unit.exponent
+                total = total + inner.log2() * exponent.scaled(power)
+            return total
+        return Constant(ZERO, {((Unit(f"log2({self})", "log2", self), 1),): ONE})
+
+    def sign(self) -> int:
+        """-1, 0 or 1. OutOfReachError where enclosures do not separate it from zero."""
+        if not self.terms:
+            return (self.rational > 0) - (self.rational < 0)
+        for precision in PRECISIONS:
+            value = self.enclosed(precision)
+            if value > 0:
+                return 1
+            if value < 0:
+                return -1
+        raise OutOfReachError(f"the sign of {self} is not decided")
+
+    def enclosed(self, precision: int) -> arb:
+        """A rigorous enclosure computed with this many bits."""
+        before = ctx.prec
+        try:
+            ctx.prec = precision
+            return self.enclosure()
+        finally:
+            ctx.prec = before
+
+    def enclosure(self) -> arb:
+        """A rigorous enclosure, at the precision that is set."""
+        total = arb(self.rational)
+        for basis, coefficient in self.terms.items():
+            total += coefficient * basis_enclosure(basis)
+        return total
+
+    def _all_terms(self) -> list[tuple[Basis, fmpq]]:
+        own = [((), self.rational)] if self.rational else []
+        return [*own, *sorted(self.terms.items(), key=lambda pair: basis_text(pair[0]))]
+
+    def __str__(self) -> str:
+        """In the language's syntax."""
+        text = ""
+        for basis, coefficient in self._all_terms():
+            size = _term_text(basis, abs(coefficient))
+            sign = "-" if coefficient < 0 else "+"
+            text = f"{text} {sign} {size}" if text else (f"-{size}" if coefficient < 0 else size)
+        return text or "0"
+
+
+NOTHING, UNITY = Constant(ZERO), Constant(ONE)
+
+
+def exactly(value: arb) -> fmpq:
+    """The value of an enclosure that is a point, as `lower()` and `upper()` give."""
+    mantissa, exponent = value.man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+
+
+def basis_enclosure(basis: Basis) -> arb:
+    """A rigorous enclosure of a product of units."""
+    value = arb(1)
+    for unit, power in basis:
+        value *= unit.enclosure() ** power
+    return value
+
+
+def basis_text(basis: Basis) -> str:
+    """A product of units in the language's syntax."""
+    above = [unit.key if power == 1 else f"{unit.key}^{power}" for unit, power in basis if power > 0]
+    below = [unit.key if power == -1 else f"{unit.key}^{-power}" for unit, power in basis if power < 0]
+    return "/".join(["*".join(above) or "1", *below])
+
+
+def _term_text(basis: Basis, coefficient: fmpq) -> str:
+    if not basis:
+        return str(coefficient)
+    text = basis_text(basis)
+    if coefficient == 1:
+        return text
+    return f"{coefficient}{text[1:]}" if text.startswith("1/") else f"{coefficient}*{text}"
+
+
+def root(value: fmpq) -> Constant:
+    """The square root of a positive rational."""
+    result = UNITY
+    for number, power in ((value.p, 1), (value.q, -1)):
+        for prime, count in _factors(number):
+            whole, left = divmod(count, 2)
+            result = result * Constant(fmpq(prime) ** (whole * power))
+            if left:
+                single = Constant(ZERO, {((Unit(f"sqrt({prime})", "sqrt", prime), 1),): ONE})
+                result = result * (single if power > 0 else single.scaled(fmpq(1, prime)))
+    return result
+
+
+def _log2_integer(value: fmpz) -> Constant:
+    total = NOTHING
+    for prime, count in _factors(value):
+        unit = Constant(ONE) if prime == 2 else Constant(ZERO, {((Unit(f"log2({prime})", "log2", prime), 1),): ONE})
+        total = total + unit.scaled(count)
+    return total
+
+
+def _factors(value: fmpz) -> list[tuple[int, int]]:
+    if int(value).bit_length() > MAX_FACTORED_BITS:
+        raise OutOfReachError("a constant is too large to be factored")
+    return [(int(prime), int(count)) for prime, count in fmpz(value).factor()]
+
+
+def _product(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
+    powers = dict(left)
+    for unit, power in right:
+        powers[unit] = powers.get(unit, 0) + power
+    basis = []
+    for unit, power in powers.items():
+        if unit.kind == "sqrt" and abs(power) > 1:
+            assert isinstance(unit.of, int)
+            coefficient, power = coefficient * unit.of, 0
+        if power:
+            basis.append((unit, power))
+    if not basis:
+        return Constant(coefficient)
+    return Constant(ZERO, {tuple(sorted(basis, key=lambda pair: pair[0].key)): coefficient})

@@ -1,0 +1,241 @@
+"""Expressions as sums of terms with signed coefficients, so that what cancels does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.growth import rules
+from archline.algebra.growth.constants import NOTHING, UNITY, Constant, OutOfReachError
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.format_expressions import format_expression
+
+MAX_TERMS = 300
+MAX_WHOLE_POWER = 8
+ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
+FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
+HALF = Constant(fmpq(1, 2))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Factor:
+    """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
+
+    key: str
+    expr: s.Expr
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+Term: TypeAlias = frozenset[tuple[Factor, Constant]]
+"""Factors, each with the power it is raised to."""
+Sum: TypeAlias = Mapping[Term, Constant]
+"""The coefficient of each term; none is zero."""
+UNIT_TERM: Term = frozenset()
+
+
+def constant(expr: s.Expr) -> Constant | None:
+    """The value of an expression without names. OutOfReachError where it is out of reach."""
+    match expr:
+        case s.Integer(value=value):
+            return Constant(fmpq(value))
+        case s.Real(text=text):
+            return _decimal(expr, text)
+        case s.Name(id=name):
+            if name == "pi":
+                raise OutOfReachError("`pi` in an expression whose growth is asked for")
+            return None
+        case s.Unary(op="-", operand=operand):
+            inner = constant(operand)
+            return None if inner is None else -inner
+        case s.Binary(op=op, left=left, right=right) if op in ARITHMETIC:
+            first = constant(left)
+            second = None if first is None else constant(right)
+            return None if first is None or second is None else _binary(op, first, second)
+        case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
+            values = [constant(each) for each in arguments]
+            return None if None in values else _call(function, [each for each in values if each is not None])
+    raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+
+
+def _decimal(expr: s.Expr, text: str) -> Constant:
+    if len(text) > 400 or len(text.lower().partition("e")[2]) > 4:
+        raise error(rules.NOT_A_SIZE_EXPRESSION, "the number is too large or too small", span=expr.span)
+    value = Fraction(text)
+    return Constant(fmpq(value.numerator, value.denominator))
+
+
+def _binary(op: str, left: Constant, right: Constant) -> Constant:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left / right
+        case "^":
+            return left.power(right)
+    whole = _floor(left / right)
+    return whole if op == "//" else left - right * whole
+
+
+def _call(function: str, values: list[Constant]) -> Constant:
+    first = values[0]
+    match function:
+        case "min" | "max":
+            for other in values[1:]:
+                sign = (other - first).sign()
+                first = other if sign == (1 if function == "max" else -1) else first
+            return first
+        case "sqrt":
+            return first.power(HALF) if first else first
+        case "rsqrt":
+            return first.power(-HALF)
+        case "log2":
+            return first.log2()
+        case "floor":
+            return _floor(first)
+        case "ceil":
+            return -_floor(-first)
+        case "abs":
+            return -first if first.sign() < 0 else first
+    raise OutOfReachError(f"`{function}` of a constant")
+
+
+def _floor(value: Constant) -> Constant:
+    if not value.is_rational:
+        raise OutOfReachError("a rounded irrational constant")
+    return Constant(fmpq(value.rational.floor()))
+
+
+def has_minus(expr: s.Expr) -> bool:
+    """Whether a part that is not constant is subtracted, or anything is subtracted from one."""
+    match expr:
+        case s.Unary():
+            return True
+        case s.Binary(op="-"):
+            return True
+        case s.Binary(op="^", left=left):
+            return has_minus(left)
+        case s.Binary(left=left, right=right):
+            return has_minus(left) or has_minus(right)
+        case s.Call(arguments=arguments):
+            return any(has_minus(each) for each in arguments)
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _factor(key: str, expr: s.Expr) -> Term:
+    return frozenset(((Factor(key, expr), UNITY),))
+
+
+def expand(expr: s.Expr) -> Sum:
+    """The expression as a sum of terms."""
+    value = constant(expr)
+    if value is not None:
+        return {UNIT_TERM: value} if value else {}
+    match expr:
+        case s.Name(id=name):
+            return {_factor(name, expr): UNITY}
+        case s.Unary(op="-", operand=operand):
+            return scaled(expand(operand), Constant(fmpq(-1)))
+        case s.Binary(op="+", left=left, right=right):
+            return added(expand(left), expand(right))
+        case s.Binary(op="-", left=left, right=right):
+            return added(expand(left), scaled(expand(right), Constant(fmpq(-1))))
+        case s.Binary(op="*", left=left, right=right):
+            return _multiplied(expand(left), expand(right))
+        case s.Binary(op="/", left=left, right=right):
+            return _multiplied(expand(left), _raised(right, Constant(fmpq(-1))))
+        case s.Binary(op="^", left=left, right=right):
+            exponent = constant(right)
+            if exponent is not None:
+                return _raised(left, exponent)
+        case s.Call(function="sqrt" | "rsqrt" as function, arguments=(inner,)):
+            return _raised(inner, HALF if function == "sqrt" else -HALF)
+    return {_factor(format_expression(expr), expr): UNITY}
+
+
+def _raised(base: s.Expr, exponent: Constant) -> Sum:
+    """base^exponent: a power of a term, a product of sums, or a factor of its own."""
+    if not exponent:
+        return {UNIT_TERM: UNITY}
+    terms = expand(base)
+    if len(terms) == 1:
+        ((term, coefficient),) = terms.items()
+        whole = exponent.is_rational and exponent.rational.q == 1
+        # The square root of the square of what may be negative is not itself.
+        if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor, _ in term)):
+            powers = frozenset((factor, power * exponent) for factor, power in term)
+            return {powers: coefficient.power(exponent)}
+    if exponent.is_rational and exponent.rational.q == 1 and 1 < exponent.rational.p <= MAX_WHOLE_POWER:
+        result = terms
+        for _ in range(int(exponent.rational.p) - 1):
+            result = _multiplied(result, terms)
+        return result
+    return {frozenset(((Factor(format_expression(base), base), exponent),)): UNITY}
+
+
+def _surely_positive(expr: s.Expr) -> bool:
+    return isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function in ("log2", "log"))
+
+
+def added(left: Sum, right: Sum) -> Sum:
+    """The sum of two sums."""
+    result = dict(left)
+    for term, coefficient in right.items():
+        total = result.pop(term, NOTHING) + coefficient
+        if total:
+            result[term] = total
+    return result
+
+
+def scaled(value: Sum, factor: Constant) -> Sum:
+    """A sum times a constant."""
+    return {term: coefficient * factor for term, coefficient in value.items()}
+
+
+def _multiplied(left: Sum, right: Sum) -> Sum:
+    if len(left) * len(right) > MAX_TERMS:
+        raise OutOfReachError("the expression has too many terms")
+    result: Sum = {}
+    for first, a in left.items():
+        for second, b in right.items():
+            result = added(result, {joined(first, second): a * b})
+    return result
+
+
+def joined(left: Term, right: Term) -> Term:
+    """The product of two terms."""
+    powers = dict(left)
+    for factor, power in right:
+        total = powers.pop(factor, NOTHING) + power
+        if total:
+            powers[factor] = total
+    return frozenset(powers.items())
+
+
+def inverted(term: Term) -> Term:
+    """1 over a term."""
+    return frozenset((factor, -power) for factor, power in term)
+
+
+def term_text(term: Term) -> str:
+    """A term in the language's syntax."""
+    parts = []
+    for factor, power in sorted(term, key=lambda pair: pair[0].key):
+        base = factor.key if isinstance(factor.expr, s.Name | s.Call) else f"({factor.key})"
+        parts.append(base if power == UNITY else f"{base}^({power})")
+    return "*".join(parts) or "1"

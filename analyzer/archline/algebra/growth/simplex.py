@@ -1,0 +1,195 @@
+"""Linear programs over the rationals, solved exactly: the largest value of c.x where A x <= b.
+
+    maximise([1, 1], [[1, 2], [3, 1]], [4, 6])     # x >= 0: Optimum(14/5 at (8/5, 6/5), multipliers (2/5, 1/5))
+
+Variables are nonnegative, but for those numbered in `free`. The answer explains itself:
+
+- `Optimum`: `point` is feasible, and `multipliers`, one a row and nonnegative, prove that no point does better: the
+  rows times their multipliers add up to at least the objective in each nonnegative variable, to exactly the objective
+  in each free one, and the limits times the multipliers to `value`.
+- `Unbounded`: `point` is feasible, and stays so along `ray`, on which the objective grows.
+- `Infeasible`: the rows times the `multipliers` add up to at least 0 in each nonnegative variable, to exactly 0 in
+  each free one, and the limits times the multipliers to less than 0.
+
+Small dense tableaux; Bland's rule, so that it always ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+ZERO, ONE = fmpq(0), fmpq(1)
+Vector = tuple[fmpq, ...]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The largest value, where it is taken, and a multiplier for each row that proves it."""
+
+    value: fmpq
+    point: Vector
+    multipliers: Vector
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """A feasible point, and a direction to go from it for ever."""
+
+    point: Vector
+    ray: Vector
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """Multipliers of the rows that contradict them."""
+
+    multipliers: Vector
+
+
+Solution = Optimum | Unbounded | Infeasible
+
+
+def maximise(
+    objective: Sequence[fmpq | int],
+    rows: Sequence[Sequence[fmpq | int]],
+    limits: Sequence[fmpq | int],
+    free: Collection[int] = (),
+) -> Solution:
+    """Maximise objective.x where each row times x is at most its limit. Numbers are fmpq or int."""
+    split = sorted(free)
+    table = _Tableau([_widened(row, split) for row in rows], limits, len(objective) + len(split))
+    if any(limit < 0 for limit in limits):
+        refutation = table.make_feasible()
+        if refutation is not None:
+            return Infeasible(refutation)
+    table.set_objective(_widened(objective, split))
+    ray = table.climb()
+    point = _narrowed(table.point(), len(objective), split)
+    if ray is not None:
+        return Unbounded(point, _narrowed(ray, len(objective), split))
+    return Optimum(table.goal[-1], point, table.multipliers())
+
+
+def _widened(row: Sequence[fmpq | int], split: Sequence[int]) -> list[fmpq]:
+    """A free variable is the difference of two nonnegative ones; the second stand behind all others."""
+    wide = [fmpq(each) for each in row]
+    return [*wide, *(-wide[index] for index in split)]
+
+
+def _narrowed(values: list[fmpq], count: int, split: Sequence[int]) -> Vector:
+    narrow = values[:count]
+    for offset, index in enumerate(split):
+        narrow[index] -= values[count + offset]
+    return tuple(narrow)
+
+
+class _Tableau:
+    """Every basic variable as its limit minus multiples of the nonbasic ones; so is the objective, in `goal`.
+
+    Variables are numbered: those of the problem, then a slack for each row.
+    """
+
+    def __init__(self, rows: list[list[fmpq]], limits: Sequence[fmpq | int], width: int) -> None:
+        self.width = width
+        self.rows = [[*row, fmpq(limit)] for row, limit in zip(rows, limits, strict=True)]
+        self.columns = list(range(width))
+        self.basis = list(range(width, width + len(rows)))
+        self.goal: list[fmpq] = []
+
+    def set_objective(self, objective: Sequence[fmpq]) -> None:
+        """Express the objective in the variables that are nonbasic now."""
+        self.goal = [*(-objective[each] if each < self.width else ZERO for each in self.columns), ZERO]
+        for row, variable in zip(self.rows, self.basis, strict=True):
+            if variable < self.width and objective[variable]:
+                factor = objective[variable]
+                self.goal = [old + factor * each for old, each in zip(self.goal, row, strict=True)]
+
+    def climb(self) -> list[fmpq] | None:
+        """Go to an optimum; the direction of unbounded growth where there is none."""
+        while True:
+            rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index] < 0]
+            if not rising:
+                return None
+            entering = min(rising)[1]
+            leaving = self._leaving(entering)
+            if leaving is None:
+                return self._direction(entering)
+            self._pivot(leaving, entering)
+
+    def make_feasible(self) -> Vector | None:
+        """Find a feasible basis; the multipliers of a contradiction where there is none."""
+        helper = self.width + len(self.rows)
+        self.columns.append(helper)
+        for row in self.rows:
+            row.insert(-1, -ONE)
+        self.goal = [*([ZERO] * (len(self.columns) - 1)), ONE, ZERO]
+        worst = min(range(len(self.rows)), key=lambda index: self.rows[index][-1])
+        self._pivot(worst, len(self.columns) - 1)
+        self.climb()
+        if self.goal[-1] < 0:
+            return self.multipliers()
+        if helper in self.basis:
+            # It is 0: any nonbasic variable may take its place. A row without one says 0 = 0 of it alone.
+            index = self.basis.index(helper)
+            self._pivot(index, next(place for place, each in enumerate(self.rows[index][:-1]) if each))
+        place = self.columns.index(helper)
+        del self.columns[place]
+        for row in self.rows:
+            del row[place]
+        return None
+
+    def point(self) -> list[fmpq]:
+        """The values of the problem's variables."""
+        values = [ZERO] * self.width
+        for row, variable in zip(self.rows, self.basis, strict=True):
+            if variable < self.width:
+                values[variable] = row[-1]
+        return values
+
+    def multipliers(self) -> Vector:
+        """The reduced costs of the slacks."""
+        costs = dict(zip(self.columns, self.goal, strict=False))
+        return tuple(costs.get(self.width + index, ZERO) for index in range(len(self.rows)))
+
+    def _leaving(self, column: int) -> int | None:
+        best: tuple[fmpq, int] | None = None
+        chosen = None
+        for index, row in enumerate(self.rows):
+            if row[column] > 0:
+                candidate = (row[-1] / row[column], self.basis[index])
+                if best is None or candidate < best:
+                    best, chosen = candidate, index
+        return chosen
+
+    def _direction(self, column: int) -> list[fmpq]:
+        ray = [ZERO] * self.width
+        if self.columns[column] < self.width:
+            ray[self.columns[column]] = ONE
+        for row, variable in zip(self.rows, self.basis, strict=True):
+            if variable < self.width:
+                ray[variable] = -row[column]
+        return ray
+
+    def _pivot(self, index: int, column: int) -> None:
+        """Exchange a basic variable with a nonbasic one."""
+        row = self.rows[index]
+        inverse = 1 / row[column]
+        row = [each * inverse if each else each for each in row]
+        row[column] = inverse
+        self.rows[index] = row
+        for place, other in enumerate(self.rows):
+            if place != index and other[column]:
+                self.rows[place] = _eliminated(other, row, column)
+        if self.goal[column]:
+            self.goal = _eliminated(self.goal, row, column)
+        self.basis[index], self.columns[column] = self.columns[column], self.basis[index]
+
+
+def _eliminated(other: list[fmpq], row: list[fmpq], column: int) -> list[fmpq]:
+    factor = other[column]
+    result = [old - factor * each if each else old for old, each in zip(other, row, strict=True)]
+    result[column] = -factor * row[column]
+    return result

@@ -1,0 +1,98 @@
+"""Growth order of expressions: `archline.order`, what `archline order` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.order import Proved, Refuted, Undecided, Verdict, is_O
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.parser import parse_expression, parse_facts
+from archline.report import growth as report
+from archline.report.growth import LOWER, UPPER, OrderView
+from archline.report.layout import terminal_width
+
+RELATIONS = ("O", "Omega", "Theta", "compare")
+
+
+@dataclass(frozen=True)
+class Order:
+    """Whether a relation between the orders of f and g holds: True, False, or None where it is not decided.
+
+    `order` is the answer to `compare`: equal, smaller, larger, incomparable or unknown; `holds` is True where one is
+    found. `upper` is the verdict on f = O(g), `lower` that on g = O(f), as far as they were asked for.
+    """
+
+    f: str
+    g: str
+    where: tuple[str, ...]
+    relation: str
+    holds: bool | None
+    upper: Verdict | None
+    lower: Verdict | None
+    order: str | None = None
+
+    @property
+    def view(self) -> OrderView:
+        """What is shown of it."""
+        both = {UPPER: self.upper, LOWER: self.lower}
+        verdicts = {name: each for name, each in both.items() if each is not None}
+        return OrderView(self.f, self.g, self.where, self.relation, self.holds, verdicts, self.order)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON has it, with certificate or counterexample."""
+        return report.document(self.view)
+
+    def explain(self, width: int | None = None) -> str:
+        """The answer as text, with its proof or counterexample."""
+        return report.text(self.view, width or terminal_width(), explain=True)
+
+    def __str__(self) -> str:
+        return report.text(self.view, terminal_width(), explain=False)
+
+
+def order(f: str, g: str, where: str = "", relation: str = "O") -> Order:
+    """Compare the growth of two expressions in sizes under facts, all in the language's syntax.
+
+    `relation` is O, Omega, Theta or compare. Raises ArchlineError for text that is no expression in sizes.
+    """
+    if relation not in RELATIONS:
+        raise ValueError(f"relation is one of {', '.join(RELATIONS)}")
+    left, right = parse_expression(f, "F"), parse_expression(g, "G")
+    domain = Domain(parse_facts(where, "--where") if where.strip() else ())
+    upper = is_O(left, right, domain) if relation != "Omega" else None
+    lower = is_O(right, left, domain) if relation != "O" else None
+    found = _compared(upper, lower) if relation == "compare" else None
+    return Order(
+        f=format_expression(left),
+        g=format_expression(right),
+        where=tuple(format_fact(fact) for fact in domain.facts),
+        relation=relation,
+        holds=_holds(found, [each for each in (upper, lower) if each is not None]),
+        upper=upper,
+        lower=lower,
+        order=found,
+    )
+
+
+def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
+    if compared is not None:
+        return None if compared == "unknown" else True
+    if any(isinstance(each, Refuted) for each in verdicts):
+        return False
+    return None if any(isinstance(each, Undecided) for each in verdicts) else True
+
+
+def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
+    match upper, lower:
+        case Proved(), Proved():
+            return "equal"
+        case Proved(), Refuted():
+            return "smaller"
+        case Refuted(), Proved():
+            return "larger"
+        case Refuted(), Refuted():
+            return "incomparable"
+    return "unknown"

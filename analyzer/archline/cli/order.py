@@ -1,0 +1,41 @@
+"""Decide whether one expression in sizes is O, Omega or Theta of another, with a proof or a counterexample."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from archline.cli import options as shared
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("f", metavar="F", help='an expression in sizes, such as "n*log2(n)"')
+    parser.add_argument("g", metavar="G", help="the expression it is compared with")
+    shared.add_where(parser)
+    parser.add_argument(
+        "--relation",
+        choices=("O", "Theta", "Omega", "compare"),
+        default="O",
+        help="what is asked of F and G (default: O); compare says which of them grows faster",
+    )
+    parser.add_argument("--explain", action="store_true", help="show the proof")
+    shared.add_format(parser, ("text", "json"))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api import rules
+    from archline.api.growth import order
+    from archline.language.diagnostics import error
+
+    if options.explain and options.format != "text":
+        raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
+    answer = order(options.f, options.g, options.where or "", options.relation)
+    if options.format == "json":
+        from archline.report import json
+
+        sys.stdout.write(json.render(answer.document))
+    else:
+        sys.stdout.write(answer.explain() if options.explain else str(answer))
+    return 0 if answer.holds else 1

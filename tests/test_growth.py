@@ -1,0 +1,223 @@
+"""Growth orders that are known from mathematics, both ways, and the language of questions and answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O, order_texts
+from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression, parse_facts
+
+CARMA = "min(n*k, sqrt(m*n*k^2/P), (m*n*k/P)^(2/3))"
+CARMA_FACTS = "m >= n, n >= k, m*n*k >= P, P >= 2"
+STRASSEN = "n^log2(7)/(L*Z^(log2(7)/2 - 1))"
+
+HOLDS = [
+    # Powers, and the inequality of arithmetic and geometric means.
+    ("n", "n^2", ""),
+    ("(n*m*p)^(2/3)", "n*m + m*p + n*p", ""),
+    ("n*m", "n^3 + m^(3/2)", ""),
+    ("sqrt(n*m)", "n + m", ""),
+    ("(n + m)^5", "n^5 + m^5", ""),
+    ("1/(n + m)", "1/n", ""),
+    ("n^2/(n + m)", "n", ""),
+    ("n^2*m/(n + m)", "n*min(n, m)", ""),
+    ("n*min(n, m)", "n^2*m/(n + m)", ""),
+    # Products of maxima and minima, which are not multiplied out.
+    ("n^2*m/((n + m)*(n + p))", "min(n, m)", ""),
+    ("(p + n)*(p + m)/((p + m)/(m + p))", "p^2 + p*n + p*m + n*m", ""),
+    ("log2((n + m)*min(n, p))", "log2(n) + log2(m)", ""),
+    ("((n + m)*min(n, p))^(1/2)", "n + m", ""),
+    ("n + m + p + n*m", "(n + m + p + n*m)*max(n, m)/min(n, m)", ""),
+    # Irrational exponents.
+    ("n^log2(7)", "n^2.81", ""),
+    ("n^2.8", "n^log2(7)", ""),
+    ("n^log2(6)", "n*n^log2(3)", ""),
+    ("n^(log2(5)/log2(4))", "n^(log2(5)/2)", ""),
+    ("n^(log2(4)/log2(3))", "n^1.27", ""),
+    ("n^sqrt(12)", "(n^2)^sqrt(3)", ""),
+    ("n^0.694241913", "n^log2((1 + sqrt(5))/2)", ""),
+    (STRASSEN, "n^2/L + n^3/(L*sqrt(Z))", "Z >= L^2"),
+    ("n^2/L", STRASSEN, "n^2 >= Z"),
+    # Logarithms.
+    ("n*log2(n)", "n^1.001", ""),
+    ("log2(n)^100", "n^0.01", ""),
+    ("log2(log2(n))^5", "log2(n)^0.1", ""),
+    ("log2(n^3*m)", "log2(n) + log2(m)", ""),
+    ("log2(n + m)", "log2(n) + log2(m)", ""),
+    ("log2(n) + log2(m)", "log2(n*m)", ""),
+    ("2^(3*log2(n))", "n^3", ""),
+    ("log2(n)", "log2(m)", "n <= m^3"),
+    ("log2(log2(n))", "log2(log2(m))", "n <= m^3"),
+    ("n*log2(n)", "n*log2(m) + n^2/m", ""),
+    ("1", "log2(n)/log2(1 + n)", ""),
+    # Quotients in logarithms.
+    ("log2(n/Z)", "log2(n)", ""),
+    ("log2(n)", "log2(n/Z) + log2(Z)", ""),
+    ("log2(n)", "log2(n/Z)", "n >= Z^2"),
+    ("log2(n/m)", "1", "n <= m"),
+    ("n/L*log2(n/Z)", "n/L*log2(n)/log2(Z)*log2(n)", "n >= Z, Z >= L^2"),
+    # Facts.
+    ("L", "Z", ""),
+    ("L^2", "Z", "Z >= L^2"),
+    ("L*sqrt(Z)", "Z", "Z >= L^2"),
+    ("nz + n", "nz", "nz >= n"),
+    ("c^2", "P", "c^3 <= P"),
+    ("c", "P^(1/3)", "c^3 <= P"),
+    ("n*m", "n", "m <= 100"),
+    ("p", "max(n, m)", "p <= n + m"),
+    ("p", "n*m", "p <= n + m"),
+    ("n + m + p", "nz", "nz >= n + m + p"),
+    ("n", "k*log2(n)", "k*log2(n) >= n"),
+    ("b", "n", "b divides n"),
+    ("n", "m", "n == m"),
+    ("n^2", "m", "m == n^2 + p"),
+    ("m", "n^2 + p", "m == n^2 + p"),
+    ("n*m", "p^2", "n <= p and m <= p"),
+    (CARMA, "n*k", CARMA_FACTS),
+    (CARMA, "(m*n*k/P)^(2/3)", ""),
+    ("(n*k)^(1/3)*((m*n*k/P)^(2/3))^(2/3)", "n*k + (m*n*k/P)^(2/3)", ""),
+    # Subtraction and rounding, constants taken into account.
+    ("n^2", "n^2 - n/2", ""),
+    ("n^2", "n^2 - n", "n >= 2"),
+    ("n^2 - n", "n^2", ""),
+    ("n - m", "n", ""),
+    ("n*(n - 1)/2 + n", "n^2", ""),
+    ("n^2", "n*(n - 1)/2 + n", ""),
+    ("n", "2*n - log2(n)", ""),
+    ("n*log2(n)", "n*log2(n) - n", ""),
+    ("n^log2(3)", "3*n^log2(3) - 2*n", ""),
+    ("n", "n - m", "n >= 2*m"),
+    ("ceil(n/m)", "n/m + 1", ""),
+    ("n/m + 1", "ceil(n/m)", ""),
+    ("n//2", "n", ""),
+    ("n", "floor(n/2)", "n >= 2"),
+    ("n % m", "min(n, m)", ""),
+    ("(n - m)^2", "n^2 + m^2", ""),
+    ("abs(n - m)", "n + m", ""),
+    ("n", "n + m - m", ""),
+    ("n + min(n, m)", "n + min(n, m) - 1/2", ""),
+    ("max(n, m)", "2*max(n, m) - n", ""),
+    ("m", "m - n//m + 2*n/m", ""),
+]  # fmt: skip
+
+FAILS = [
+    ("n^2", "n", ""),
+    ("n", "m", ""),
+    ("n*m", "n", ""),
+    ("n*m + m*p + n*p", "(n*m*p)^(2/3)", ""),
+    ("n*m", "n^3 + m^(4/3)", ""),
+    ("n + m", "sqrt(n*m)", ""),
+    ("1/n", "1/(n + m)", ""),
+    ("1", "1/n", ""),
+    ("((n + m)*min(n, p))^(1/2)", "n + p", ""),
+    ("n + m", "(n + m)/max(n, m)^0.1", "m + p <= n"),
+    ("n^log2(7)", "n^2.8", ""),
+    ("n^2.81", "n^log2(7)", ""),
+    ("n^log2(3)", "n^(log2(5)/log2(3))", ""),
+    ("n^0.694241914", "n^log2((1 + sqrt(5))/2)", ""),
+    ("n^1.001", "n*log2(n)", ""),
+    ("n^0.01", "log2(n)^100", ""),
+    ("n*log2(n)", "n", ""),
+    ("log2(n)", "log2(log2(n))^9", ""),
+    ("log2(n)", "log2(m)", ""),
+    ("log2(log2(n))", "1", ""),
+    ("log2(n)", "log2(n/Z)", "n >= Z"),
+    ("log2(n/m)", "1", ""),
+    ("n*log2(n)", "n*log2(log2(n)) + n^2/m", ""),
+    ("m", "log2(n)", "n >= 16*m"),
+    ("L^2", "Z", ""),
+    ("L^3", "Z", "Z >= L^2"),
+    ("Z", "L^2", "Z >= L^2"),
+    ("nz + n", "nz", ""),
+    ("nz", "n", "nz >= n"),
+    ("c^4", "P", "c^3 <= P"),
+    ("p", "n", "p <= n + m"),
+    ("nz", "n + m", "nz >= n + m"),
+    ("n", "m", "n is power of 2"),
+    ("n", "sqrt(n*b)", "b divides n, n is square"),
+    ("n", "m", "n >= 2*m"),
+    ("n", "m*log2(m)", "n >= m*log2(m)"),
+    ("n*log2(p)/log2(n)", "n*log2(n/m)", "n >= log2(m), n/m <= p, p^3 <= n*m"),
+    ("n", "max(n, m) - m", ""),
+    ("n*k", CARMA, CARMA_FACTS),
+    ("(m*n*k/P)^(2/3)", CARMA, CARMA_FACTS),
+    ("n", "n + m - n", ""),
+    ("n^2", "n^2 - n", ""),
+    ("n", "n//2", ""),
+    ("n", "n - m", ""),
+    ("n", "log2(n) - 1", ""),
+    ("1", "ceil(n/m) - n/m", ""),
+    ("n", "n % m", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "g", "where"), HOLDS)
+def test_holds(f: str, g: str, where: str) -> None:
+    assert isinstance(order_texts(f, g, where), Proved)
+
+
+@pytest.mark.parametrize(("f", "g", "where"), FAILS)
+def test_fails(f: str, g: str, where: str) -> None:
+    assert isinstance(order_texts(f, g, where), Refuted)
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "reason"),
+    [
+        ("2^n", "n", "`n` as an exponent"),
+        ("n^m", "n", "not constant"),
+        ("n", "n^(10^9*10^9)/n^(2^(10^9))", "too large"),
+        ("n/(n - m)", "n", "may be negative"),
+        ("log2(n - m)", "n", "may be negative"),
+        ("sqrt(n - m)", "n", "may be negative"),
+    ],
+)
+def test_out_of_reach(f: str, g: str, reason: str) -> None:
+    answer = order_texts(f, g)
+    assert isinstance(answer, Undecided)
+    assert reason in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "where", "code"),
+    [
+        ("x[i]", "n", "", "AL480"),
+        ("n", "sin(n)", "", "AL480"),
+        ("n < m", "n", "", "AL480"),
+        ("0", "n", "", "AL481"),
+        ("n", "n - 2*n", "", "AL481"),
+        ("n", "-n", "", "AL481"),
+        ("n", "m", "n + m", "AL482"),
+        ("n", "m", "n <= 0", "AL483"),
+        ("n +", "m", "", "AL101"),
+    ],
+)
+def test_refused(f: str, g: str, where: str, code: str) -> None:
+    with pytest.raises(ArchlineError) as refusal:
+        order_texts(f, g, where)
+    assert refusal.value.diagnostics[0].rule.code == code
+
+
+def test_a_domain_serves_many_questions() -> None:
+    domain = Domain(parse_facts("Z >= L^2, n >= Z"))
+    texts = ["n/L*log2(n/Z)", "n/L", "n/L + n/sqrt(Z)", "n"]
+    for f in texts:
+        for g in texts:
+            shared = is_O(parse_expression(f), parse_expression(g), domain)
+            assert type(shared) is type(order_texts(f, g, "Z >= L^2, n >= Z"))
+
+
+def test_a_fact_with_a_negative_term_bounds_nothing() -> None:
+    """n + min(0, m - n) is min(n, m), so that n may be far above k: k - n/2 may be negative."""
+    fact = "n + min(0, m - n) <= k"
+    assert not isinstance(order_texts("k", "k - n/2", fact), Proved)
+    assert not isinstance(order_texts("n", "k", fact), Proved)
+
+
+def test_facts_that_cannot_be_used_are_left_out() -> None:
+    """A weaker set of facts proves less; it never proves more."""
+    assert isinstance(order_texts("n", "m", "2^n <= m, n <= m"), Proved)
+    assert not isinstance(order_texts("n", "m", "2^n <= m"), Refuted)
+    assert isinstance(order_texts("n", "m^2", "n <= m or n <= m^2, n <= m^2"), Proved)

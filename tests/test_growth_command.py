@@ -1,0 +1,114 @@
+"""`archline order`: answers, exit codes, JSON, and how bad input is refused."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from archline.algebra.growth.order import is_O
+from archline.api.growth import order
+from archline.language.parser import parse_expression
+from cli_support import cli
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "head"),
+    [
+        (("n", "n^2"), 0, "holds: n is O(n^2)"),
+        (("n^2", "n"), 1, "fails: n^2 is not O(n)"),
+        (("n^2", "n", "--relation", "Omega"), 0, "holds: n^2 is Omega(n)"),
+        (("2*n", "n", "--relation", "Theta"), 0, "holds: 2*n is Theta(n)"),
+        (("n^2", "n", "--relation", "Theta"), 1, "fails: n^2 is not Theta(n)"),
+        (("2^n", "n"), 1, "unknown: 2^n is O(n)"),
+        (("nz + n", "nz", "--where", "nz >= n"), 0, "holds: nz + n is O(nz)\nwhere nz >= n"),
+        (("n", "m", "--relation", "compare"), 0, "holds: neither n nor m is O of the other"),
+        (("n", "3*n", "--relation", "compare"), 0, "holds: n and 3*n have the same order"),
+        (("n", "n^2", "--relation", "compare"), 0, "holds: n has a smaller order than n^2"),
+        (("n^2", "n", "--relation", "compare"), 0, "holds: n^2 has a larger order than n"),
+        (("2^n", "n", "--relation", "compare"), 1, "unknown: the order of 2^n and n"),
+    ],
+)
+def test_answers(arguments: tuple[str, ...], code: int, head: str) -> None:
+    ran = cli("order", *arguments)
+    assert (ran.code, ran.err) == (code, "")
+    assert ran.out.startswith(head + "\n")
+
+
+def test_json() -> None:
+    ran = cli("order", "n", "n^2", "--where", "n >= 2", "--format", "json")
+    document = json.loads(ran.out)
+    assert list(document) == ["version", "f", "g", "where", "relation", "holds", "certificate"]
+    assert (document["version"], document["where"], document["holds"]) == (1, ["n >= 2"], True)
+    failed = json.loads(cli("order", "n^2", "n", "--relation", "Theta", "--format", "json").out)
+    assert failed["holds"] is False
+    assert set(failed["counterexample"]) == {"upper"}
+    assert set(failed["certificate"]) == {"lower"}
+    unknown = json.loads(cli("order", "2^n", "n", "--format", "json").out)
+    assert unknown["holds"] is None
+    assert "exponent" in unknown["reason"]
+    compared = json.loads(cli("order", "n", "m", "--relation", "compare", "--format", "json").out)
+    assert compared["order"] == "incomparable"
+
+
+def test_explanations() -> None:
+    explained = cli("order", "n*log2(n)", "n*log2(m) + n^2/m", "--explain").out
+    assert "if n <= m^2:" in explained
+    assert "if m^2 <= n:" in explained
+    assert "log2(n) <= C*log2(m)" in explained
+    differences = cli("order", "n^2", "n^2 - n/2", "--explain").out
+    assert "n^2 - n/2 >= c*n^2\n" in differences
+    assert "1/2*n <= 1/2*n^2" in differences
+    assert "n^(1/2)" in cli("order", "n*log2(n)", "n^(3/2)", "--explain").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("n +", "n"), "AL101"),
+        (("", "n"), "AL101"),
+        (("n", "a[i]"), "AL480"),
+        (("n", "f(n)"), "AL480"),
+        (("n", "n and m"), "AL480"),
+        (("0", "n"), "AL481"),
+        (("n", "m", "--where", "n"), "AL482"),
+        (("n", "m", "--where", "n >="), "AL101"),
+        (("n", "m", "--where", "m <= 0"), "AL483"),
+        (("n", "n", "--explain", "--format", "json"), "AL411"),
+        (("n", "1e999999999"), "AL480"),
+        (("n" + "+(n" * 3000 + ")" * 3000, "n"), "AL1"),
+    ],
+)
+def test_bad_input_is_refused(arguments: tuple[str, ...], code: str) -> None:
+    ran = cli("order", *arguments)
+    assert ran.code == 2
+    assert f"{code}" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("text", ["+".join(["n"] * 900), "*".join(["(n + m)"] * 40), "n" + "^2" * 9, "n^(10^40)"])
+def test_large_expressions_are_answered_or_given_up(text: str) -> None:
+    start = time.monotonic()
+    ran = cli("order", text, "n")
+    assert ran.code in (0, 1, 2)
+    assert "AL999" not in ran.err
+    assert time.monotonic() - start < 20
+
+
+def test_in_python() -> None:
+    answer = order("n*log2(n)", "n^1.001")
+    assert answer.holds
+    assert answer.document["certificate"]["format"] == 1
+    assert str(answer) == "holds: n*log2(n) is O(n^1.001)\n"
+    with pytest.raises(ValueError, match="relation"):
+        order("n", "n", relation="o")
+
+
+def test_questions_are_fast() -> None:
+    """The target is 2 ms; a loaded machine is given more."""
+    f, g = parse_expression("n + m + p + n*m*p/(L*sqrt(Z))"), parse_expression("n*m*p/(L*sqrt(Z)) + n*m + p*log2(n)")
+    start = time.process_time()
+    for _ in range(20):
+        is_O(f, g)
+    assert (time.process_time() - start) / 20 < 0.02

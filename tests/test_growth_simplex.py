@@ -1,0 +1,96 @@
+"""The linear programs' answers are held against the conditions that make them right, and against scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from flint import fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from archline.algebra.growth.simplex import Infeasible, Optimum, Unbounded, maximise
+
+SMALL = st.integers(-3, 3)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[list[int], list[list[int]], list[int], list[int]]:
+    width, height = draw(st.integers(1, 4)), draw(st.integers(0, 5))
+    objective = draw(st.lists(SMALL, min_size=width, max_size=width))
+    rows = [draw(st.lists(SMALL, min_size=width, max_size=width)) for _ in range(height)]
+    limits = draw(st.lists(st.integers(-4, 6), min_size=height, max_size=height))
+    return objective, rows, limits, draw(st.lists(st.integers(0, width - 1), unique=True, max_size=width))
+
+
+def dot(left: Sequence[fmpq | int], right: Sequence[fmpq | int]) -> fmpq:
+    return sum((fmpq(a) * b for a, b in zip(left, right, strict=True)), fmpq(0))
+
+
+def test_a_textbook_example() -> None:
+    answer = maximise([1, 1], [[1, 2], [3, 1]], [4, 6])
+    assert answer == Optimum(fmpq(14, 5), (fmpq(8, 5), fmpq(6, 5)), (fmpq(2, 5), fmpq(1, 5)))
+
+
+def test_bland_rule_ends_where_others_cycle() -> None:
+    """Beale's program cycles under the largest-coefficient rule; its optimum is 1/20."""
+    rows = [
+        [fmpq(1, 4), -60, fmpq(-1, 25), 9],
+        [fmpq(1, 2), -90, fmpq(-1, 50), 3],
+        [0, 0, 1, 0],
+    ]
+    answer = maximise([fmpq(3, 4), -150, fmpq(1, 50), -6], rows, [0, 0, 1])
+    assert isinstance(answer, Optimum)
+    assert answer.value == fmpq(1, 20)
+
+
+def test_no_rows() -> None:
+    assert isinstance(maximise([1, -1], [], []), Unbounded)
+    assert isinstance(maximise([-1, 0], [], []), Optimum)
+    assert isinstance(maximise([-1], [], [], free=[0]), Unbounded)
+
+
+@settings(max_examples=400)
+@given(programs())
+def test_answers_prove_themselves(program: tuple[list[int], list[list[int]], list[int], list[int]]) -> None:
+    objective, rows, limits, free = program
+    answer = maximise(objective, rows, limits, free)
+    columns = [[row[index] for row in rows] for index in range(len(objective))]
+    if isinstance(answer, Optimum | Unbounded):
+        assert all(dot(row, answer.point) <= limit for row, limit in zip(rows, limits, strict=True))
+        assert all(value >= 0 for index, value in enumerate(answer.point) if index not in free)
+    match answer:
+        case Optimum():
+            assert dot(objective, answer.point) == answer.value == dot(limits, answer.multipliers)
+            assert all(each >= 0 for each in answer.multipliers)
+            for index, column in enumerate(columns):
+                total = dot(column, answer.multipliers)
+                assert total == objective[index] if index in free else total >= objective[index]
+        case Unbounded():
+            assert dot(objective, answer.ray) > 0
+            assert all(dot(row, answer.ray) <= 0 for row in rows)
+            assert all(value >= 0 for index, value in enumerate(answer.ray) if index not in free)
+        case Infeasible():
+            assert dot(limits, answer.multipliers) < 0
+            assert all(each >= 0 for each in answer.multipliers)
+            for index, column in enumerate(columns):
+                total = dot(column, answer.multipliers)
+                assert total == 0 if index in free else total >= 0
+
+
+@settings(max_examples=60)
+@given(programs())
+def test_scipy_agrees(program: tuple[list[int], list[list[int]], list[int], list[int]]) -> None:
+    objective, rows, limits, free = program
+    answer = maximise(objective, rows, limits, free)
+    bounds = [(None, None) if index in free else (0, None) for index in range(len(objective))]
+    matrix = np.array(rows, dtype=float) if rows else None
+    found = linprog([-each for each in objective], matrix, limits or None, bounds=bounds)
+    if isinstance(answer, Optimum):
+        assert found.status == 0
+        assert -found.fun == pytest.approx(float(answer.value.p) / float(answer.value.q), abs=1e-7)
+    else:
+        # Some solvers call what is unbounded or infeasible by either name.
+        assert found.status in (2, 3, 4)

@@ -23,8 +23,10 @@ COMMANDS = {
     "check": "decide what algorithms ensure",
     "fmt": "rewrite programs in canonical form",
     "explain": "explain a diagnostic's code",
+    "recurrence": "solve a recurrence",
     "machines": "list machines and their numbers",
     "energy": "estimate the energy of a run on a machine",
+    "order": "compare the growth of two expressions",
 }
 TARGETS = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
 CODES = "Exit codes: 0 fine, 1 findings, 2 usage or input error, 3 defect in archline."
@@ -84,7 +86,7 @@ def _abandon_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:<10}{purpose}" for name, purpose in COMMANDS.items())
+    listed = "\n".join(f"  {name:<12}{purpose}" for name, purpose in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="archline",
         usage="archline [-h] [--version] COMMAND ...",

@@ -1,0 +1,1 @@
+"""Recurrences over real sizes: growth of their solutions, and closed forms."""

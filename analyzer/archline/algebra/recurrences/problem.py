@@ -1,0 +1,95 @@
+"""A system of recurrences as a person writes it: functions defined by cases, with syntax trees for expressions.
+
+    T(n) = 2*T(n/2) + n, T(1) = 1
+    Q(n, m) = n + m + n*m/L when n*m <= Z; 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2) + 1
+
+Values hold `s.Call` nodes whose `function` is one of the system's names; every other name is a parameter of the
+function or a symbol that stays as it is (Z, L, P, b). Sizes are reals here: n/2 is n/2. Recurrences over integers,
+with floors and ceilings, are those of programs (`archline.analysis`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.language import syntax as s
+
+
+@dataclass(frozen=True)
+class Case:
+    """`value when condition`; the condition is None where the case always applies."""
+
+    value: s.Expr
+    condition: s.Fact | None = None
+
+
+@dataclass(frozen=True)
+class Base:
+    """A given value, as in T(1) = 1: it holds for every smaller size too (T(n) = 1 for n <= 1).
+
+    Of several, T(0) = 0 and T(1) = 1, that at the least size not below n counts.
+    """
+
+    arguments: tuple[s.Expr, ...]
+    value: s.Expr
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One function: its cases in order, of which the first that holds applies, below its base values."""
+
+    name: str
+    parameters: tuple[str, ...]
+    cases: tuple[Case, ...]
+    bases: tuple[Base, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """Functions that call each other; the first is the one asked for. `facts` hold of the symbols and parameters."""
+
+    definitions: tuple[Definition, ...]
+    facts: tuple[s.Fact, ...] = ()
+
+    @property
+    def asked(self) -> Definition:
+        """The function whose growth is wanted."""
+        return self.definitions[0]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """`growth` is Theta of the function, in the language's syntax; `exact` a closed form where `domain` holds.
+
+    `method` names the theorem or method, `steps` are lines of the solution as a textbook would print it. `regimes`
+    holds (condition, growth) pairs where no one formula serves everywhere.
+    """
+
+    growth: str
+    method: str
+    steps: tuple[str, ...]
+    exact: str | None = None
+    domain: str | None = None
+    regimes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The function grows faster than every polynomial: `growth` names it where it is known, as 2^n."""
+
+    growth: str | None
+    reason: str
+    steps: tuple[str, ...] = ()
+    exact: str | None = None
+    domain: str | None = None
+    method: str | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Out of reach: `reason` names what stands in the way."""
+
+    reason: str
+
+
+Answer = Solved | Exponential | Refused

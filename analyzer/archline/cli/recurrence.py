@@ -1,0 +1,59 @@
+"""Solve a recurrence over real sizes: its growth, and a closed form where there is one.
+
+    archline recurrence "T(n) = 7*T(n/2) + n^2, T(1) = 1"
+    archline recurrence "Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1 + n/L" --where "Z >= L^2"
+
+Exits with 1 where it is out of reach; the reason is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from archline.cli import options as shared
+
+if TYPE_CHECKING:
+    from archline.api.recurrences import Solution
+    from archline.report.recurrences import RecurrenceView
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("recurrence", metavar="RECURRENCE", help="such as 'T(n) = 2*T(n/2) + n, T(1) = 1'")
+    parser.add_argument("--where", metavar="FACTS", help='facts about sizes and symbols, such as "Z >= L^2"')
+    parser.add_argument("--explain", action="store_true", help="show the solution line by line")
+    shared.add_format(parser, ("text", "json"))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api.recurrences import recurrence
+    from archline.report import json
+    from archline.report import recurrences as report
+    from archline.report.layout import terminal_width
+
+    solution = recurrence(options.recurrence, options.where)
+    view = _view(solution)
+    if options.format == "json":
+        sys.stdout.write(json.render(report.document(view)))
+    else:
+        sys.stdout.write(report.text(view, terminal_width(), explain=options.explain))
+    return 1 if solution.outcome == "refused" else 0
+
+
+def _view(solution: Solution) -> RecurrenceView:
+    from archline.report.recurrences import RecurrenceView
+
+    return RecurrenceView(
+        solution.text.strip(),
+        solution.outcome,
+        solution.growth,
+        solution.exact,
+        solution.domain,
+        solution.method,
+        solution.reason,
+        solution.steps,
+        solution.regimes,
+    )

@@ -1,0 +1,55 @@
+"""Five hundred random recurrences of one size: none answered wrongly, few refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from archline.algebra.recurrences.evaluation import EvaluationRefusedError
+from archline.algebra.recurrences.problem import Answer, Recurrence, Refused
+from archline.algebra.recurrences.reading import parse_recurrence
+from archline.algebra.recurrences.solve import solve
+from random_recurrences import disagreement, draw
+
+COUNT = 500
+BATCH = 50
+
+
+def solved(seeds: range) -> Iterator[tuple[str, Recurrence, Answer]]:
+    for seed in seeds:
+        text = draw(seed)
+        problem = parse_recurrence(text)
+        yield text, problem, solve(problem)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_answers_agree_with_the_recurrences(first: int) -> None:
+    for text, problem, found in solved(range(first, first + BATCH)):
+        if isinstance(found, Refused) or found.growth is None:
+            continue
+        try:
+            wrong = disagreement(problem, found.growth)
+        except EvaluationRefusedError:
+            continue
+        assert wrong is None, (text, found.growth)
+
+
+def test_few_are_refused() -> None:
+    refused = [text for text, _, found in solved(range(COUNT)) if isinstance(found, Refused)]
+    assert len(refused) < COUNT / 10, refused
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("T(n) = 2*T(n/2) + n", "n"),
+        ("T(n) = 2*T(n/2) + n", "n*log2(n)^2"),
+        ("T(n) = 2*T(n/2) + n/log2(n)^2", "n*log2(n)"),
+        ("T(n) = T(n/3) + T(3*n/4) + n", "n^1.25"),
+        ("T(n) = T(n-1) + n", "n^2*log2(n)"),
+        ("T(n) = 2*T(sqrt(n)) + log2(n)", "log2(n)^2"),
+    ],
+)
+def test_wrong_answers_would_be_seen(text: str, wrong: str) -> None:
+    assert disagreement(parse_recurrence(text), wrong) is not None

@@ -1,0 +1,234 @@
+"""Growth and closed forms of recurrences beyond the corpus; expected values are derived in the comments or well known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import sympy
+
+from archline.algebra.growth.order import Proved, order_texts
+from archline.algebra.recurrences.arithmetic import WIDE
+from archline.algebra.recurrences.compiling import value_at
+from archline.algebra.recurrences.evaluation import evaluate
+from archline.algebra.recurrences.problem import Answer, Exponential, Refused, Solved
+from archline.algebra.recurrences.reading import parse_recurrence
+from archline.algebra.recurrences.sequences import fibonacci
+from archline.algebra.recurrences.solve import solve
+from archline.language.parser import parse_expression
+
+
+def answer(text: str) -> Answer:
+    return solve(parse_recurrence(text))
+
+
+GROWTH = [
+    # Every level of T = a*T(n/b) + n^log_b(a)*log^k costs log^k: k > -1, k = -1, k < -1.
+    ("T(n) = 9*T(n/3) + n^2*log2(n)^2", "n^2*log2(n)^3"),
+    ("T(n) = 9*T(n/3) + n^2*sqrt(log2(n))", "n^2*log2(n)^(3/2)"),
+    ("T(n) = 9*T(n/3) + n^2/log2(n)*log2(log2(n))", "n^2*log2(log2(n))^2"),
+    ("T(n) = 9*T(n/3) + n^2/log2(n)/log2(log2(n))^2", "n^2"),
+    ("T(n) = 9*T(n/3) + n^2/log2(n)^2", "n^2"),
+    ("T(n) = 5*T(n/2) + n^log2(5)", "n^log2(5)*log2(n)"),
+    ("T(n) = 5*T(n/4) + n^(log2(5)/2)*log2(n)", "n^(log2(5)/2)*log2(n)^2"),
+    ("T(n) = 2*T(n/4) + n^0.5", "sqrt(n)*log2(n)"),
+    # 2*(1/4)^p + (1/2)^p = 1 at p = 1: x = 2^-p solves 2*x^2 + x = 1.
+    ("T(n) = 2*T(n/4) + T(n/2) + n", "n*log2(n)"),
+    # (1/9)^(1/2) + (4/9)^(1/2) = 1/3 + 2/3.
+    ("T(n) = T(n/9) + T(4*n/9) + sqrt(n)", "sqrt(n)*log2(n)"),
+    # (3/5)^2 + (4/5)^2 = 1.
+    ("T(n) = T(3*n/5) + T(4*n/5) + n^2", "n^2*log2(n)"),
+    ("T(n) = T(3*n/5) + T(4*n/5) + n", "n^2"),
+    ("T(n) = 1/4*T(n/2) + 1/n", "1/n"),
+    ("T(n) = 1/4*T(n/2) + 1/n^3", "1/n^2"),
+    ("T(n) = 2*T(n/2) + n + n*log2(n) + sqrt(n)", "n*log2(n)^2"),
+    ("T(n) = 2*T(n/2) + (n + 1)*(n + 2)/(n + 3)", "n*log2(n)"),
+    ("T(n) = 2*T(n/2) + n*log2(n^3/7)", "n*log2(n)^2"),
+    ("T(n) = 2*T(n/2) + ceil(log2(n)) + min(n, n^2)", "n*log2(n)"),
+    ("T(n) = 2*T(n/2) + n - 1, T(1) = 0", "n*log2(n)"),
+    ("T(n) = 2*(T(n/2) + n)/3 + T(n/2)/3", "n"),
+    # Symbols are carried along; n^p comes with the base.
+    ("T(P) = T(P/2) + b^2, T(1) = 1", "b^2*log2(P)"),
+    ("T(n) = 2*T(n/2) + n/L + 1", "n + n/L*log2(n)"),
+    ("T(n) = T(n/2) + n/L + log2(L), T(1) = c", "n/L + log2(L)*log2(n) + c"),
+    ("T(n) = T(n-1) + n/L + b, T(0) = 0", "n^2/L + n*b"),
+    # Constants beside a share do not matter, if sizes reach the base.
+    ("T(n) = 2*T(n/2 + 17) + n, T(35) = 1", "n*log2(n)"),
+    ("T(n) = 2*T(n/2 - 3) + n", "n*log2(n)"),
+    # Spans.
+    ("S(n) = max(S(n/2), S(n/4)) + 1", "log2(n)"),
+    ("S(n) = max(S(2*n/3), S(n/3)) + log2(n)", "log2(n)^2"),
+    ("S(n) = max(2*S(n/2), 3*S(n/4)) + n", "n*log2(n)"),
+    ("S(n) = max(S(n-1), S(n-2)) + 1", "n"),
+    ("S(n) = S(n/2) + max(n, log2(n)^3)", "n"),
+    # Steps.
+    ("T(n) = T(n-1) + log2(n)", "n*log2(n)"),
+    ("T(n) = T(n-1) + 1/n^2", "1"),
+    ("T(n) = T(n-1) + 1/(n*log2(n))", "log2(log2(n))"),
+    ("T(n) = T(n-3) + n^(1/2)", "n^(3/2)"),
+    ("T(n) = T(n-1/2) + n", "n^2"),
+    ("T(n) = 1/2*T(n-1) + 1/2*T(n-2) + n", "n^2"),
+    ("T(n) = 1/3*T(n-1) + 1/3*T(n-2) + n*log2(n)", "n*log2(n)"),
+    # With mu = log2(n): U = 3*U(mu/2) + mu; U = U(mu/3) + 1; U = 4*U(mu/2) + mu^2.
+    ("T(n) = 3*T(sqrt(n)) + log2(n)", "log2(n)^log2(3)"),
+    ("T(n) = n^(2/3)*T(n^(1/3)) + n", "n*log2(log2(n))"),
+    ("T(n) = 4*sqrt(n)*T(sqrt(n)) + n*log2(n)^2", "n*log2(n)^2*log2(log2(n))"),
+    ("T(n) = 2*T(sqrt(n)) + n/log2(n)", "n/log2(n)"),
+    ("T(n) = 2*sqrt(n)*T(sqrt(n)) + sqrt(n)*log2(n)", "n*log2(n)"),
+    ("T(n) = T(sqrt(n)) + T(n^(1/4)) + 1", "log2(n)^0.694241914"),
+    ("T(n) = T(sqrt(n)) + log2(log2(n))", "log2(log2(n))^2"),
+    # Systems: B first; then A.
+    ("A(n) = 2*A(n/2) + B(n/2); B(n) = 2*B(n/2) + C(n); C(n) = 2*C(n/2) + n", "n*log2(n)^3"),
+    ("A(n) = A(n-1) + B(n); B(n) = B(n/2) + n", "n^2"),
+    ("A(n) = 2*A(n/2) + B(n); B(n) = B(sqrt(n)) + 1", "n"),
+    ("A(n) = 2*A(n/4) + B(n); B(n) = C(sqrt(n)); C(n) = C(n/2) + n", "sqrt(n)*log2(n)"),
+    # A = 2*(A(n/4) + 1) + n; and with sqrt(n) every second level costs alike.
+    ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", "n"),
+    ("A(n) = 2*B(n/2) + sqrt(n); B(n) = A(n/2)", "sqrt(n)*log2(n)"),
+    ("A(n) = B(n) + 1; B(n) = 2*A(n/2) + n", "n*log2(n)"),
+    ("A(n) = B(sqrt(n)) + 1; B(n) = A(sqrt(n)) + log2(n)", "log2(n)"),
+    # Spectral radii: [[1, 1], [1, 1]] has 2, [[1, 2], [3, 2]] has 4, [[2, 1], [1, 2]] has 3.
+    ("A(n) = A(n/2) + B(n/2) + n; B(n) = A(n/2) + B(n/2) + 1", "n*log2(n)"),
+    ("A(n) = A(n/2) + 2*B(n/2); B(n) = 3*A(n/2) + 2*B(n/2) + n^2", "n^2*log2(n)"),
+    ("A(n) = 2*A(n/2) + B(n/2); B(n) = A(n/2) + 2*B(n/2) + n", "n^log2(3)"),
+    # x^2 = 3*x - 1 at the square of the golden ratio: twice its exponent 0.694241913631.
+    ("A(n) = 2*A(n/2) + B(n/2); B(n) = A(n/2) + B(n/2)", "n^1.38848383"),
+    ("T(n) = n^2 + 3", "n^2"),
+]
+
+
+@pytest.mark.parametrize(("text", "growth"), GROWTH, ids=[text for text, _ in GROWTH])
+def test_growth(text: str, growth: str) -> None:
+    found = answer(text)
+    assert isinstance(found, Solved), found
+    assert isinstance(order_texts(found.growth, growth), Proved), found.growth
+    assert isinstance(order_texts(growth, found.growth), Proved), found.growth
+
+
+EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
+    # n = 3^k: 3^k*(1 + 2*k). The logarithm to base 3 appears as log2(n)/log2(3).
+    ("T(n) = 3*T(n/3) + 2*n", lambda k: 3**k * (1 + 2 * k), lambda k: 3**k),
+    ("T(n) = T(n/2) + 2*T(n/4)", lambda k: (2 ** (k + 2) - (-1) ** k) // 3 if k else 1, lambda k: 2**k),
+    ("T(n) = 2*T(n/2) + n, T(3) = 5", lambda k: 2**k * (5 + 3 * k), lambda k: 3 * 2**k),
+    ("T(n) = T(n/2) + log2(n), T(8) = 6", lambda k: (k + 3) * (k + 4) // 2, lambda k: 8 * 2**k),
+    ("T(n) = T(n/2) + T(n/4), T(1) = 1", lambda k: fibonacci(k + 2), lambda k: 2**k),
+    ("T(n) = 2*T(n-1) + 1, T(0) = 0", lambda k: 2**k - 1, lambda k: k),
+    ("T(n) = T(n-1) + 2*T(n-2), T(0) = 2, T(1) = 1", lambda k: 2**k + (-1) ** k, lambda k: k),
+    ("F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1", fibonacci, lambda k: k),
+    ("T(n) = T(n-1) + n^3, T(0) = 0", lambda k: (k * (k + 1) // 2) ** 2, lambda k: k),
+    ("T(n) = T(n-3) + n, T(2) = 2", lambda k: (k + 1) * (3 * k + 4) // 2, lambda k: 3 * k + 2),
+    ("T(n) = 4*T(n-2), T(0) = 1", lambda k: 4**k, lambda k: 2 * k),
+    ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", lambda k: 2 * 3**k - 1, lambda k: 4 ** (2**k)),
+    ("T(n) = T(n-1) + 1/n + 1, T(1) = 0", lambda k: sympy.harmonic(k + 1) + k - 1, lambda k: k + 1),
+]
+
+
+@pytest.mark.parametrize(("text", "known", "size"), EXACT, ids=[each[0] for each in EXACT])
+def test_exact_solutions(text: str, known: Callable[[int], object], size: Callable[[int], int]) -> None:
+    problem = parse_recurrence(text)
+    found = solve(problem)
+    assert isinstance(found, Solved | Exponential), found
+    assert found.exact is not None
+    assert found.domain
+    closed = parse_expression(found.exact)
+    (name,) = problem.asked.parameters
+    for k in range(1, 8):
+        point = {name: size(k)}
+        expected = sympy.Rational(known(k))
+        assert sympy.Rational(str(evaluate(problem, point, exact_logs=True))) == expected
+        assert float(value_at(closed, point, WIDE)) == pytest.approx(float(expected), rel=1e-12)
+
+
+BEYOND = [
+    ("T(n) = 3*T(n-2) + n", "3^(n/2)"),
+    ("T(n) = 2*T(n-1/2) + 1", "2^(2*n)"),
+    ("T(n) = 3/2*T(n-1) + n^3", "(3/2)^n"),
+    ("T(n) = 2*T(n-1) + 2*T(n-2)", "(1+sqrt(3))^n"),
+    ("T(n) = T(n-1) + T(n-3)", "1.46557123^n"),
+    ("T(n) = max(2*T(n-1), 3*T(n-2)) + 1", "2^n"),
+    ("A(n) = A(n-1) + B(n-1); B(n) = A(n-1)", "((1+sqrt(5))/2)^n"),
+    ("T(n) = T(n-1) + T(n/2) + n", None),
+    ("T(n) = n*T(n-1), T(0) = 1", None),
+    ("T(n) = sqrt(n)*T(n/2) + 1", None),
+    ("T(n) = log2(n)*T(n/2)", None),
+    ("A(n) = A(n/2) + B(n); B(n) = 2*B(n-1) + 1", None),
+]
+
+
+@pytest.mark.parametrize(("text", "growth"), BEYOND, ids=[text for text, _ in BEYOND])
+def test_growth_beyond_polynomials(text: str, growth: str | None) -> None:
+    found = answer(text)
+    assert isinstance(found, Exponential), found
+    assert found.growth == growth
+
+
+REFUSED = [
+    ("T(n) = T(n) + 1", "same size"),
+    ("A(n) = B(n) + 1; B(n) = A(n)", "same size"),
+    ("T(n) = T(2*n) + 1", "does not shrink"),
+    ("T(n) = T(n+1) + 1", "does not shrink"),
+    ("T(n) = T(n^2) + 1", "does not shrink"),
+    ("T(n) = T(n/2) + 1, T(0) = 0", "never reach the base"),
+    ("T(n) = T(n/2 + 5) + 1, T(10) = 0", "never reach the base"),
+    ("T(n) = T(sqrt(n)) + 1, T(1) = 1", "never reach 1"),
+    ("T(n) = T(floor(n/2)) + 1", "real numbers"),
+    ("T(n) = T(n//2) + 1", "real numbers"),
+    ("T(n) = T(n - sqrt(n)) + 1", "neither a part"),
+    ("T(n) = T(n/log2(n)) + 1", "neither a part"),
+    ("T(n) = T(n/2)*T(n/3)", "not linear"),
+    ("T(n) = T(n/2)^2 + 1", "not linear"),
+    ("T(n) = log2(T(n/2))", "not linear"),
+    ("T(n) = min(T(n/2), T(n/3))", "not linear"),
+    ("T(n) = 3*T(n-1) - 2*T(n-2)", "subtracted"),
+    ("T(n) = a*T(n/2) + n", "symbol in the number of calls"),
+    ("T(n) = T(n/2)/n + 1", "shrinks"),
+    ("T(n) = 2*T(n/2) + n - 5", "may be negative"),
+    ("T(n) = 2*T(n/2) - 1, T(1) = 1", "may be negative"),
+    ("T(n) = 2*T(n/2) + n, T(1) = -1", "minus sign"),
+    ("T(n) = 2*T(n/2), T(1) = 0", "is 0"),
+    ("T(n) = 1/2*T(n-1)", "vanishes"),
+    ("T(n) = T(sqrt(n)) + T(n/2)", "different ways"),
+    ("T(n) = sqrt(n)*T(sqrt(n)) + T(sqrt(n))", "do not go together"),
+    ("T(n) = 2*T(n/2) + n/log2(n)/log2(log2(n))", "logarithm of a logarithm of a logarithm"),
+    ("T(n) = 2*T(n/2) + 2^n", "exponent that varies"),
+    ("T(n) = max(T(n/2) + n, 3*T(n/3))", "maximum whose branches differ"),
+    ("T(n) = 2*max(T(n/2), n)", "maximum whose branches differ"),
+    # Near 1, 1/(n - 1) has no bound; nor has 1/n near 0.
+    ("T(n) = T(n/2) + 1/(n - 1)", "function of a difference"),
+    ("T(n) = T(n/2) + 1/log2(n - 2)", "function of a difference"),
+    ("T(n) = T(n/2 - 1) + 1/n, T(0) = 1", "without bound"),
+    ("T(n) = T(n-1) + n, T(-3) = 0", "not positive"),
+    # Which base value a size meets depends on the size.
+    ("A(n) = B(n/2), A(1) = 1/L; B(n) = A(n/2)", "different symbols"),
+    ("A(n) = A(n/2) + B(n/3); B(n) = A(n/2) + B(n/2)", "different shares"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[text for text, _ in REFUSED])
+def test_what_is_out_of_reach_is_named(text: str, said: str) -> None:
+    found = answer(text)
+    assert isinstance(found, Refused), found
+    assert said in found.reason
+
+
+def test_an_irrational_exponent_is_printed_to_nine_digits_with_its_equation() -> None:
+    # AFP's foo_cost: p in [1.1519623, 1.1519624].
+    found = answer("T(n) = T(n/3) + T(3*n/4) + n")
+    assert isinstance(found, Solved)
+    assert found.growth == "n^1.15196237"
+    assert any("(1/3)^p + (3/4)^p = 1" in line and "1.15196237" in line for line in found.steps)
+
+
+def test_near_misses_of_the_critical_case_are_told_apart() -> None:
+    """The exponent of 2000001/1000000 calls is above 1, by about 7e-7: no logarithm."""
+    above = answer("T(n) = 2.000001*T(n/2) + n")
+    assert isinstance(above, Refused) or above.growth.startswith("n^")
+    assert isinstance(above, Refused) or "log2(n)" not in above.growth.replace("log2(2000001/1000000)", "")
+    below = answer("T(n) = 1.999999*T(n/2) + n")
+    assert isinstance(below, Refused) or below.growth == "n"
+
+
+def test_several_sizes_and_cases_go_to_the_solver_for_them() -> None:
+    found = answer("Q(n) = 1 when n <= L; 2*Q(n/2) + 1")
+    assert isinstance(found, Solved)
+    assert isinstance(order_texts(found.growth, "1 + n/L"), Proved)

@@ -1,0 +1,332 @@
+"""The parts of the solver of several sizes: cones, numbers, comparisons of terms, and the check that may veto."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations, product
+
+import pytest
+from flint import fmpq, fmpq_mat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archline.algebra.growth.constants import OutOfReachError
+from archline.algebra.recurrences.multi_check import check
+from archline.algebra.recurrences.multi_cones import Cone, Vector, dot, orthant, whole
+from archline.algebra.recurrences.multi_costs import pieces
+from archline.algebra.recurrences.multi_exponents import bounds
+from archline.algebra.recurrences.multi_growth import as_maximum, covered, prune
+from archline.algebra.recurrences.multi_lattice import as_lattice, equals
+from archline.algebra.recurrences.multi_numbers import Irrational, approximate, logarithm, power_of, primitive, sign
+from archline.algebra.recurrences.multi_paths import paths
+from archline.algebra.recurrences.multi_regimes import Regime, regimes
+from archline.algebra.recurrences.multi_system import read_system
+from archline.algebra.recurrences.multi_terms import Names, Term
+from archline.algebra.recurrences.multi_text import Printer
+from archline.algebra.recurrences.reading import parse_recurrence
+from archline.language.parser import parse_expression
+
+XYZ = Names(("x", "y", "z"), 3)
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    return XYZ.terms(parse_expression(text))
+
+
+def term(text: str) -> Term:
+    (found,) = terms(text)
+    return found.normal()
+
+
+def form(*parts: int) -> Vector:
+    return tuple(fmpq(each) for each in parts)
+
+
+# Cones.
+def corners(rows: list[Vector], dimension: int) -> set[Vector]:
+    """Extreme rays by trying all sets of rows whose edges meet in a line."""
+    found = set()
+    for chosen in combinations(rows, dimension - 1):
+        matrix, rank = fmpq_mat([list(row) for row in chosen]).rref()  # type: ignore[arg-type]
+        if rank < dimension - 1:
+            continue
+        free = next(j for j in range(dimension) if all(_pivot(matrix, i) != j for i in range(rank)))
+        line = [fmpq(0)] * dimension
+        line[free] = fmpq(1)
+        for i in range(rank):
+            line[_pivot(matrix, i)] = -matrix[i, free]
+        for sense in (1, -1):
+            ray = tuple(sense * x for x in line)
+            if all(dot(row, ray) >= 0 for row in rows):  # type: ignore[operator]
+                found.add(whole(ray))
+    return found
+
+
+def _pivot(matrix: fmpq_mat, row: int) -> int:
+    return next(j for j in range(matrix.ncols()) if matrix[row, j])
+
+
+small = st.integers(-2, 2)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4])
+@given(data=st.data())
+def test_cuts_leave_the_extreme_rays(dimension: int, data: st.DataObject) -> None:
+    cuts = [form(*each) for each in data.draw(st.lists(st.tuples(*[small] * dimension), min_size=1, max_size=4))]
+    cone = orthant(dimension)
+    for cut in cuts:
+        cone = cone.cut(cut)
+    assert set(cone.rays) == corners([*orthant(dimension).rows, *cuts], dimension)
+
+
+def test_signs_on_a_cone() -> None:
+    ordered = orthant(3).cut(form(1, -1, 0)).cut(form(0, 1, -1))
+    assert ordered.sign(form(1, 0, -1)) == 1
+    assert ordered.sign(form(-1, 0, 1)) == -1
+    assert ordered.sign(form(0, 0, 0)) == 0
+    assert ordered.sign(form(1, -2, 0)) is None
+    assert set(ordered.facets()) == {form(1, -1, 0), form(0, 1, -1), form(0, 0, 1)}
+
+
+def test_a_face_has_one_dimension_less() -> None:
+    face = orthant(3).face(form(1, -1, 0))
+    assert set(face.rays) == {form(1, 1, 0), form(0, 0, 1)}
+
+
+# Numbers.
+def test_logarithms_are_rational_where_they_are() -> None:
+    assert logarithm(fmpq(8), fmpq(4)) == fmpq(3, 2)
+    assert logarithm(fmpq(1, 9), fmpq(27)) == fmpq(-2, 3)
+    assert logarithm(fmpq(9, 4), fmpq(3, 2)) == 2
+    assert logarithm(fmpq(1), fmpq(3, 2)) == 0
+
+
+@given(st.integers(1, 60), st.integers(2, 60))
+def test_logarithms_are_close_to_those_of_floats(value: int, base: int) -> None:
+    import math
+
+    assert approximate(logarithm(fmpq(value), fmpq(base))) == pytest.approx(math.log(value, base), abs=1e-12)
+
+
+def test_signs_of_numbers_that_nearly_cancel() -> None:
+    log3 = logarithm(fmpq(3), fmpq(2))
+    # Convergents of log2(3) from below and above.
+    assert sign(log3 - fmpq(6586818670, 4155844513)) * sign(log3 - fmpq(10590737, 6681928)) == -1
+    assert sign(log3 - log3) == 0
+    assert isinstance(log3, Irrational)
+    assert sign(logarithm(fmpq(2), fmpq(3)) * log3 - fmpq(1)) == 0
+
+
+def test_primitive_roots() -> None:
+    assert primitive(fmpq(64)) == (2, 6)
+    assert primitive(fmpq(8, 27)) == (fmpq(3, 2), -3)
+    assert power_of(fmpq(1, 8), fmpq(2)) == -3
+    assert power_of(fmpq(12), fmpq(2)) is None
+
+
+@pytest.mark.parametrize(
+    ("branches", "power"),
+    [
+        ({2: 7}, "log2(7)"),
+        ({3: 1, fmpq(3, 2): 1}, "1"),
+        ({4: 2, 2: 1}, "1"),
+        ({4: 1, 2: 5}, None),
+        ({4: 6, 2: 1}, "log2(3)"),  # 6*x^2 + x = 1 at x = 1/3
+        ({3: fmpq(1, 3), fmpq(3, 2): fmpq(2, 3)}, "0"),
+    ],
+)
+def test_the_power_by_which_nodes_multiply(branches: dict[fmpq, fmpq], power: str | None) -> None:
+    low, high = bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    if power is not None:
+        assert (str(low), str(high)) == (power, power)
+    else:
+        for p, sense in ((approximate(low), 1), (approximate(high), -1)):
+            total = sum(approximate(fmpq(c)) * approximate(fmpq(f)) ** -p for f, c in branches.items())
+            assert sense * (total - 1) > -1e-12
+        assert 0 < approximate(high) - approximate(low) < 1e-8
+
+
+# Terms on cones.
+@pytest.mark.parametrize(
+    ("small_one", "others", "holds"),
+    [
+        ("x", "x*y", True),
+        ("x*y", "x", False),
+        ("x*y", "x^2 + y^2", True),
+        ("(x*y*z)^(2/3)", "x*y + y*z + x*z", True),
+        ("x^log2(3)*y^(2 - log2(3))", "x^2 + y^2", True),
+        ("x^log2(3)*y^(2 - log2(3))*z", "x^2 + y^2", False),
+        ("x*log2(x)", "x^2", True),
+        ("x*log2(y)", "x^2", False),
+        ("x*log2(y)", "x^2 + y", True),
+        ("x*log2(x)", "x + y", False),
+        ("log2(x*y)", "log2(x) + log2(y)", True),
+        ("log2(x)*log2(y)", "log2(x)^2 + log2(y)^2", True),
+        ("log2(x)", "log2(x/y) + log2(y)", True),
+        ("log2(x/y)", "log2(x)", True),
+        ("log2(x)", "log2(x/y)", False),
+        ("x/log2(y)", "x", True),
+        ("x", "x/log2(y)", False),
+        ("x/log2(x)", "x/log2(x*y)", False),
+        ("x/log2(x*y)", "x/log2(x)", True),
+        ("y*log2(y/x)", "y", False),
+    ],
+)
+def test_what_covers_what(small_one: str, others: str, holds: bool) -> None:
+    others_ = tuple(each.normal() for each in terms(others))
+    assert covered(term(small_one), others_, orthant(3)) is holds
+
+
+def test_terms_are_compared_on_their_cone_only() -> None:
+    below = orthant(3).cut(form(1, -1, 0))
+    assert covered(term("y"), (term("x"),), below)
+    assert covered(term("y*log2(y/x)"), (term("y"),), below)
+    assert not covered(term("x"), (term("y"),), below)
+
+
+def value(each: Term, point: list[float]) -> float:
+    """The powers' part of a term's logarithm."""
+    return sum(approximate(p) * x for p, x in zip(each.powers, point, strict=True))
+
+
+@given(
+    st.tuples(*[st.tuples(*[st.integers(0, 3)] * 3)] * 3),
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=4),
+)
+def test_covering_agrees_with_points(rays: tuple[tuple[int, ...], ...], powers: list[tuple[int, ...]]) -> None:
+    cone = orthant(3)
+    for each in rays:
+        cone = cone.cut(form(each[0] - 1, each[1] - 1, each[2] - 1))
+    first, *others = (Term(form(*each)) for each in powers)
+    if not others or not cone.rays:
+        return
+    draw = random.Random(1)
+    points = []
+    for _ in range(60):
+        weights = [draw.random() ** 3 for _ in cone.rays]
+        points.append(
+            [sum(w * approximate(ray[i]) for w, ray in zip(weights, cone.rays, strict=True)) for i in range(3)]
+        )
+    exceeds = any(value(first, p) > max(value(each, p) for each in others) + 1e-9 for p in points)
+    if covered(first, others, cone):
+        assert not exceeds
+    else:
+        # What is not covered exceeds along some direction: a corner where the cone is cut by all comparisons.
+        for each in others:
+            cone = cone.cut(tuple(a - b for a, b in zip(first.powers, each.powers, strict=True)))
+        point = [approximate(x) for x in cone.inner()]
+        assert value(first, point) > max(value(each, point) for each in others)
+
+
+def test_terms_that_others_cover_are_left_out() -> None:
+    assert set(prune(terms("x + x*y + y + x*y*log2(x)"), orthant(3))) == {term("x*y*log2(x)")}
+
+
+# Formulas for several cones.
+def halves(row: Vector) -> tuple[Cone, Cone]:
+    return orthant(3).cut(row), orthant(3).cut(tuple(-x for x in row))
+
+
+def formula_text(parts: list[tuple[Cone, tuple[Term, ...]]]) -> tuple[str | None, str | None]:
+    printer = Printer(XYZ.all)
+    greatest, lattice = as_maximum(parts), as_lattice(parts)
+    return (
+        None if greatest is None else printer.total(greatest),
+        None if lattice is None else printer.formula(lattice),
+    )
+
+
+def test_a_maximum_of_two_sides() -> None:
+    above, below = halves(form(1, -1, 0))
+    assert formula_text([(above, terms("x")), (below, terms("y"))])[0] == "x + y"
+
+
+def test_a_minimum_of_two_sides() -> None:
+    above, below = halves(form(1, -1, 0))
+    assert formula_text([(above, terms("y")), (below, terms("x"))]) == (None, "min(x, y)")
+
+
+def test_a_jump_has_no_formula() -> None:
+    above, below = halves(form(1, -1, 0))
+    assert formula_text([(above, terms("x*y")), (below, terms("y"))]) == (None, None)
+
+
+def test_a_jump_by_a_logarithm_has_no_formula() -> None:
+    above, below = halves(form(1, -1, 0))
+    assert formula_text([(above, terms("x*log2(x)")), (below, terms("y"))]) == (None, None)
+
+
+def test_a_logarithm_that_begins_at_the_wall_is_no_jump() -> None:
+    above, below = halves(form(1, -1, 0))
+    parts = [(above, (term("x*log2(x/y)"),)), (below, terms("x"))]
+    assert formula_text(parts)[0] == "x*log2(x/y)"
+
+
+def test_a_formula_that_is_too_large_is_not_equal() -> None:
+    above, _ = halves(form(1, -1, 0))
+    assert equals(((term("x"), term("x*z")),), terms("x"), above)
+    assert not equals(((term("x*z"),),), terms("x"), above)
+    assert not equals(((term("y"), term("x*z")),), terms("x"), above)
+
+
+# The check.
+TAMPERED = [
+    ("Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1 + n/L", "n/L"),
+    ("Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1 + n/L", "1 + n/L*log2(n)"),
+    ("Q(n) = 1 + n when n <= Z; 7*Q(n/2) + n^2", "n + n^2.8/Z^1.8"),
+    ("Q(n, m) = 1 when n*m <= Z; 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2) + 1", "1 + n*m/Z*log2(n)"),
+    ("Q(n, m) = 1 when n*m <= Z; 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2) + 1", "1 + n/Z"),
+    ("Q(n, m) = m when n <= 1; Q(n/2, m) + m", "m"),
+    ("Q(n, m) = m when n <= 1; Q(n/2, m) + m", "m*log2(n*m)"),
+]
+
+
+@pytest.mark.parametrize(("text", "wrong"), TAMPERED)
+def test_a_wrong_growth_is_caught_by_the_recurrence_itself(text: str, wrong: str) -> None:
+    problem = parse_recurrence(text)
+    system = read_system(problem)
+    found = [piece for path in paths(system) for piece in pieces(system, path)]
+    right = regimes(system, found)
+    assert check(problem, system, right, found).trouble is None
+    formula = tuple((each,) for each in system.names.terms(parse_expression(wrong)))
+    everywhere = [Regime(tuple(range(len(system.rules))), formula)]
+    assert check(problem, system, everywhere, found).trouble is not None
+
+
+# Text.
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("x*y/(z*sqrt(x))", "sqrt(x)*y/z"),
+        ("x^(3/2)/y^2", "x^(3/2)/y^2"),
+        ("x/z + y/z + 1", "1 + (x + y)/z"),
+        ("1/x", "1/x"),
+        ("x^log2(7)", "x^log2(7)"),
+        ("x*log2(x^2/y)^2/y", "x*log2(x^2/y)^2/y"),
+        ("x*y*z/log2(x)", "x*y*z/log2(x)"),
+    ],
+)
+def test_terms_in_words(text: str, printed: str) -> None:
+    assert Printer(XYZ.all).total(terms(text)) == printed
+
+
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=4))
+def test_what_is_printed_reads_back(powers: list[tuple[int, int, int]]) -> None:
+    given_ = {Term(tuple(fmpq(x, 2) for x in each)) for each in powers}
+    assert set(terms(Printer(XYZ.all).total(given_))) == given_
+
+
+def test_constants_are_read_exactly() -> None:
+    (found,) = terms("x^(log2(9)/log2(3))*y^0.25")
+    assert found.powers == (fmpq(2), fmpq(1, 4), fmpq(0))
+
+
+@pytest.mark.parametrize("text", ["x - y", "x^y", "1/(x + y)", "-x", "log2(log2(x))", "min(x, y)", "floor(x)", "x % 2"])
+def test_what_is_no_sum_of_terms_is_refused(text: str) -> None:
+    with pytest.raises(OutOfReachError):
+        terms(text)
+
+
+def test_products_of_sums_are_multiplied_out() -> None:
+    wanted = {term(f"{a}*{b}") for a, b in product("xy", "yz")}
+    assert set(terms("(x + y)*(y + z)")) == wanted

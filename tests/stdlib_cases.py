@@ -368,10 +368,10 @@ def load(target: str) -> tuple[Module, s.Algorithm]:
     return module, algorithm
 
 
-def execute_case(target: str, arguments: Arguments, expected: Results) -> Ran:
+def execute_case(target: str, arguments: Arguments, expected: Results, *, compiled: bool | None = None) -> Ran:
     """Run an algorithm; the expected results only tell the shapes of its `out` arrays."""
     module, algorithm = load(target)
     unset = {each.name: np.empty(np.shape(expected[each.name])) for each in algorithm.parameters if each.mode == "out"}
-    run = execute(module, algorithm, {**arguments, **unset}, progress=False)
+    run = execute(module, algorithm, {**arguments, **unset}, compiled=compiled, progress=False)
     returned = {} if run.value is None else {RETURNED: run.value}
     return Ran({**run.outputs, **returned}, run.counts, run.sizes)

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from archline.execution.matrix_market import read_matrix
 from archline.language.loader import load_target, stdlib_modules
 from stdlib_cases import CASES, execute_case
+from stdlib_recursive_cases import RECURSIVE
 
 MATRICES = sorted((Path(__file__).parent / "data" / "matrices").glob("*.mtx*"))
 
 
 def test_every_algorithm_has_a_case() -> None:
     modules = {name: load_target(name)[0] for name in stdlib_modules()}
-    assert set(CASES) == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
+    assert {*CASES, *RECURSIVE} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
 
 
 @pytest.mark.parametrize("target", CASES)

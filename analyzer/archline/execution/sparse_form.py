@@ -96,12 +96,13 @@ def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: i
         message = f"`{algorithm.name}` takes blocks of {below} x {below}; their size must be given"
         raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
     told: list[tuple[s.Expr, int]]
+    by_quadrants = _by_quadrants(algorithm, form)
     match form.offsets.count:
         case s.Binary(op="*", left=s.Name(id=left) as rows, right=s.Name(id=right) as cols) if left != right:
-            blocks = matrix.blocks(block)
+            blocks = matrix.blocks(block, zmorton=by_quadrants)
             told = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
         case count:
-            blocks = matrix.blocks(block, square=True)
+            blocks = matrix.blocks(block, square=True, zmorton=by_quadrants)
             told = [(_side(count), blocks.block_rows)]
             if isinstance(count, s.Name):
                 told = [(count, blocks.block_rows * blocks.block_cols)]
@@ -113,6 +114,16 @@ def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: i
     if form.values is not None:
         arrays[form.values] = blocks.val
     return _sizes(told), arrays
+
+
+def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
+    """Whether entries come in Z-Morton order: where the side of a block is a power of 2, since the kernel halves it."""
+    side = structure(form.indices[0][1].below)
+    for fact in algorithm.where:
+        match fact:
+            case s.IsPower(value=value, base=s.Integer(value=2)) if structure(value) == side:
+                return True
+    return False
 
 
 def _side(count: s.Expr) -> s.Expr:

@@ -217,6 +217,23 @@ class Data(Atom):
         return frozenset()
 
 
+class Applied(Atom):
+    """The value, never negative, of a function of sizes that is not known yet: what a recursive call costs."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: str, arguments: tuple[Poly, ...]) -> None:
+        super().__init__(f"apply({function}|{'|'.join(argument.key for argument in arguments)})")
+        self.function, self.arguments = function, arguments
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return self.arguments
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return Poly.of_atom(Applied(self.function, parts))
+
+
 # Constructors
 def content(poly: Poly) -> fmpq:
     """The positive rational c such that poly / c has coprime integer coefficients."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
@@ -19,13 +20,23 @@ class EvaluationError(Exception):
     large to write down."""
 
 
-def evaluate(value: Poly, point: Mapping[str, int | Fraction]) -> Fraction:
-    """The exact value with every symbol given; raises EvaluationError."""
-    found = _evaluate(value, {name: rational(given) for name, given in point.items()})
+Apply = Callable[[str, tuple[fmpq, ...]], fmpq]
+"""The value of a function that the expression leaves open, at its arguments."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    symbols: Mapping[str, fmpq]
+    apply: Apply | None
+
+
+def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
+    """The exact value with every symbol given; raises EvaluationError. `apply` gives the values of open functions."""
+    found = _evaluate(value, _Point({name: rational(given) for name, given in point.items()}, apply))
     return Fraction(int(found.p), int(found.q))
 
 
-def _evaluate(value: Poly, point: Mapping[str, fmpq]) -> fmpq:
+def _evaluate(value: Poly, point: _Point) -> fmpq:
     cache: dict[Atom, fmpq] = {}
     result = fmpq(0)
     for monomial, coefficient in value.terms.items():
@@ -33,7 +44,7 @@ def _evaluate(value: Poly, point: Mapping[str, fmpq]) -> fmpq:
     return result
 
 
-def _product(monomial: Monomial, cache: dict[Atom, fmpq], point: Mapping[str, fmpq]) -> fmpq:
+def _product(monomial: Monomial, cache: dict[Atom, fmpq], point: _Point) -> fmpq:
     """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
     product = fmpq(1)
     failure: EvaluationError | None = None
@@ -65,12 +76,14 @@ def _unit_power(base: fmpq, exponent: int) -> fmpq:
     return base if exponent % 2 else fmpq(1)
 
 
-def _atom(atom: Atom, point: Mapping[str, fmpq]) -> fmpq:
+def _atom(atom: Atom, point: _Point) -> fmpq:
     match atom:
         case Symbol():
-            if atom.name not in point:
+            if atom.name not in point.symbols:
                 raise EvaluationError(f"`{atom.name}` has no value")
-            return point[atom.name]
+            return point.symbols[atom.name]
+        case a.Applied() if point.apply is not None:
+            return point.apply(atom.function, tuple(_evaluate(part, point) for part in atom.arguments))
         case a.PositivePart():
             return max(fmpq(0), _evaluate(atom.argument, point))
         case a.Floor() | a.Quotient():

@@ -88,6 +88,10 @@ class Facts:
             self._extended[name, bounds] = known
         return known
 
+    def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
+        """The same divisibility under other bounds, of symbols from the oldest to the youngest."""
+        return replace(self, bounds=bounds, _proved={}, _extended={}, _simplified={}, _aged={})
+
     def with_nonnegative(self, value: Poly) -> Facts:
         """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
         young = self._youngest(value)
@@ -188,7 +192,7 @@ class Facts:
     def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
         """Terms c*2^x of a value divided by 2^y need no floor where x >= y is known."""
         below = a.exponent_of_two(modulus)
-        if below is None or below.is_constant:
+        if below is None:
             return None
         whole, rest = ZERO, ZERO
         for monomial, coefficient in value.terms.items():
@@ -356,7 +360,7 @@ class _Proof:
         match atom:
             case Symbol():
                 return any(self.holds(bound) for bound in self._bounds(atom).lower)
-            case a.PositivePart() | a.Gap() | a.Offset() | a.CeilLog2() | a.Exponential():
+            case a.PositivePart() | a.Gap() | a.Offset() | a.CeilLog2() | a.Exponential() | a.Applied():
                 return True
             case a.Function(function="log2"):
                 return self.holds(atom.argument - 1)
@@ -459,6 +463,8 @@ class _Proof:
                 return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():
                 return (ZERO,), (atom.segments.total,)
+            case a.Applied():
+                return (ZERO,), ()
             case a.Exponential():
                 return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
             case a.Function(function="log2"):

@@ -94,6 +94,8 @@ class _Writer:
                 return f"{atom.base}^{self._factor(atom.exponent)}"
             case a.Offset():
                 return f"{atom.segments.array}[{self.text(atom.index)}]"
+            case a.Applied():
+                return f"{atom.function}({', '.join(self.text(part) for part in atom.arguments)})"
             case a.Gap():
                 array = atom.segments.array
                 return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"

@@ -214,6 +214,8 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
+        case a.Applied():
+            return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument
     return None, None

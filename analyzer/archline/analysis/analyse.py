@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -19,6 +20,7 @@ from archline.language.model import Module
 from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS = 120_000
+RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
 
 
@@ -28,23 +30,28 @@ class InvariantError(AssertionError):
 
 def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    tally, steps = _within_budget(module, algorithm)
+    statements, (tally, steps) = _within_budget(module, algorithm)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = STEP.then(tally, scope.facts)
     flops = flops_total(tally)
     amounts = {"flops": flops, "work": tally.work, "span": tally.span}
+    metrics = {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()}
+    kinds = {
+        # What is unknown may hold flops of any kind.
+        kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
+        for kind, amount in sorted(tally.flops.items())
+        if kind not in (TOTAL, UNKNOWN)
+    }
+    if statements.recursions.recursive(algorithm):
+        metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
+        kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
     costs = Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices),
         _assumptions(algorithm),
-        {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()},
-        {
-            # What is unknown may hold flops of any kind.
-            kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
-            for kind, amount in sorted(tally.flops.items())
-            if kind not in (TOTAL, UNKNOWN)
-        },
+        metrics,
+        kinds,
         tuple(step.mapped(scope.facts.restore) for step in steps) if scope.facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
     )
@@ -52,18 +59,19 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     return costs
 
 
-def _within_budget(module: Module, algorithm: s.Algorithm) -> Result:
+def _within_budget(module: Module, algorithm: s.Algorithm) -> tuple[Statements, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
     for coarse in (False, True):
+        statements = Statements(module, coarse)
         try:
-            with budget(MAX_TERM_PRODUCTS):
-                return Statements(module, coarse).algorithm(algorithm)
+            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if statements.recursions.recursive(algorithm) else 1)):
+                return statements, statements.algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)
         except RecursionError:
             reason = "its closed form is nested too deeply to derive"
-    return unknown(reason, algorithm.span), ()
+    return Statements(module, True), (unknown(reason, algorithm.span), ())
 
 
 def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:
@@ -72,6 +80,16 @@ def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> 
         return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
     status = "declared" if trusted else "exact" if amount.exact else "bounded"
     return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]
+
+
+def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) -> Cost:
+    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 to work and span."""
+    metric = f"flops.{TOTAL}" if cost.metric == "flops" else cost.metric
+    closed = statements.recursions.closed(algorithm, metric)
+    more = 0 if metric.startswith("flops") else 1
+    value = closed.value
+    regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
+    return replace(cost, regimes=regimes, value=None if value is None else lambda sizes: value(sizes) + more)
 
 
 def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:

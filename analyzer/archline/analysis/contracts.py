@@ -6,19 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, Symbol, TooComplexError, budget
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.points import points
+from archline.algebra.polynomial import Poly, TooComplexError, budget
+from archline.analysis.costs import Cost, Costs, ends_at
+from archline.analysis.growth import decide_growth, pieces
+from archline.analysis.points import assumed, points
+from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
 from archline.language import syntax as s
 from archline.language.model import Module
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
-MAX_RESIDUES = 8
-MAX_RESOLVED = 2
 MAX_TERM_PRODUCTS = 500_000
 
 
@@ -39,20 +38,33 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
 
 
 def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
-    if ensures.relation not in ("==", "<=", ">="):
-        return Verdict(ensures, "not decided yet", "growth is not decided in this version")
     if ensures.metric not in costs.metrics:
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
     cost = costs[ensures.metric]
     if cost.lower is None or cost.upper is None:
         return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
+    if ensures.relation not in ("==", "<=", ">="):
+        return _growth(ensures, algorithm, costs, cost)
+    return _comparison(ensures, algorithm, costs, cost, scope)
+
+
+def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Verdict:
+    """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
+    facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
+    outcome, reason = decide_growth(ensures.relation, pieces(costs, cost, facts), ensures.bound)
+    trust = f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
+    return Verdict(ensures, outcome, reason + trust)
+
+
+def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
+    """An `==`, `<=` or `>=`."""
     facts = scope.facts
     for fact in ensures.when:
         facts = with_fact(facts, fact, scope)
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
-            claim = _Claim(ensures, cost, cost.lower, cost.upper, claimed, facts)
+            claim = _Claim(ensures, cost, claimed, facts)
             return claim.verdict(points(algorithm, scope, costs, ensures))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
@@ -64,13 +76,11 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
 class _Claim:
     ensures: s.Ensures
     cost: Cost
-    lower: Poly
-    upper: Poly
     claimed: Poly
     facts: Facts
 
     def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
-        if all(_nonnegative(margin, self.facts) for margin in self._margins()):
+        if all(never_negative(margin, facts) for facts, margin in self._margins()):
             trust = f", given what {', '.join(self.cost.declared)} declares" if self.cost.declared else ""
             return Verdict(self.ensures, "holds", "proved for all sizes" + trust)
         for point in points:
@@ -81,21 +91,22 @@ class _Claim:
             return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")
         return Verdict(self.ensures, "unknown", "no counterexample at the sizes tried, and no proof")
 
-    def _margins(self) -> list[Poly]:
-        """What must be nonnegative for the claim to hold."""
-        rewrites = self.facts.rewrites
-        above = self.claimed - self.upper.substitute(rewrites)
-        below = self.lower.substitute(rewrites) - self.claimed
-        match self.ensures.relation:
-            case "==":
-                return [above, below]
-            case "<=":
-                return [above]
-        return [below]
+    def _margins(self) -> Iterator[tuple[Facts, Poly]]:
+        """What must be nonnegative for the claim to hold, and under which facts: those of each regime."""
+        assert self.cost.lower is not None
+        assert self.cost.upper is not None
+        bounds = [(self.facts, self.cost.lower, self.cost.upper)]
+        if self.cost.regimes:
+            bounds = [(each.facts, each.lower, each.upper) for each in self.cost.regimes]
+        for facts, lower, upper in bounds:
+            if self.ensures.relation in ("==", "<="):
+                yield facts, self.claimed - upper.substitute(self.facts.rewrites)
+            if self.ensures.relation in ("==", ">="):
+                yield facts, lower.substitute(self.facts.rewrites) - self.claimed
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         try:
-            lower, upper = evaluate(self.lower, point), evaluate(self.upper, point)
+            lower, upper = ends_at(self.cost, point)
             claimed = evaluate(self.facts.restore(self.claimed), point)
         except EvaluationError:
             return None
@@ -107,46 +118,6 @@ class _Claim:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
         return f"derived {derived}, claimed {relation} {claimed}"
-
-
-def _nonnegative(value: Poly, facts: Facts) -> bool:
-    """A proof that the value is never negative, by residues where floors stand in the way."""
-    value = facts.simplify(value)
-    return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
-
-
-def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
-    """Write a size as m*k + r for each r in 0..m, which resolves floors by m."""
-    found = _floor_by_constant(value)
-    if found is None or not depth:
-        return False
-    name, modulus = found
-    if name not in facts.bounds:
-        return False
-    low = next((b.constant_term for b in facts.bounds[name].lower if b.is_constant), None)
-    for residue in range(modulus):
-        index = f"{name} // {modulus}"
-        least = () if low is None else (Poly.constant(int(((low - residue) / modulus).ceil())),)
-        inner = facts.with_symbol(index, least)
-        case = value.substitute({name: Poly.symbol(index).scaled(modulus) + residue})
-        case = inner.simplify(case)
-        if not (inner.nonnegative(case) or _by_residues(case, inner, depth - 1)):
-            return False
-    return True
-
-
-def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
-    for atom in sorted(value.atoms(), key=str):
-        if isinstance(atom, a.Floor) and atom.modulus.is_constant:
-            modulus = int(atom.modulus.constant_term.p)
-            for symbol in atom.argument.atoms():
-                if isinstance(symbol, Symbol) and modulus <= MAX_RESIDUES:
-                    return symbol.name, modulus
-        for part in atom.parts:
-            found = _floor_by_constant(part)
-            if found is not None:
-                return found
-    return None
 
 
 def verdict_text(verdict: Verdict) -> str:

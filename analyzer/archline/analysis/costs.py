@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
+from archline.algebra.evaluation import evaluate
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
+from archline.language import syntax as s
 from archline.language.source import Span
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
 METRICS = ("flops", "work", "span")
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """Bounds where conditions on the sizes hold; `facts` are what is known there, in the symbols of the derivation."""
+
+    when: str
+    conditions: tuple[s.Fact, ...]
+    facts: Facts = field(repr=False)
+    lower: Poly
+    upper: Poly
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are the same expression."""
+        return self.lower == self.upper
 
 
 @dataclass(frozen=True)
@@ -21,6 +41,8 @@ class Cost:
 
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
+    `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
+    `value` gives the count at sizes where it follows from a recurrence, which is exact where bounds are not.
     """
 
     metric: str
@@ -30,11 +52,24 @@ class Cost:
     reason: str | None = None
     span: Span | None = None
     declared: tuple[str, ...] = ()
+    regimes: tuple[Regime, ...] = ()
+    value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
         """Whether both bounds are the same expression."""
         return self.lower is not None and self.lower == self.upper
+
+
+def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """The bounds at a point: by the recurrence, where there is one, which is exact. Raises EvaluationError."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    if cost.value is not None:
+        count = cost.value({name: int(value) for name, value in point.items()})
+        return count, count
+    lower = evaluate(cost.lower, point)
+    return lower, lower if cost.exact else evaluate(cost.upper, point)
 
 
 @dataclass(frozen=True, eq=False)

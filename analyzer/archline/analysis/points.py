@@ -26,7 +26,7 @@ def points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensure
     """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger."""
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
-    facts = (*algorithm.where, *ensures.when, *_assumed(algorithm))
+    facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
     machine = [name for name in MACHINE if any(name in _names(fact) for fact in facts)]
     names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
     if not names:
@@ -73,7 +73,7 @@ def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(max(start, scale) for start in starts)
 
 
-def _assumed(algorithm: s.Algorithm) -> list[s.Fact]:
+def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 

@@ -201,12 +201,12 @@ def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
                 return facts
-            for value in _never_negative(op, difference):
+            for value in never_negative(op, difference):
                 facts = facts.with_nonnegative(value)
     return facts
 
 
-def _never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
+def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
     """What is at least 0 where a difference compares with 0 as said."""
     match op:
         case ">=":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
@@ -30,6 +32,9 @@ from archline.analysis.tally import FREE, STEP, Tally, chosen, one_of, unknown
 from archline.language import syntax as s
 from archline.language.model import BoundBy, Module, Signature, ViewType
 
+if TYPE_CHECKING:
+    from archline.analysis.recursion.solve import Recursions
+
 _LATER = "the costs of {} are not derived in this version"
 Result = tuple[Tally, tuple[Step, ...]]
 
@@ -44,18 +49,32 @@ class Statements:
         self._done: dict[s.Algorithm, Result] = {}
         self._open: set[s.Algorithm] = set()
 
+    _solves = True
+    """Whether recursion is solved, rather than being the subject."""
+
+    @cached_property
+    def recursions(self) -> Recursions:
+        """The solutions of recursive algorithms."""
+        from archline.analysis.recursion.solve import Recursions  # It derives bodies with this very class.
+
+        return Recursions(self)
+
     # Algorithms and calls
     def algorithm(self, algorithm: s.Algorithm) -> Result:
         """The cost of one execution of the body, in the algorithm's own sizes, without the 1 of the call."""
         if algorithm in self._done:
             return self._done[algorithm]
         if algorithm in self._open:
-            return unknown(f"`{algorithm.name}` is recursive: " + _LATER.format("recursion"), algorithm.span), ()
-        self._open.add(algorithm)
-        try:
-            result = self._derive(algorithm)
-        finally:
-            self._open.discard(algorithm)
+            reason = f"`{algorithm.name}` takes part in a recursion of several algorithms that is not followed"
+            return unknown(reason, algorithm.span), ()
+        if self._solves and self.recursions.recursive(algorithm):
+            result: Result = self.recursions.tally(algorithm), ()
+        else:
+            self._open.add(algorithm)
+            try:
+                result = self._derive(algorithm)
+            finally:
+                self._open.discard(algorithm)
         self._done[algorithm] = result
         return result
 
@@ -290,7 +309,7 @@ class Statements:
             tally, children = self.block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
-        test = STEP.then(evaluation(first.condition, scope, self.call), facts)
+        test = self._test(first.condition, scope)
         taken = indicator(first.condition, scope)
         if taken is None or (self._coarse and not facts.simplify(taken).is_constant):
             body, children = self.block(first.body, scope)
@@ -307,6 +326,9 @@ class Statements:
         other, _, more = self._rest(rest, outside) if taken != Poly.constant(1) else (FREE, "", ())
         rule = "test + the branch that the sizes choose"
         return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
+
+    def _test(self, condition: s.Expr, scope: Scope) -> Tally:
+        return STEP.then(evaluation(condition, scope, self.call), scope.facts)
 
     def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         return self._if(tuple(rest), scope) if rest else (FREE, "", ())

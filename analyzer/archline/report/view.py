@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
-from archline.analysis.costs import Cost, Costs
+from archline.analysis.costs import Cost, Costs, ends_at
 from archline.analysis.derivation import Step
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
@@ -220,10 +220,7 @@ def _row(cost: Cost, at: Point | None) -> Row:
 
 def values_at(cost: Cost, at: Point) -> Values | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
-    if cost.lower is None or cost.upper is None:
-        return None
-    lower = evaluate(cost.lower, at)
-    return Values(lower, lower if cost.exact else evaluate(cost.upper, at))
+    return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
 
 
 def _contract(verdict: Verdict) -> Contract:

@@ -1,0 +1,73 @@
+"""Proofs that an expression of sizes is never negative, by cases on remainders where floors stand in the way."""
+
+from __future__ import annotations
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Bounds, Facts
+from archline.algebra.polynomial import Poly, Symbol
+
+MAX_RESIDUES = 8
+MAX_RESOLVED = 3
+
+
+def never_negative(value: Poly, facts: Facts) -> bool:
+    """A proof that the value is never negative, by residues where floors stand in the way."""
+    value = facts.simplify(value)
+    return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+
+
+def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
+    """Write a size as m*k + r for each r in 0..m, which resolves floors by m."""
+    found = _floor_by_constant(value)
+    if found is None or not depth:
+        return False
+    name, modulus = found
+    if name not in facts.bounds:
+        return False
+    for residue in range(modulus):
+        inner, written = _with_remainder(facts, name, modulus, residue)
+        case = inner.simplify(value.substitute({name: written}))
+        if not (inner.nonnegative(case) or _by_residues(case, inner, depth - 1)):
+            return False
+    return True
+
+
+def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> tuple[Facts, Poly]:
+    """The facts where the size `name` is modulus*k + residue, k in its place; and that expression."""
+    index = f"{name} // {modulus}"
+    written = Poly.symbol(index).scaled(modulus) + residue
+
+    def moved(bound: Poly) -> Poly:
+        return bound.substitute({name: written})
+
+    bounds: dict[str, Bounds] = {}
+    for old, known in facts.bounds.items():
+        if old == name:
+            bounds[index] = Bounds(
+                tuple(_quotient(bound - residue, modulus, upwards=True) for bound in known.lower),
+                tuple(_quotient(bound - residue, modulus, upwards=False) for bound in known.upper),
+            )
+        else:
+            bounds[old] = Bounds(tuple(map(moved, known.lower)), tuple(map(moved, known.upper)))
+    return facts.with_bounds(bounds), written
+
+
+def _quotient(bound: Poly, modulus: int, upwards: bool) -> Poly:
+    if not bound.is_constant:
+        return bound / modulus
+    number = bound.constant_term / modulus
+    return Poly.constant(int(number.ceil() if upwards else number.floor()))
+
+
+def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
+    for atom in sorted(value.atoms(), key=str):
+        if isinstance(atom, a.Floor) and atom.modulus.is_constant:
+            modulus = int(atom.modulus.constant_term.p)
+            for symbol in atom.argument.atoms():
+                if isinstance(symbol, Symbol) and modulus <= MAX_RESIDUES:
+                    return symbol.name, modulus
+        for part in atom.parts:
+            found = _floor_by_constant(part)
+            if found is not None:
+                return found
+    return None

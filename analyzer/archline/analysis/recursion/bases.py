@@ -1,0 +1,186 @@
+"""What a closed form may be made of: products of sizes, their logarithms, and powers that a recursion multiplies up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
+from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
+from archline.analysis.recursion.system import Function
+
+MAX_ELEMENTS = 40
+MAX_COUNT = 64
+
+
+@dataclass(frozen=True)
+class Element:
+    """A term of a closed form. `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
+
+    That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, at both ends too.
+    So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
+    """
+
+    value: Poly
+    smooth: str | None = None
+
+    def at_call(self, function: Function, call: a.Applied, caller: Caller) -> Poly:
+        """The element at the sizes of a call. Raises NotComparableError."""
+        given = sizes_of_call(function, call.arguments)
+        if self.smooth is None:
+            return caller.at(self.value, given)
+        size, argument = Poly.symbol(self.smooth), given[self.smooth]
+        half = a.floor_div(size, Poly.constant(2))
+        facts = caller.facts
+        if not (
+            facts.nonnegative(size - 2)
+            and facts.nonnegative(argument - half)
+            and facts.nonnegative(size - half - argument)
+        ):
+            if argument == size:
+                return self.value
+            raise NotComparableError
+        level = a.ceil_log2(size) - 1
+        return argument * level - a.exponential(2, level)
+
+
+def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
+    """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
+    few = sorted(_monomials(function, inner), key=_size)
+    monomials = sorted(_monomials(function, [*inner, *outer]), key=_size)
+    if len(few) < len(monomials):
+        yield _distinct([Element(Poly({monomial: fmpq(1)})) for monomial in few])
+    plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
+    names = [name for name in function.least if name not in function.facts.rewrites]
+    logs = [Element(each) for each in _logarithms(function, names)]
+    richer = [*plain, *map(_smooth, names), *logs]
+    powers = [Element(each) for each in _powers(function, names, max(map(_degree, monomials)))]
+    squares = [Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:]]
+    times = [Element(x.value * y.value) for x in plain for y in logs if x.value != ONE]
+    yield _distinct(plain)
+    yield _distinct(richer)
+    if powers:
+        yield _distinct([*plain, *logs, *powers])
+    yield _distinct([*plain, *logs, *squares])
+    yield _distinct([*richer, *times])
+    if powers:
+        yield _distinct([*plain, *logs, *times, *powers])
+    raised = {_product(x, y) for x in monomials for y in monomials if len(y) <= 1}
+    yield _distinct([Element(Poly({monomial: fmpq(1)})) for monomial in sorted(raised, key=_size)])
+
+
+def _distinct(elements: list[Element]) -> tuple[Element, ...]:
+    seen: dict[Poly, Element] = {}
+    for each in elements:
+        seen.setdefault(each.value, each)
+    return tuple(seen.values())[:MAX_ELEMENTS]
+
+
+def _size(monomial: Monomial) -> tuple[int, str]:
+    return sum(power for _, power in monomial), str(monomial)
+
+
+def _monomials(function: Function, forcing: Iterable[Poly]) -> set[Monomial]:
+    """The products of sizes in what is added at each step, with all their divisors."""
+    found: set[Monomial] = {()}
+    for value in forcing:
+        for monomial in _plain(value, function).terms:
+            found |= set(_divisors(monomial))
+    names = [Symbol(name) for name in function.least if name not in function.facts.rewrites]
+    steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
+    return found | {((atom, 1),) for atom in (*names, *steps)}
+
+
+def _divisors(monomial: Monomial) -> Iterator[Monomial]:
+    if not monomial:
+        yield ()
+        return
+    (atom, power), *rest = monomial
+    for others in _divisors(tuple(rest)):
+        for less in range(max(power, 0) + 1):
+            yield ((atom, less), *others) if less else others
+
+
+def _plain(value: Poly, function: Function) -> Poly:
+    """A value without calls, floors and maxima, as far as its monomials matter."""
+
+    def plain(atom: object) -> Poly | None:
+        match atom:
+            case a.Applied() | a.CeilLog2() | a.Function() | a.Quotient():
+                return ONE
+            case a.Floor():
+                return _plain(atom.argument, function) + 1
+            case a.PositivePart():
+                return _plain(_positive(atom.argument), function) + 1
+            case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
+                return ONE
+        return None
+
+    return value.map_atoms(plain)
+
+
+def _positive(value: Poly) -> Poly:
+    """The same monomials, none of which cancels another."""
+    return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
+
+
+def _product(left: Monomial, right: Monomial) -> Monomial:
+    ((monomial, _),) = (Poly({left: fmpq(1)}) * Poly({right: fmpq(1)})).terms.items()
+    return monomial
+
+
+def _logarithms(function: Function, names: Sequence[str]) -> list[Poly]:
+    exponents = [Poly.symbol(power.exponent) for power in function.facts.powers]
+    sizes = [Poly.symbol(name) for name in names]
+    total = [sum(sizes[1:], sizes[0])] if len(sizes) > 1 else []
+    return [
+        *exponents,
+        *(a.ceil_log2(each + more) for each in (*sizes, *total) for more in range(3 if len(sizes) == 1 else 2)),
+    ]
+
+
+def _smooth(name: str) -> Element:
+    size = Poly.symbol(name)
+    level = a.ceil_log2(size)
+    return Element(size * level - a.exponential(2, level), name)
+
+
+def _powers(function: Function, names: Sequence[str], degree: int) -> list[Poly]:
+    """What c calls of half the size reproduce: c^k for n = 2^k, and v^i*(c/2^i)^log2(n) with v one of n - 1, n, n + 1.
+
+    ceil(n/2) - 1 is at most (n - 1)/2 and floor(n/2) + 1 at least (n + 1)/2, so that rounding is on the safe side.
+    """
+    counts = sorted(_counts(function))
+    found = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
+    if len(names) == 1:
+        size = Poly.symbol(names[0])
+        for count in counts:
+            for more in (0, 1):
+                level = a.ceil_log2(size + more)
+                for i in range(degree + 1):
+                    share = (
+                        a.exponential(count, level) * a.exponential(2, level) ** -i
+                        if i
+                        else a.exponential(count, level)
+                    )
+                    found.extend((size + shift) ** i * share for shift in ((0,) if not i else (more - 1, more)))
+    return found
+
+
+def _counts(function: Function) -> set[int]:
+    """How many calls a case makes, where that does not depend on the sizes."""
+    counts: set[int] = set()
+    for equation in function.equations:
+        for value in (equation.lower, equation.upper):
+            coefficients = [c for m, c in value.terms.items() if len(m) == 1 and isinstance(m[0][0], a.Applied)]
+            total = sum(coefficients, fmpq(0))
+            if total.q == 1 and 2 <= total <= MAX_COUNT:
+                counts.add(int(total.p))
+    return counts
+
+
+def _degree(monomial: Monomial) -> int:
+    return sum(power for _, power in monomial)

@@ -1,0 +1,111 @@
+"""An expression in a function's sizes at the sizes of a call, with its logarithms in terms of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.recursion.system import Function
+
+MAX_HALVINGS = 4
+
+
+class NotComparableError(Exception):
+    """The sizes of a call are not of the form that the function's sizes have."""
+
+
+def sizes_of_call(function: Function, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
+    """What the function's symbols stand for in a call: its sizes, and the quotients and exponents it is written in.
+
+    Raises NotComparableError where an argument is not known to be the multiple or power that the declaration promises.
+    """
+    given = dict(zip(function.parameters, arguments, strict=True))
+    facts = function.facts
+    for power in facts.powers:
+        exponent = a.exponent_of_two(given[power.name])
+        if exponent is None:
+            raise NotComparableError
+        given[power.exponent] = exponent / power.every
+    for label, quotient in facts.quotients.items():
+        if label not in given:
+            given[label] = quotient.substitute(given)
+    return given
+
+
+@dataclass
+class Caller:
+    """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds.
+
+    `facts` grow by those symbols.
+    """
+
+    facts: Facts
+    references: tuple[Poly, ...]
+    _bounded: set[str] = field(default_factory=set)
+
+    def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
+        """The value with the sizes of the call."""
+        return self._placed(self.facts.simplify(value.substitute(given)))
+
+    def _placed(self, value: Poly) -> Poly:
+        def place(atom: Atom) -> Poly | None:
+            if isinstance(atom, a.CeilLog2):
+                return None if atom.argument in self.references else self._logarithm(atom)
+            if not atom.parts:
+                return None
+            parts = tuple(self._placed(part) for part in atom.parts)
+            if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
+                # A bound of the exponent says too little of the power.
+                raise NotComparableError
+            return None if parts == atom.parts else atom.rebuild(parts)
+
+        return value.map_atoms(place)
+
+    def _logarithm(self, atom: a.CeilLog2) -> Poly:
+        name = atom.key
+        if name not in self.facts.bounds:
+            lower, upper = [Poly.constant(0)], []
+            for reference in self.references:
+                above, below = self._halvings(atom.argument, reference)
+                logarithm = a.ceil_log2(reference)
+                if above is not None and above == below:
+                    return logarithm - above
+                if above is not None:
+                    upper.append(logarithm - above)
+                if below is not None:
+                    lower.append(logarithm - below)
+            self.facts = self.facts.with_symbol(name, lower, upper)
+            self._bounded.add(name)
+        return Poly.symbol(name)
+
+    def _halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
+        """The most j with value <= ceil(reference/2^j), where that has at least 2 halves, and the least with >=."""
+        facts = self.facts
+        above = below = None
+        for count in range(MAX_HALVINGS + 1):
+            part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
+            halves = count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1)
+            if halves and facts.nonnegative(part - value):
+                above = count
+            if below is None and facts.nonnegative(value - part):
+                below = count
+        return above, below
+
+
+def references(function: Function, sums: bool = True) -> tuple[Poly, ...]:
+    """What logarithms are taken of: each size that is no power, the sum of several, and one more than each."""
+    plain = [Poly.symbol(name) for name in function.least if name not in function.facts.rewrites]
+    if sums and len(plain) > 1:
+        plain.append(_sum(plain))
+    most = 2 if len(plain) == 1 else 1
+    return tuple(each + more for each in plain for more in range(most + 1))
+
+
+def _sum(values: Iterable[Poly]) -> Poly:
+    result = Poly.constant(0)
+    for value in values:
+        result = result + value
+    return result

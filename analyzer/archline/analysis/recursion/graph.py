@@ -1,0 +1,35 @@
+"""Which algorithms call each other in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from archline.language import syntax as s
+from archline.language.model import Module
+
+
+def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
+    """The algorithms that `algorithm` reaches by calls and that reach it, itself first; empty where it is not recursive."""
+    reached = _reached(module, algorithm)
+    if algorithm not in reached:
+        return ()
+    others = [each for each in reached if each is not algorithm and algorithm in _reached(module, each)]
+    return (algorithm, *others)
+
+
+def _reached(module: Module, algorithm: s.Algorithm) -> dict[s.Algorithm, None]:
+    """What a call of the algorithm may call, directly or not, in order of discovery."""
+    found: dict[s.Algorithm, None] = {}
+    pending = [algorithm]
+    while pending:
+        for target in _called(module, pending.pop()):
+            if target not in found:
+                found[target] = None
+                pending.append(target)
+    return found
+
+
+def _called(module: Module, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
+    for node in s.nodes(algorithm.body):
+        if isinstance(node, s.Call) and isinstance(target := module.targets.get(node), s.Algorithm):
+            yield target

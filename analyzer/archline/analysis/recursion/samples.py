@@ -1,0 +1,125 @@
+"""Sizes to try a recurrence at: small, odd, unequal and large ones that its declaration allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import ceil, floor
+from random import Random
+
+from flint import fmpq
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.recursion.system import Equation, Function
+from archline.analysis.recursion.values import case_at, coordinates
+from archline.language.evaluate import holds
+
+SMALL = (1, 2, 3, 5)
+SCALES = (8, 20, 70, 300, 1_000, 5_000)
+FEW = 4
+TRIES = 400
+MAX_CORNER = 1_000
+Point = Mapping[str, int | Fraction]
+
+
+def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equation, dict[str, int | Fraction]]]:
+    """Up to `each` points for every equation, with the equation that applies there."""
+    found = dict.fromkeys(function.equations, 0)
+    for arguments in dict.fromkeys(_arguments(function, seed)):
+        try:
+            point = coordinates(function, tuple(map(fmpq, arguments)))
+            if not all(
+                holds(fact, {name: int(value) for name, value in point.items() if name in function.parameters})
+                for fact in function.algorithm.where
+            ):
+                continue
+            equation = case_at(function, point)
+        except EvaluationError:
+            continue
+        if found[equation] < each:
+            found[equation] += 1
+            yield equation, point
+        if all(count >= each for count in found.values()):
+            return
+
+
+def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
+    names = function.parameters
+    powers = {power.name: power.every for power in function.facts.powers}
+    random = Random(seed)
+    scales = SCALES if len(names) == 1 else SCALES[:FEW]
+    if not seed:
+        corners = list(product(*(_start(function, name, powers.get(name)) for name in names)))
+        random.shuffle(corners)
+        yield from corners
+    for turn in range(TRIES):
+        same = random.randrange(3) == 0
+        scale = scales[turn % len(scales)]
+        value = random.randint(1, scale)
+        yield tuple(
+            _drawn(random, value if same else random.randint(1, random.choice((3, 20, scale))), powers.get(name))
+            for name in names
+        )
+
+
+def _start(function: Function, name: str, every: int | None) -> tuple[int, ...]:
+    """Small values, and those where a case begins or ends."""
+    if every is not None:
+        return tuple(2 ** (every * k) for k in range(7))
+    least = function.least.get(name, -2)
+    values = {least + more for more in (0, 1, 2)}
+    for equation in function.equations:
+        known = equation.facts.bounds.get(name)
+        for bound in (*known.lower, *known.upper) if known else ():
+            if bound.is_constant and bound.constant_term <= MAX_CORNER:
+                values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
+    return tuple(sorted(value for value in values if value >= least))
+
+
+def _drawn(random: Random, value: int, every: int | None) -> int:
+    if every is None:
+        return value
+    return (
+        2 ** (every * random.randint(0, max(1, 24 // every)))
+        if random.random() < 0.5
+        else 2 ** (every * (value.bit_length() // every))
+    )
+
+
+def data_values(
+    names: Sequence[str], facts: Facts, point: Point, random: Random
+) -> Iterator[dict[str, int | Fraction]]:
+    """The point with values for what only the data gives: both ends of what is known, and between."""
+    if not names:
+        yield dict(point)
+        return
+    for choice in range(4):
+        full = dict(point)
+        for name in names:
+            ends = _ends(facts, name, full)
+            if ends is None or ends[0] > ends[1]:
+                break
+            full[name] = ends[choice] if choice < 2 else random.randint(*ends)
+        else:
+            yield full
+
+
+def _ends(facts: Facts, name: str, point: Point) -> tuple[int, int] | None:
+    bounds = facts.bounds[name]
+    try:
+        low = max((_ceil(each, point) for each in bounds.lower), default=None)
+        high = min((_floor(each, point) for each in bounds.upper), default=None)
+    except EvaluationError:
+        return None
+    return None if low is None or high is None else (low, high)
+
+
+def _ceil(value: Poly, point: Point) -> int:
+    return ceil(evaluate(value, point))
+
+
+def _floor(value: Poly, point: Point) -> int:
+    return int(floor(evaluate(value, point)))

@@ -1,0 +1,234 @@
+"""The costs of recursive algorithms: closed forms where they are found, bounds elsewhere, and values at any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.analysis import paths
+from archline.analysis.amounts import Amount, Known, Unknown
+from archline.analysis.costs import Regime
+from archline.analysis.recursion.bodies import Decision
+from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
+from archline.analysis.recursion.extraction import Extracted, Extraction
+from archline.analysis.recursion.potentials import Given, bound, exact_form
+from archline.analysis.recursion.steps import Foreign
+from archline.analysis.recursion.system import Equation, Function, System
+from archline.analysis.recursion.values import Values
+from archline.analysis.scope import OPPOSITE
+from archline.analysis.statements import Statements
+from archline.analysis.tally import Tally
+from archline.language import syntax as s
+from archline.language.printer import format_expression
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """What is known of a metric: bounds in one expression, and by regimes where that reads better.
+
+    `value` gives the exact count at sizes, for functions of the sizes alone.
+    """
+
+    amount: Amount
+    regimes: tuple[Regime, ...] = ()
+    value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False)
+
+
+class Recursions:
+    """Solves recursive algorithms; each metric of each once."""
+
+    def __init__(self, outer: Statements) -> None:
+        self._outer = outer
+        self._extraction = Extraction(outer)
+        self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
+        self._everywhere: dict[tuple[s.Algorithm, str, bool], Poly | None] = {}
+
+    def recursive(self, algorithm: s.Algorithm) -> bool:
+        """Whether the algorithm calls itself, directly or not."""
+        return self._extraction.recursive(algorithm)
+
+    def extracted(self, algorithm: s.Algorithm) -> Extracted:
+        """The recurrences of a recursive algorithm."""
+        return self._extraction.of(algorithm)
+
+    def tally(self, algorithm: s.Algorithm) -> Tally:
+        """The costs of one execution of the body, at all sizes, without the 1 of the call."""
+        extracted = self.extracted(algorithm)
+        flops = {kind: self._amount(algorithm, f"flops.{kind}") for kind in extracted.kinds}
+        declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
+        span = self._amount(algorithm, "span")
+        return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
+
+    def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
+        return self.closed(algorithm, metric).amount
+
+    def closed(self, algorithm: s.Algorithm, metric: str) -> Closed:
+        """A metric of a recursive algorithm."""
+        key = algorithm, metric
+        if key not in self._closed:
+            self._closed[key] = self._close(algorithm, metric)
+        return self._closed[key]
+
+    def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
+        system = self.extracted(algorithm).systems[metric]
+        if isinstance(system, Unknown):
+            return Closed(system)
+        given = self._given(metric)
+        values = given.values
+        try:
+            found = self._solved(algorithm, metric, system, given)
+        except (TooComplexError, NotComparableError) as problem:
+            reason = str(problem) or "the sizes of its calls do not compare with its own"
+            found = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
+        if not system.exact or values is None:
+            return found
+        (name,) = system.functions
+
+        def value(sizes: Mapping[str, int]) -> Fraction:
+            return values.at(name, sizes)
+
+        return Closed(found.amount, found.regimes, value)
+
+    def _given(self, metric: str) -> Given:
+        functions = self._extraction.systems(metric)
+        lower, upper = (self._foreign(functions, metric, side) for side in (False, True))
+        return Given(lower, upper, Values(functions))
+
+    def _foreign(self, functions: Mapping[str, Function], metric: str, upper: bool) -> Foreign:
+        return {name: self._bound_at_call(function, metric, upper) for name, function in functions.items()}
+
+    def _bound_at_call(self, function: Function, metric: str, upper: bool) -> Callable[[tuple[Poly, ...], Facts], Poly]:
+        def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
+            found = self.everywhere(function.algorithm, metric, upper)
+            if found is None:
+                raise TooComplexError(f"no bound of `{function.algorithm.name}`, which it calls, was found")
+            return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
+
+        return at
+
+    def everywhere(self, algorithm: s.Algorithm, metric: str, upper: bool) -> Poly | None:
+        """A bound in one expression that holds at all sizes."""
+        key = algorithm, metric, upper
+        if key not in self._everywhere:
+            extracted = self.extracted(algorithm)
+            system, function = extracted.systems[metric], extracted.function(metric, upper)
+            closed = self.closed(algorithm, metric)
+            if isinstance(system, Unknown) or function is None or isinstance(closed.amount, Unknown):
+                self._everywhere[key] = None
+            elif not closed.regimes:
+                self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
+            else:
+                found = bound(system, function, upper, self._without(metric, algorithm), everywhere=True)
+                self._everywhere[key] = None if found is None else found.value
+        return self._everywhere[key]
+
+    def _without(self, metric: str, algorithm: s.Algorithm) -> Given:
+        """What is given for a search: the bounds of other algorithms, not the one searched for."""
+        given = self._given(metric)
+        own = {f.name for f in self._extraction.systems(metric).values() if f.algorithm is algorithm}
+        lower, upper = ({n: b for n, b in side.items() if n not in own} for side in (given.lower, given.upper))
+        return Given(lower, upper, given.values)
+
+    def _solved(self, algorithm: s.Algorithm, metric: str, system: System, given: Given) -> Closed:
+        extracted = self.extracted(algorithm)
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        assert lower is not None
+        assert upper is not None
+        given = self._without(metric, algorithm)
+        given = given if system.exact else Given(given.lower, given.upper, None)
+        exact = exact_form(system, upper, given) if system.exact else None
+        if exact is not None:
+            return _by_regimes(algorithm, upper, exact, exact)
+        low, high = bound(system, lower, False, given), bound(system, upper, True, given)
+        if high is None:
+            return Closed(
+                Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
+            )
+        return _by_regimes(algorithm, upper, ZERO if low is None else low.value, high.value)
+
+
+def _by_regimes(algorithm: s.Algorithm, function: Function, lower: Poly, upper: Poly) -> Closed:
+    """What the recursive cases are bounded by, and what the others are themselves."""
+    facts = function.facts
+    ends = [each for each in function.equations if not each.recursive]
+    same = all(facts.simplify(each.lower) == lower and facts.simplify(each.upper) == upper for each in ends)
+    if same or all(_fits(each, lower, upper) for each in ends):
+        return Closed(_known(facts, lower, upper))
+    taken = [_indicator(each.decisions) for each in ends]
+    rest = ONE - sum(taken, ZERO)
+    low = sum((one * each.lower for one, each in zip(taken, ends, strict=True)), rest * lower)
+    high = sum((one * each.upper for one, each in zip(taken, ends, strict=True)), rest * upper)
+    regimes = [
+        Regime(_condition(each.decisions), _facts(each.decisions), each.facts, each.lower, each.upper) for each in ends
+    ]
+    recursive = [each for each in function.equations if each.recursive]
+    regimes.append(Regime("otherwise", _facts(_shared(recursive)), _common(facts, recursive), lower, upper))
+    return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
+
+
+def _fits(equation: Equation, lower: Poly, upper: Poly) -> bool:
+    """Whether a case without calls has the recursive cases' closed form."""
+    if lower != upper:
+        return False
+    difference = equation.facts.simplify(equation.upper - upper)
+    pinned = {
+        name: low
+        for name, known in equation.facts.bounds.items()
+        for low in known.lower
+        if low.is_constant and low in known.upper
+    }
+    return not equation.facts.simplify(difference.substitute(pinned))
+
+
+def _known(facts: Facts, lower: Poly, upper: Poly) -> Known:
+    low = facts.restore(lower)
+    return Known(low, low if upper == lower else facts.restore(upper))
+
+
+def _restored(regime: Regime, facts: Facts) -> Regime:
+    known = _known(facts, regime.lower, regime.upper)
+    return replace(regime, lower=known.lower, upper=known.upper)
+
+
+def _indicator(decisions: tuple[Decision, ...]) -> Poly:
+    product = ONE
+    for each in decisions:
+        product = product * (each.indicator if each.taken else ONE - each.indicator)
+    return product
+
+
+def _condition(decisions: tuple[Decision, ...]) -> str:
+    """The conditions as text, those that fail with `not`."""
+    parts = []
+    for each in decisions:
+        condition = each.branch.condition
+        assert condition is not None
+        text = format_expression(condition)
+        parts.append(text if each.taken else f"not ({text})")
+    return " and ".join(parts) or "always"
+
+
+def _shared(equations: list[Equation]) -> tuple[Decision, ...]:
+    """The decisions that all equations have in common."""
+    first, *others = equations
+    return tuple(each for each in first.decisions if all(each in other.decisions for other in others))
+
+
+def _facts(decisions: tuple[Decision, ...]) -> tuple[s.Fact, ...]:
+    """The conditions as facts, those that fail turned round."""
+    found: list[s.Fact] = []
+    for each in decisions:
+        condition = each.branch.condition
+        if each.taken and condition is not None:
+            found.append(condition)
+        elif isinstance(condition, s.Binary) and condition.op in OPPOSITE:
+            found.append(s.Binary(OPPOSITE[condition.op], condition.left, condition.right, span=condition.span))
+    return tuple(found)
+
+
+def _common(facts: Facts, equations: list[Equation]) -> Facts:
+    """What holds in all recursive cases: the facts of one, or those of the declaration."""
+    return equations[0].facts if len(equations) == 1 else facts

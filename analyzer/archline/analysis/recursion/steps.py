@@ -1,0 +1,149 @@
+"""Equations as steps: what a case adds, and the calls it makes with their factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.analysis.proofs import never_negative
+from archline.analysis.recursion.calls import sizes_of_call
+from archline.analysis.recursion.knowledge import Alternatives, Knowledge, alternatives
+from archline.analysis.recursion.system import Equation, Function, calls
+
+MAX_LEAST = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One alternative of an equation: forcing + sum of factor*call, under facts."""
+
+    equation: Equation
+    facts: Facts
+    forcing: Poly
+    calls: tuple[tuple[Poly, a.Applied], ...]
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The integers in it that only the data gives."""
+        parts = [self.forcing, *(part for factor, call in self.calls for part in (factor, *call.arguments))]
+        names = frozenset[str]().union(*(part.names for part in parts))
+        return tuple(name for name in self.equation.data if name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Least values of a function's symbols (sizes, or the exponents they are written in) in a recursive call."""
+
+    least: Mapping[str, int]
+
+    def holds(self, point: Mapping[str, object]) -> bool:
+        """Whether a point may be that of a call."""
+        return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
+
+
+Rank = tuple[Fraction, str]
+
+
+def _by_key(value: Poly) -> Rank:
+    return Fraction(0), value.key
+
+
+Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
+"""Closed bounds of functions outside the system, by name: from arguments and facts."""
+
+
+def steps_of(
+    equation: Equation, upper: bool, prefer: Callable[[Poly], Rank] = _by_key, foreign: Foreign | None = None
+) -> list[Step]:
+    """Steps that together bound an equation: from above all that it is the largest of and one that it is the least of.
+
+    From below the other way round. `prefer` ranks where one is chosen. `foreign` bounds the calls of other functions.
+    Raises TooComplexError where calls are multiplied.
+    """
+    value = alternatives(equation.upper if upper else equation.lower, a.Applied)
+    return [_step(equation, each, foreign or {}) for each in _needed(value, upper, prefer)]
+
+
+def _needed(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
+    if isinstance(value, Poly):
+        return [value]
+    found = [_needed(each, upper, prefer) for each in value.parts]
+    if value.least == upper:
+        # One is enough: the tightest, where something tells which that is.
+        ranked = sorted(found, key=lambda each: prefer(each[0]))
+        return ranked[0] if upper else ranked[-1]
+    return [step for each in found for step in each]
+
+
+def _step(equation: Equation, value: Poly, foreign: Foreign) -> Step:
+    forcing, called = ZERO, []
+    for monomial, coefficient in value.terms.items():
+        applied = [pair for pair in monomial if isinstance(pair[0], a.Applied)]
+        rest = Poly({tuple(pair for pair in monomial if pair not in applied): coefficient})
+        match applied:
+            case []:
+                forcing = forcing + rest
+            case [(a.Applied() as atom, 1)] if atom.function in foreign and equation.facts.nonnegative(rest):
+                forcing = forcing + rest * foreign[atom.function](atom.arguments, equation.facts)
+            case [(a.Applied() as atom, 1)]:
+                called.append((rest, atom))
+            case _:
+                raise TooComplexError("the costs of recursive calls are multiplied with each other")
+    nested = [part for factor, atom in called for part in (factor, *atom.arguments)]
+    if calls(forcing) or any(map(calls, nested)):
+        raise TooComplexError("the cost of a recursive call stands inside another expression")
+    return Step(equation, equation.facts, forcing, tuple(called))
+
+
+def valid(step: Step, function: Function) -> Step:
+    """The step with what its calls tell: their sizes are ones that the declaration allows, or the run stops."""
+    values = [
+        argument - function.least[name]
+        for _, call in step.calls
+        for name, argument in zip(function.parameters, call.arguments, strict=True)
+        if name in function.least and not step.facts.nonnegative(argument - function.least[name])
+    ]
+    known = Knowledge(step.facts).learn([tuple(values)]) if values else None
+    return step if known is None else replace(step, facts=known.facts)
+
+
+def regions(function: Function, steps: Sequence[Step]) -> tuple[Region, ...]:
+    """Where the function is called by itself. Raises NotComparableError."""
+    found: dict[str, Region] = {}
+    for step in steps:
+        for _, call in step.calls:
+            given = sizes_of_call(function, call.arguments)
+            least = {name: low for name, value in given.items() if (low := _least(value, step.facts)) is not None}
+            found.setdefault(str(sorted(least.items())), Region(least))
+    return tuple(found.values())
+
+
+def _least(value: Poly, facts: Facts) -> int | None:
+    """The greatest constant that the value is proved to be at least, as far as it is searched."""
+    low = next((low for low in (0, -1, -4) if facts.nonnegative(value - low)), None)
+    if low is None:
+        return None
+    step = 1
+    while step <= MAX_LEAST and facts.nonnegative(value - low - step):
+        step *= 2
+    while step > 1:
+        step //= 2
+        if facts.nonnegative(value - low - step):
+            low += step
+    return low + 1 if never_negative(value - low - 1, facts) else low
+
+
+def reached(step: Step, regions: Sequence[Region]) -> Iterator[Step]:
+    """A step without calls in every region that recursive calls reach; one with calls as it is, at any size."""
+    if step.calls:
+        yield step
+        return
+    for region in regions:
+        values = [Poly.symbol(name) - low for name, low in region.least.items() if name in step.facts.bounds]
+        known = Knowledge(step.facts).learn([tuple(values)])
+        if known is not None:
+            yield replace(step, facts=known.facts)

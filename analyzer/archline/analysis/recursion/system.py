@@ -1,0 +1,63 @@
+"""Recurrences over integer sizes: a metric of algorithms that call each other, as equations by cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.recursion.bodies import Decision
+from archline.language import syntax as s
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """What a function equals in one case, or lies between, in terms of itself at smaller sizes.
+
+    `lower` and `upper` hold `Applied` atoms for recursive calls; in exact systems they are the same.
+    """
+
+    decisions: tuple[Decision, ...]
+    facts: Facts
+    lower: Poly
+    upper: Poly
+    data: tuple[str, ...]
+
+    @property
+    def recursive(self) -> bool:
+        """Whether a call occurs."""
+        return bool(calls(self.lower) | calls(self.upper))
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """One metric of one algorithm: its parameters in order, what its declaration promises, and its equations."""
+
+    name: str
+    algorithm: s.Algorithm
+    parameters: tuple[str, ...]
+    least: Mapping[str, int]
+    facts: Facts
+    equations: tuple[Equation, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The functions by name. `exact`: each is one function of its sizes, and not a pair of bounds."""
+
+    metric: str
+    functions: Mapping[str, Function]
+    exact: bool
+
+
+def calls(value: Poly) -> frozenset[a.Applied]:
+    """The recursive calls in an expression, those inside a max too."""
+    found: set[a.Applied] = set()
+    for atom in value.atoms():
+        if isinstance(atom, a.Applied):
+            found.add(atom)
+        for part in atom.parts:
+            found |= calls(part)
+    return frozenset(found)

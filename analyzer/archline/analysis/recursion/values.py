@@ -1,0 +1,104 @@
+"""The value of a recurrence at given sizes, by following its equations: exact wherever the sizes decide the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from flint import fmpq
+
+from archline.algebra.atoms import Applied
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly, rational
+from archline.analysis.recursion.system import Equation, Function, calls
+
+MAX_CALLS = 200_000
+Place = tuple[str, tuple[fmpq, ...]]
+
+
+class Values:
+    """Evaluates functions that are exact, each place once, without recursion of its own."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._known: dict[Place, fmpq] = {}
+
+    def at(self, name: str, sizes: Mapping[str, int]) -> Fraction:
+        """The function at sizes. Raises EvaluationError where it has no value or takes too many steps."""
+        function = self._functions[name]
+        wanted = name, tuple(fmpq(sizes[each]) for each in function.parameters)
+        pending: list[tuple[Place, _Frame | None]] = [(wanted, None)]
+        open_: set[Place] = set()
+        while pending:
+            place, frame = pending.pop()
+            if place in self._known:
+                continue
+            if frame is not None:
+                open_.discard(place)
+                self._known[place] = rational(evaluate(frame.value, frame.point, self._called))
+                continue
+            if place in open_:
+                raise EvaluationError("the recursion does not end at these sizes")
+            if len(self._known) + len(pending) > MAX_CALLS:
+                raise EvaluationError("the recurrence takes too many steps at these sizes")
+            open_.add(place)
+            frame = self._frame(*place)
+            pending.append((place, frame))
+            pending.extend((each, None) for each in frame.needed if each not in self._known)
+        found = self._known[wanted]
+        return Fraction(int(found.p), int(found.q))
+
+    def _frame(self, name: str, arguments: tuple[fmpq, ...]) -> _Frame:
+        function = self._functions[name]
+        point = coordinates(function, arguments)
+        equation = case_at(function, point)
+        needed = tuple(
+            (call.function, tuple(rational(evaluate(each, point)) for each in call.arguments))
+            for call in calls_of(equation)
+        )
+        return _Frame(equation.upper, point, needed)
+
+    def _called(self, name: str, arguments: tuple[fmpq, ...]) -> fmpq:
+        return self._known[name, arguments]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A place being evaluated: its expression and point, and the places that it needs."""
+
+    value: Poly
+    point: Mapping[str, int | Fraction]
+    needed: tuple[Place, ...]
+
+
+@cache
+def calls_of(equation: Equation) -> tuple[Applied, ...]:
+    """The calls of an equation."""
+    return tuple(calls(equation.upper))
+
+
+def coordinates(function: Function, arguments: tuple[fmpq, ...]) -> dict[str, int | Fraction]:
+    """The sizes by name, and the quotients and exponents that stand for some of them. Raises EvaluationError."""
+    point: dict[str, int | Fraction] = {}
+    for name, value in zip(function.parameters, arguments, strict=True):
+        if value.q != 1 or (name in function.least and value < function.least[name]):
+            raise EvaluationError(f"`{name}` is {value} in a call")
+        point[name] = int(value.p)
+    return point | {label: evaluate(value, point) for label, value in function.facts.quotients.items()}
+
+
+def case_at(function: Function, point: Mapping[str, int | Fraction]) -> Equation:
+    """The equation that applies at a point. Raises EvaluationError."""
+    outcomes: dict[tuple[object, Poly], bool] = {}
+    for equation in function.equations:
+        for each in equation.decisions:
+            key = each.branch, each.indicator
+            if key not in outcomes:
+                outcomes[key] = evaluate(each.indicator, point) == 1
+            if outcomes[key] != each.taken:
+                break
+        else:
+            return equation
+    raise EvaluationError("no case of the recurrence applies at these sizes")

@@ -1,0 +1,160 @@
+"""Bounds up to constant factors: monomials of sizes and logarithms, and largest of smallest, or smallest of largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, reduce
+from typing import TypeAlias
+
+from archline.certificates.numbers import Number, constant, rational, read
+from archline.certificates.places import Rejected
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+
+_MAX_CLAUSES, _MAX_MONOMIALS = 2000, 50_000
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A size, or log2(2 + `of`); every atom is at least 1."""
+
+    text: str
+    of: Monomial | None = None
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """A product of atoms with powers other than 0, in the order of the atoms' texts."""
+
+    powers: tuple[tuple[Atom, Number], ...] = ()
+
+    def __mul__(self, other: Monomial) -> Monomial:
+        total = dict(self.powers)
+        for atom, times in other.powers:
+            total[atom] = total[atom] + times if atom in total else times
+        kept = (pair for pair in total.items() if not pair[1].is_zero)
+        return Monomial(tuple(sorted(kept, key=lambda pair: pair[0].text)))
+
+    def __pow__(self, by: Number) -> Monomial:
+        return Monomial() if by.is_zero else Monomial(tuple((atom, times * by) for atom, times in self.powers))
+
+    @property
+    def at_least_one(self) -> bool:
+        """Whether no power is negative."""
+        return all(times.sign > 0 for _, times in self.powers)
+
+
+ONE = Monomial()
+Clause: TypeAlias = frozenset[Monomial]
+# Largest of smallest for an upper bound, smallest of largest for a lower one.
+Form: TypeAlias = frozenset[Clause]
+
+
+def form(monomial: Monomial) -> Form:
+    """A monomial alone."""
+    return frozenset([frozenset([monomial])])
+
+
+def outer(*parts: Form) -> Form:
+    """The largest of upper bounds; the smallest of lower bounds."""
+    return _reduced({clause for each in parts for clause in each})
+
+
+def inner(*parts: Form) -> Form:
+    """The smallest of upper bounds; the largest of lower bounds."""
+    return reduce(lambda a, b: _paired(a, b, lambda x, y: x | y), parts)
+
+
+def times(a: Form, b: Form) -> Form:
+    """The product."""
+    return _paired(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
+
+
+def to_power(bound: Form, by: Number) -> Form:
+    """A power; a negative one exchanges upper and lower bounds."""
+    return frozenset(frozenset(each**by for each in clause) for clause in bound)
+
+
+def _paired(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
+    if sum(map(len, a)) * sum(map(len, b)) > _MAX_MONOMIALS:
+        raise Rejected("the expression has too many clauses to check")
+    return _reduced({pair(x, y) for x in a for y in b})
+
+
+def _reduced(clauses: set[Clause]) -> Form:
+    """Without clauses that hold another one whole, and are bounded by it."""
+    if len(clauses) > _MAX_CLAUSES:
+        raise Rejected("the expression has too many clauses to check")
+    kept: list[Clause] = []
+    for clause in sorted(clauses, key=len):
+        if not any(each <= clause for each in kept):
+            kept.append(clause)
+    return frozenset(kept)
+
+
+# Logarithms
+def size(name: str) -> Monomial:
+    """A size."""
+    return Monomial(((Atom(name), rational(1)),))
+
+
+def upper_log(bound: Form) -> Form:
+    """An upper bound of log2(2 + w) for one of w >= 0."""
+    smallest = (inner(*(outer(*map(form, logs(each))) for each in clause)) for clause in bound)
+    return outer(form(ONE), *smallest) if not bound else outer(*smallest)
+
+
+def lower_log(bound: Form) -> Form:
+    """A lower bound of log2(2 + w) for one of w."""
+    return _reduced({frozenset(log for each in clause for log in logs(each)) for clause in bound})
+
+
+def logs(of: Monomial) -> list[Monomial]:
+    """What log2(2 + w) is the largest of, up to constants."""
+    if not of.powers or all(by.sign < 0 for _, by in of.powers):
+        return [ONE]
+    if of.at_least_one:
+        return [_log(Monomial(((atom, rational(1)),))) for atom, _ in of.powers]
+    first = of.powers[0][1]
+    return [_log(of ** (rational(1) / (first if first.sign > 0 else -first)))]
+
+
+def _log(of: Monomial) -> Monomial:
+    return Monomial(((Atom(f"log2({_text(of)})", of), rational(1)),))
+
+
+def _text(of: Monomial) -> str:
+    """A text to sort by: `n`, `m^2/p^(1/2)`."""
+    return "*".join(f"{atom.text}^{by}" if by != rational(1) else atom.text for atom, by in of.powers)
+
+
+# What a certificate writes
+def monomial(data: Mapping[str, str]) -> Monomial:
+    """A MONOMIAL."""
+    return reduce(Monomial.__mul__, (_atom(text) ** read(by) for text, by in data.items()), ONE)
+
+
+@cache
+def _atom(text: str) -> Monomial:
+    return _read(parse_expression(text))
+
+
+def _read(expr: s.Expr) -> Monomial:
+    match expr:
+        case s.Integer(value=1):
+            return ONE
+        case s.Name(id=name):
+            return size(name)
+        case s.Binary(op="*", left=left, right=right):
+            return _read(left) * _read(right)
+        case s.Binary(op="/", left=left, right=right):
+            return _read(left) * _read(right) ** rational(-1)
+        case s.Binary(op="^", left=left, right=right):
+            return _read(left) ** constant(right)
+        case s.Call(function="log2", arguments=(of,)):
+            found = logs(_read(of))
+            if len(found) == 1 and found[0].powers:
+                return found[0]
+    raise Rejected(f"`{format_expression(expr)}` is not an atom")

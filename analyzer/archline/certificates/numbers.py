@@ -1,0 +1,267 @@
+"""Constants, exactly: quotients of polynomials in logarithms of primes and roots, with rational coefficients.
+
+Two constants are equal if their difference cancels formally; signs are decided by enclosures. What neither decides is
+rejected, so that a wrong answer is impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TypeAlias
+
+from flint import arb, ctx, fmpz
+
+from archline.certificates.places import Rejected
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+
+# A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent); p is prime, if it is small.
+Generator: TypeAlias = "tuple[str, int | Number] | tuple[str, int, int] | tuple[str, Number, Number]"
+Powers: TypeAlias = tuple[tuple[Generator, int], ...]
+Terms: TypeAlias = tuple[tuple[Powers, Fraction], ...]
+_PRECISIONS = (64, 256, 1024, 4096)
+_MAX_BITS, _MAX_TERMS, _MAX_ROOT = 20_000, 400, 1000
+_ONE: Terms = (((), Fraction(1)),)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A real number, above/below. `rational` gives one, `constant` reads one."""
+
+    above: Terms
+    below: Terms = _ONE
+
+    def __add__(self, other: Number) -> Number:
+        if self.below == other.below:
+            return _quotient(_sum(self.above, other.above), self.below)
+        above = _sum(_product(self.above, other.below), _product(other.above, self.below))
+        return _quotient(above, _product(self.below, other.below))
+
+    def __neg__(self) -> Number:
+        return self * rational(-1)
+
+    def __sub__(self, other: Number) -> Number:
+        return self + -other
+
+    def __mul__(self, other: Number) -> Number:
+        return _quotient(_product(self.above, other.above), _product(self.below, other.below))
+
+    def __truediv__(self, other: Number) -> Number:
+        if other.sign == 0:
+            raise Rejected("a division by zero")
+        return self * _quotient(other.below, other.above)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it cancels formally; True is certain."""
+        return not self.above
+
+    @property
+    def sign(self) -> int:
+        """-1, 0 or 1."""
+        if self.is_zero:
+            return 0
+        for precision in _PRECISIONS:
+            value = self.enclosure(precision)
+            if value > 0 or value < 0:
+                return 1 if value > 0 else -1
+        raise Rejected("the sign of a constant is not decided")
+
+    def __le__(self, other: Number) -> bool:
+        return (other - self).sign >= 0
+
+    def __lt__(self, other: Number) -> bool:
+        return (other - self).sign > 0
+
+    @property
+    def fraction(self) -> Fraction | None:
+        """Its value where it is rational by form."""
+        if self.is_zero:
+            return Fraction(0)
+        return self.above[0][1] if self.below == _ONE and len(self.above) == 1 and not self.above[0][0] else None
+
+    def enclosure(self, precision: int) -> arb:
+        """An interval around it."""
+        before, ctx.prec = ctx.prec, precision
+        try:
+            return _enclosed(self.above) / _enclosed(self.below)
+        finally:
+            ctx.prec = before
+
+
+def rational(value: Fraction | int) -> Number:
+    """A rational number."""
+    return Number((((), Fraction(value)),)) if value else Number(())
+
+
+def constant(expr: s.Expr) -> Number:
+    """The value of an expression without names; log2 is the logarithm itself."""
+    match expr:
+        case s.Integer(value=value) if value.bit_length() <= _MAX_BITS:
+            return rational(value)
+        case s.Real(text=text) if len(text) < 500 and abs(int(text.lower().partition("e")[2] or 0)) < 500:
+            return rational(Fraction(text))
+        case s.Unary(op="-", operand=operand):
+            return -constant(operand)
+        case s.Binary(op="+" | "-" | "*" | "/" | "^" as op, left=left, right=right):
+            return _OPERATIONS[op](constant(left), constant(right))
+        case s.Call(function="sqrt", arguments=(inner,)):
+            return power(constant(inner), rational(Fraction(1, 2)))
+        case s.Call(function="log2", arguments=(inner,)):
+            return log2(constant(inner))
+    raise Rejected(f"`{format_expression(expr)}` is not a constant that can be checked")
+
+
+@cache
+def read(text: str) -> Number:
+    """A constant of a certificate."""
+    return constant(parse_expression(text))
+
+
+def log2(value: Number) -> Number:
+    """The binary logarithm of a positive number."""
+    if value.sign <= 0:
+        raise Rejected("a logarithm of a constant that is not positive")
+    fraction = value.fraction
+    if fraction is None:
+        return _generated(("log2", value))
+    total: dict[Powers, Fraction] = {}
+    for part, sign in ((fraction.numerator, 1), (fraction.denominator, -1)):
+        for prime, times in _factors(part):
+            powers: Powers = () if prime == 2 else ((("log2", prime), 1),)
+            total[powers] = total.get(powers, Fraction(0)) + sign * times
+    return Number(_terms(total))
+
+
+def power(base: Number, exponent: Number) -> Number:
+    """A power; roots and irrational powers of positive numbers only."""
+    by = exponent.fraction
+    if by is not None and by.denominator == 1:
+        return _whole_power(base, by.numerator)
+    if base.is_zero and exponent.sign > 0:
+        return base
+    if base.sign <= 0:
+        raise Rejected("a root of a constant that is not positive")
+    value = base.fraction
+    if by is None or value is None or by.denominator > _MAX_ROOT:
+        return _generated(("^", base, exponent))
+    result = rational(1)
+    for part, sign in ((value.numerator, 1), (value.denominator, -1)):
+        for prime, times in _factors(part):
+            whole = times * sign * by
+            floor = whole.numerator // whole.denominator
+            result *= _whole_power(rational(prime), floor)
+            if whole != floor:
+                rest = (whole - floor) * whole.denominator
+                result *= _generated(("root", prime, whole.denominator), rest.numerator)
+    return result
+
+
+def _whole_power(base: Number, exponent: int) -> Number:
+    value = base.fraction
+    bits = 1 if value is None else max(value.numerator.bit_length(), value.denominator.bit_length())
+    if abs(exponent) * bits > _MAX_BITS or (value is None and abs(exponent) > 64):
+        if value in (0, 1):
+            return base
+        raise Rejected("a power of a constant is too large")
+    if exponent < 0:
+        return rational(1) / _whole_power(base, -exponent)
+    result = rational(1)
+    for _ in range(0 if value is not None else exponent):
+        result *= base
+    return result if value is None else rational(value**exponent)
+
+
+_OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "^": power,
+}
+
+
+def _generated(generator: Generator, times: int = 1) -> Number:
+    return Number(((((generator, times),), Fraction(1)),))
+
+
+def _factors(value: int) -> list[tuple[int, int]]:
+    """Small primes, and what is left of it, which need not be one: that costs completeness, not soundness."""
+    factors = [(int(p), int(k)) for p, k in fmpz(value).factor(trial_limit=10_000)] if value > 1 else []
+    return [(p, k) for p, k in factors if p > 1]
+
+
+# Polynomials
+def _terms(total: dict[Powers, Fraction]) -> Terms:
+    kept = tuple(sorted(((key, value) for key, value in total.items() if value), key=repr))
+    if len(kept) > _MAX_TERMS:
+        raise Rejected("a constant is too long")
+    return kept
+
+
+def _sum(a: Terms, b: Terms) -> Terms:
+    total = dict(a)
+    for powers, value in b:
+        total[powers] = total.get(powers, Fraction(0)) + value
+    return _terms(total)
+
+
+def _product(a: Terms, b: Terms) -> Terms:
+    total: dict[Powers, Fraction] = {}
+    for left, x in a:
+        for right, y in b:
+            powers, extra = _joined(left, right)
+            total[powers] = total.get(powers, Fraction(0)) + x * y * extra
+    return _terms(total)
+
+
+def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
+    """The product of powers of generators, and the rational number that p^(1/q) to the power q leaves."""
+    total, extra = dict(left), Fraction(1)
+    for generator, times in right:
+        total[generator] = total.get(generator, 0) + times
+    for generator in total:
+        if generator[0] == "root":
+            _, prime, degree = generator
+            whole, total[generator] = divmod(total[generator], degree)
+            extra *= Fraction(prime) ** whole
+    return tuple(sorted((pair for pair in total.items() if pair[1]), key=repr)), extra
+
+
+def _quotient(above: Terms, below: Terms) -> Number:
+    """above/below; one term below is multiplied into what is above."""
+    if len(below) == 1:
+        ((powers, value),) = below
+        inverse = tuple((generator, -times) for generator, times in powers)
+        return Number(_product(_product(above, ((inverse, 1 / value),)), _ONE))
+    if above == below:
+        return rational(1)
+    scale: Terms = (((), 1 / below[0][1]),)
+    return Number(_product(above, scale), _product(below, scale)) if above else Number(())
+
+
+def _enclosed(terms: Terms) -> arb:
+    total = arb(0)
+    for powers, value in terms:
+        product = arb(value.numerator) / value.denominator
+        for generator, times in powers:
+            product *= _value(generator) ** times
+        total += product
+    return total
+
+
+def _value(generator: Generator) -> arb:
+    match generator:
+        case ("log2", int(prime)):
+            return arb(prime).log() / arb(2).log()
+        case ("log2", Number() as inner):
+            return inner.enclosure(ctx.prec).log() / arb(2).log()
+        case ("root", int(prime), int(degree)):
+            return arb(prime) ** (arb(1) / degree)
+        case ("^", Number() as base, Number() as exponent):
+            return base.enclosure(ctx.prec) ** exponent.enclosure(ctx.prec)
+    raise AssertionError("no other generator is made")

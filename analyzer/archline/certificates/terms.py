@@ -1,0 +1,174 @@
+"""Expressions as sums of products of factors, exactly; what is not arithmetic is a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import TypeAlias
+
+from archline.certificates.numbers import Number, constant, power, rational
+from archline.certificates.numbers import read as constant_text
+from archline.certificates.places import Rejected
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+
+MAX_POWER, _MAX_TERMS = 12, 500
+ONE, HALF = rational(1), rational(Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A part of an expression that stays whole; two are the same if their keys are."""
+
+    key: object
+    expr: s.Expr = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product of factors with powers other than 0."""
+
+    powers: frozenset[tuple[Factor, Number]] = frozenset()
+
+    def __mul__(self, other: Term) -> Term:
+        total = dict(self.powers)
+        for factor, times in other.powers:
+            total[factor] = total[factor] + times if factor in total else times
+        return Term(frozenset(pair for pair in total.items() if not pair[1].is_zero))
+
+    def __pow__(self, by: Number) -> Term:
+        return Term() if by.is_zero else Term(frozenset((factor, times * by) for factor, times in self.powers))
+
+    @property
+    def alone(self) -> s.Expr | None:
+        """The expression of a factor that is the whole term."""
+        if len(self.powers) == 1:
+            ((factor, times),) = self.powers
+            if times == ONE:
+                return factor.expr
+        return None
+
+
+Sum: TypeAlias = dict[Term, Number]
+
+
+def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
+    """A sum with like terms added up."""
+    result: Sum = {}
+    for term, value in parts:
+        result[term] = result[term] + value if term in result else value
+    if len(result) > _MAX_TERMS:
+        raise Rejected("a sum is too long to check")
+    return {term: value for term, value in result.items() if not value.is_zero}
+
+
+def plus(a: Sum, b: Sum, sign: int = 1) -> Sum:
+    """a + b, or a - b."""
+    return total([*a.items(), *((term, value * rational(sign)) for term, value in b.items())])
+
+
+def product(a: Sum, b: Sum) -> Sum:
+    """a*b."""
+    if len(a) * len(b) > _MAX_TERMS:
+        raise Rejected("a sum is too long to check")
+    return total((x * y, c * d) for x, c in a.items() for y, d in b.items())
+
+
+def single(value: Sum) -> tuple[Term, Number] | None:
+    """Its term and coefficient where it has one term."""
+    return next(iter(value.items())) if len(value) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def names(expr: s.Expr) -> frozenset[str]:
+    """The names in an expression."""
+    return frozenset(each.id for each in s.nodes(expr) if isinstance(each, s.Name))
+
+
+def expand(expr: s.Expr) -> Sum:
+    """The sum of an expression, at every point where all its parts have a value."""
+    if not names(expr):
+        with suppress(Rejected):
+            return total([(Term(), constant(expr))])
+    match expr:
+        case s.Unary(op="-", operand=operand):
+            return plus({}, expand(operand), -1)
+        case s.Binary(op="+" | "-" as op, left=left, right=right):
+            return plus(expand(left), expand(right), 1 if op == "+" else -1)
+        case s.Binary(op="*", left=left, right=right):
+            return product(expand(left), expand(right))
+        case s.Binary(op="/", left=left, right=right):
+            return product(expand(left), _power(right, rational(-1)))
+        case s.Binary(op="^", left=left, right=right) if not names(right):
+            return _power(left, constant(right))
+        case s.Call(function="sqrt", arguments=(inner,)):
+            return _power(inner, HALF)
+    return _alone(expr, _key(expr), ONE)
+
+
+def _power(base: s.Expr, by: Number) -> Sum:
+    value, whole = expand(base), by.fraction
+    one = single(value)
+    if whole is not None and whole.denominator == 1:
+        if one is not None:
+            return {one[0] ** by: power(one[1], by)}
+        if 0 <= whole <= MAX_POWER:
+            return reduce(product, [value] * int(whole), {Term(): ONE})
+    elif one is not None and one[1].sign > 0 and all(_is_atom(factor.expr) for factor, _ in one[0].powers):
+        return {one[0] ** by: power(one[1], by)}
+    return _alone(base, ("sum", frozenset(value.items())), by)
+
+
+def _alone(expr: s.Expr, key: object, by: Number) -> Sum:
+    return {Term(frozenset([(Factor(key, expr), by)])): ONE}
+
+
+def _is_atom(expr: s.Expr) -> bool:
+    """Whether it is positive by itself."""
+    return isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function == "log2")
+
+
+def _key(expr: s.Expr) -> object:
+    match expr:
+        case s.Name(id=name) if name != "pi":
+            return name
+        case s.Call(function="min" | "max" as function, arguments=arguments):
+            return function, frozenset(_items(each) for each in arguments)
+        case s.Call(function="floor" | "ceil" | "abs" | "log2" | "log" as function, arguments=(inner,)):
+            return function, _items(inner)
+        case s.Binary(op="//"):
+            return "floor", _items(quotient(expr))
+        case s.Binary(op="%" | "^" as op, left=left, right=right):
+            return op, _items(left), _items(right)
+    raise Rejected(f"`{format_expression(expr)}` is not an expression in sizes")
+
+
+def _items(expr: s.Expr) -> object:
+    return frozenset(expand(expr).items())
+
+
+def quotient(expr: s.Binary) -> s.Expr:
+    """left/right of left//right."""
+    return s.Binary("/", expr.left, expr.right, span=expr.span)
+
+
+def read(data: Mapping[str, str]) -> Term:
+    """A TERM of a certificate."""
+    return reduce(Term.__mul__, (_read(text) ** constant_text(by) for text, by in data.items()), Term())
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> Term:
+    expr = parse_expression(text)
+    value = expand(expr)
+    one = single(value)
+    if one is None:
+        (term,) = _alone(expr, ("sum", frozenset(value.items())), ONE)
+        return term
+    if one[1] != ONE:
+        raise Rejected(f"`{text}` is not a factor")
+    return one[0]

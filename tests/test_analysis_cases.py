@@ -1043,11 +1043,12 @@ def test_a_count_without_a_closed_form_leaves_the_others_known() -> None:
     assert costs["work"].span.line == 20
 
 
-def test_recursion_and_grids_are_not_derived_yet() -> None:
-    module = load_text("algorithm f(x: inout real[n]):\n    if n > 1:\n        f(x[0..n//2])\n")
+def test_recursion_that_does_not_shrink_by_its_sizes_is_unknown_with_a_reason() -> None:
+    text = "algorithm f(x: inout real[n], k: index):\n    where k >= 0\n    decreases k\n    if k > 0:\n        f(x, k - 1)\n"
+    module = load_text(text + "        f(x, k//2)\n")
     costs = derive(module, module.algorithms["f"])
-    assert {cost.status for cost in costs} == {"unknown"}
-    assert "`f` is recursive" in (costs["work"].reason or "")
+    assert {costs[metric].status for metric in ("work", "span")} == {"unknown"}
+    assert "recursion of `f`" in (costs["work"].reason or "")
 
 
 def test_assumptions_are_listed() -> None:

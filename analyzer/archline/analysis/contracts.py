@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -15,10 +17,15 @@ from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
 from archline.language import syntax as s
+from archline.language.evaluate import Enclosure, evaluate_static, holds
+from archline.language.evaluate import EvaluationError as UndefinedError
+from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
+from archline.language.parser import parse_expression
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
+LEAST_RISE = 1.5
 
 
 @dataclass(frozen=True)
@@ -44,16 +51,49 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
     if cost.lower is None or cost.upper is None:
         return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
     if ensures.relation not in ("==", "<=", ">="):
-        return _growth(ensures, algorithm, costs, cost)
+        return _growth(ensures, algorithm, costs, cost, scope)
     return _comparison(ensures, algorithm, costs, cost, scope)
 
 
-def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Verdict:
+def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
-    outcome, reason = decide_growth(ensures.relation, pieces(costs, cost, facts), ensures.bound)
+    found = pieces(costs, cost, facts, scope.facts)
+    outcome, reason = decide_growth(ensures.relation, found, ensures.bound, _Confirmation(cost, facts, ensures.bound))
     trust = f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
     return Verdict(ensures, outcome, reason + trust)
+
+
+@dataclass(frozen=True)
+class _Confirmation:
+    """Checks a counterexample to a growth claim against the cost itself: the prover saw bounds of it in one regime."""
+
+    cost: Cost
+    facts: tuple[s.Fact, ...]
+    bound: s.Expr
+
+    def __call__(self, side: str, counterexample: Mapping[str, object]) -> bool:
+        samples = [counterexample] if counterexample["kind"] == "point" else counterexample["samples"]
+        ratios = [ratio for each in samples if (ratio := self._ratio(side, each["at"])) is not None]  # type: ignore[attr-defined]
+        if counterexample["kind"] == "point":
+            return ratios == [float("inf")]
+        rising = all(low < high for low, high in pairwise(ratios))
+        return len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
+
+    def _ratio(self, side: str, at: Mapping[str, str]) -> float | None:
+        """Of the cost to the claim (O) or the other way round; None where it cannot be told."""
+        try:
+            point = {name: evaluate_static(parse_expression(value), {}) for name, value in at.items()}
+            lower, upper = ends_at(self.cost, point)
+            if any(holds(fact, point) is False for fact in self.facts):
+                return None
+            claimed = evaluate_claim(self.bound, point)
+            if isinstance(claimed, Enclosure):
+                claimed = claimed.lo if side == "Omega" else claimed.hi
+            above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
+            return float("inf") if not below and above > 0 else float(above / below)
+        except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
+            return None
 
 
 def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
@@ -97,7 +137,7 @@ class _Claim:
         assert self.cost.upper is not None
         bounds = [(self.facts, self.cost.lower, self.cost.upper)]
         if self.cost.regimes:
-            bounds = [(each.facts, each.lower, each.upper) for each in self.cost.regimes]
+            bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
                 yield facts, self.claimed - upper.substitute(self.facts.rewrites)

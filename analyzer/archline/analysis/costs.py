@@ -12,7 +12,6 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
-from archline.language import syntax as s
 from archline.language.source import Span
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
@@ -21,11 +20,13 @@ METRICS = ("flops", "work", "span")
 
 @dataclass(frozen=True, eq=False)
 class Regime:
-    """Bounds where conditions on the sizes hold; `facts` are what is known there, in the symbols of the derivation."""
+    """Bounds where a condition on the sizes holds.
+
+    `cases` hold what is known there, in the symbols of the derivation: the facts of each case that the regime is made of.
+    """
 
     when: str
-    conditions: tuple[s.Fact, ...]
-    facts: Facts = field(repr=False)
+    cases: tuple[Facts, ...] = field(repr=False)
     lower: Poly
     upper: Poly
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.growth import rules
 from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
 from archline.algebra.growth.order import Verdict as Answer
-from archline.algebra.polynomial import Atom, Monomial, Poly
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
 from archline.algebra.printing import to_text
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.recursion.finite import holds_everywhere
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
+from archline.language.parser import parse_expression, parse_facts
 
 
 @dataclass(frozen=True)
@@ -29,27 +32,57 @@ class Piece:
     upper: str
 
 
-def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...]) -> list[Piece]:
-    """The cost in the growth prover's terms, by regimes where it has them."""
+def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+    """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises."""
     if not cost.regimes:
         assert cost.lower is not None
         assert cost.upper is not None
-        return [Piece("", facts, _text(costs, cost.lower, False), _text(costs, cost.upper, True))]
+        return [Piece("", facts, _lower(costs, cost.lower, known), _text(costs, cost.upper, True))]
     return [
-        Piece(each.when, (*facts, *each.conditions), _text(costs, each.lower, False), _text(costs, each.upper, True))
+        Piece(
+            each.when,
+            (*facts, *_known(case)),
+            _lower(costs, each.lower, case),
+            _text(costs, each.upper, True),
+        )
         for each in cost.regimes
+        for case in each.cases
     ]
 
 
+def _known(facts: Facts) -> tuple[s.Fact, ...]:
+    """What bounds say of the sizes: n >= 17, n >= m."""
+    found: list[s.Fact] = []
+    for power in facts.powers:
+        known = facts.bounds[power.exponent]
+        for relation, values in ((">=", known.lower), ("<=", known.upper)):
+            limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
+            found.extend(fact for limit in limits for fact in parse_facts(f"{power.name} {relation} {limit}"))
+    for name, bounds in facts.bounds.items():
+        if name in facts.quotients:
+            continue
+        for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
+            for value in values:
+                if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
+                    found.extend(parse_facts(f"{name} {relation} {to_text(value)}"))
+    return tuple(found)
+
+
+SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
+MAX_PROOF = 20_000
 Outcome = Literal["holds", "fails", "unknown"]
 
 
-def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr) -> tuple[Outcome, str]:
+Confirm = Callable[[str, Mapping[str, object]], bool]
+"""Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
+
+
+def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
     """Whether a cost is O, Omega or Theta of an expression: the outcome, and why."""
     unknown = ""
     for piece in pieces:
         for side in _sides(relation):
-            outcome, reason = _one(side, piece, bound)
+            outcome, reason = _one(side, piece, bound, confirm)
             place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
             if outcome == "fails":
                 return outcome, place + reason
@@ -62,26 +95,36 @@ def _sides(relation: str) -> tuple[str, ...]:
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
-def _one(side: str, piece: Piece, bound: s.Expr) -> tuple[Outcome, str]:
+def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
     lower, upper = (parse_expression(each) for each in (piece.lower, piece.upper))
     upwards = side == "O"
-    proof = _asked(upper, bound, piece.facts) if upwards else _asked(bound, lower, piece.facts)
+    try:
+        proof = _asked(upper, bound, piece.facts) if upwards else _asked(bound, lower, piece.facts)
+    except _NowhereError:
+        # Sizes of 0: growth is about sizes from 1 on.
+        return "holds", ""
     if isinstance(proof, Proved):
         return "holds", ""
     refuted: Answer = proof
     if piece.lower != piece.upper:
         refuted = _asked(lower, bound, piece.facts) if upwards else _asked(bound, upper, piece.facts)
-    if isinstance(refuted, Refuted):
+    if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
         return "fails", _counterexample(refuted, side)
     reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
     return "unknown", reason
+
+
+class _NowhereError(Exception):
+    """No sizes satisfy the facts."""
 
 
 def _asked(f: s.Expr, g: s.Expr, facts: tuple[s.Fact, ...]) -> Answer:
     try:
         return is_O(f, g, facts)
     except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            raise _NowhereError from None
         return Undecided(problem.diagnostics[0].message)
 
 
@@ -106,10 +149,60 @@ def _sample(sample: dict[str, object]) -> str:
 # Closed forms as the prover reads them
 def _text(costs: Costs, value: Poly, upper: bool) -> str:
     """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
+    if not upper:
+        # max(0, e) is at least e, which is easier to compare.
+        value = value.map_atoms(
+            lambda atom: atom.argument if isinstance(atom, a.PositivePart) and len(value.terms) <= 2 else None
+        )
     parts = []
-    for monomial, coefficient in value.terms.items():
+    for monomial, coefficient in _merged(value, upper).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
+    """An expression without differences that the value is at least, if one is proved for the integer sizes."""
+    if all(coefficient > 0 for coefficient in value.terms.values()):
+        return _text(costs, value, False)
+    inner = value.map_atoms(lambda atom: atom.argument if isinstance(atom, a.PositivePart) else None)
+    for whole in (value, inner):
+        positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
+        for share in SHARES:
+            part = positive.scaled(share)
+            if _at_least(value, part, facts):
+                return _text(costs, part, False)
+    return _text(costs, value, False)
+
+
+def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
+    try:
+        with budget(MAX_PROOF):
+            return holds_everywhere((value - part).substitute(facts.rewrites), facts)
+    except TooComplexError:
+        return False
+
+
+def _merged(value: Poly, upper: bool) -> Poly:
+    """ceil(log2(n + c)) is between ceil(log2(n)) and one more for 0 <= c <= n: one logarithm of each size is enough."""
+    total = ZERO
+    for monomial, coefficient in value.terms.items():
+        term = Poly.constant(coefficient)
+        for atom, power in monomial:
+            factor = Poly.of_atom(atom)
+            size = _size_of(atom)
+            if size is not None and power > 0:
+                factor = a.ceil_log2(size) + (ONE if upper == (coefficient > 0) else ZERO)
+            term = term * factor**power
+        total = total + term
+    return total
+
+
+def _size_of(atom: Atom) -> Poly | None:
+    """The size n in ceil(log2(n + 1))."""
+    if not isinstance(atom, a.CeilLog2):
+        return None
+    size = atom.argument - ONE
+    return size if len(size.terms) == 1 and all(isinstance(each, Symbol) for each in size.atoms()) else None
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import Proved, Refuted, Undecided, Verdict, is_O
+from archline.certificates.check import Checked, check, check_counterexample
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression, parse_facts
 from archline.report import growth as report
@@ -32,13 +33,24 @@ class Order:
     upper: Verdict | None
     lower: Verdict | None
     order: str | None = None
+    checks: dict[str, Checked] | None = None
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether every verdict has a certificate or counterexample that was checked and accepted; None: not asked."""
+        if self.checks is None:
+            return None
+        given = [each for each in (self.upper, self.lower) if each is not None]
+        return len(self.checks) == len(given) and all(each.accepted for each in self.checks.values())
 
     @property
     def view(self) -> OrderView:
         """What is shown of it."""
         both = {UPPER: self.upper, LOWER: self.lower}
         verdicts = {name: each for name, each in both.items() if each is not None}
-        return OrderView(self.f, self.g, self.where, self.relation, self.holds, verdicts, self.order)
+        return OrderView(
+            self.f, self.g, self.where, self.relation, self.holds, verdicts, self.order, self.checks, self.verified
+        )
 
     @property
     def document(self) -> dict[str, Any]:
@@ -53,10 +65,11 @@ class Order:
         return report.text(self.view, terminal_width(), explain=False)
 
 
-def order(f: str, g: str, where: str = "", relation: str = "O") -> Order:
+def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool = False) -> Order:
     """Compare the growth of two expressions in sizes under facts, all in the language's syntax.
 
-    `relation` is O, Omega, Theta or compare. Raises ArchlineError for text that is no expression in sizes.
+    `relation` is O, Omega, Theta or compare. With `verify`, a second program that shares nothing with the first checks
+    the proofs and counterexamples. Raises ArchlineError for text that is no expression in sizes.
     """
     if relation not in RELATIONS:
         raise ValueError(f"relation is one of {', '.join(RELATIONS)}")
@@ -65,16 +78,37 @@ def order(f: str, g: str, where: str = "", relation: str = "O") -> Order:
     upper = is_O(left, right, domain) if relation != "Omega" else None
     lower = is_O(right, left, domain) if relation != "O" else None
     found = _compared(upper, lower) if relation == "compare" else None
+    texts = format_expression(left), format_expression(right)
+    facts = tuple(format_fact(fact) for fact in domain.facts)
     return Order(
-        f=format_expression(left),
-        g=format_expression(right),
-        where=tuple(format_fact(fact) for fact in domain.facts),
+        f=texts[0],
+        g=texts[1],
+        where=facts,
         relation=relation,
         holds=_holds(found, [each for each in (upper, lower) if each is not None]),
         upper=upper,
         lower=lower,
         order=found,
+        checks=_checks(*texts, facts, upper, lower) if verify else None,
     )
+
+
+def _checks(f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None) -> dict[str, Checked]:
+    both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
+    return {name: each for name, each in both.items() if each is not None}
+
+
+def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
+    """The second program's word on a verdict of f = O(g); None where there is nothing to check."""
+    match verdict:
+        case Proved(certificate=certificate):
+            question = {"f": f, "g": g, "facts": list(facts)}
+            if any(certificate.get(name) != asked for name, asked in question.items()):
+                return Checked(False, "it is an answer to another question")
+            return check(certificate)
+        case Refuted(counterexample=counterexample):
+            return check_counterexample(f, g, facts, counterexample)
+    return None
 
 
 def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.numbers import Number, constant, rational, read
-from archline.certificates.places import Rejected
+from archline.certificates.constants import Number, constant, rational, read
+from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
@@ -39,6 +39,11 @@ class Monomial:
 
     def __pow__(self, by: Number) -> Monomial:
         return Monomial() if by.is_zero else Monomial(tuple((atom, times * by) for atom, times in self.powers))
+
+    def __str__(self) -> str:
+        """A text for people, and to sort by."""
+        parts = (atom.text if by == rational(1) else f"{atom.text}^{_exponent(by)}" for atom, by in self.powers)
+        return "*".join(parts) or "1"
 
     @property
     def at_least_one(self) -> bool:
@@ -79,14 +84,14 @@ def to_power(bound: Form, by: Number) -> Form:
 
 def _paired(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
     if sum(map(len, a)) * sum(map(len, b)) > _MAX_MONOMIALS:
-        raise Rejected("the expression has too many clauses to check")
+        raise RejectedError("the expression has too many clauses to check")
     return _reduced({pair(x, y) for x in a for y in b})
 
 
 def _reduced(clauses: set[Clause]) -> Form:
     """Without clauses that hold another one whole, and are bounded by it."""
     if len(clauses) > _MAX_CLAUSES:
-        raise Rejected("the expression has too many clauses to check")
+        raise RejectedError("the expression has too many clauses to check")
     kept: list[Clause] = []
     for clause in sorted(clauses, key=len):
         if not any(each <= clause for each in kept):
@@ -97,7 +102,12 @@ def _reduced(clauses: set[Clause]) -> Form:
 # Logarithms
 def size(name: str) -> Monomial:
     """A size."""
-    return Monomial(((Atom(name), rational(1)),))
+    return alone(Atom(name))
+
+
+def alone(atom: Atom) -> Monomial:
+    """An atom."""
+    return Monomial(((atom, rational(1)),))
 
 
 def upper_log(bound: Form) -> Form:
@@ -116,18 +126,17 @@ def logs(of: Monomial) -> list[Monomial]:
     if not of.powers or all(by.sign < 0 for _, by in of.powers):
         return [ONE]
     if of.at_least_one:
-        return [_log(Monomial(((atom, rational(1)),))) for atom, _ in of.powers]
+        return [_log(alone(atom)) for atom, _ in of.powers]
     first = of.powers[0][1]
     return [_log(of ** (rational(1) / (first if first.sign > 0 else -first)))]
 
 
 def _log(of: Monomial) -> Monomial:
-    return Monomial(((Atom(f"log2({_text(of)})", of), rational(1)),))
+    return alone(Atom(f"log2({of})", of))
 
 
-def _text(of: Monomial) -> str:
-    """A text to sort by: `n`, `m^2/p^(1/2)`."""
-    return "*".join(f"{atom.text}^{by}" if by != rational(1) else atom.text for atom, by in of.powers)
+def _exponent(by: Number) -> str:
+    return str(by) if str(by).isdigit() else f"({by})"
 
 
 # What a certificate writes
@@ -157,4 +166,4 @@ def _read(expr: s.Expr) -> Monomial:
             found = logs(_read(of))
             if len(found) == 1 and found[0].powers:
                 return found[0]
-    raise Rejected(f"`{format_expression(expr)}` is not an atom")
+    raise RejectedError(f"`{format_expression(expr)}` is not an atom")

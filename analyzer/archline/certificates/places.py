@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """A certificate that is not accepted: why, and the place, from the outermost entry in."""
 
     def __init__(self, reason: str) -> None:
@@ -18,7 +18,7 @@ class Rejected(Exception):
 def require(condition: bool, reason: str) -> None:
     """Reject unless it is so."""
     if not condition:
-        raise Rejected(reason)
+        raise RejectedError(reason)
 
 
 @contextmanager
@@ -26,6 +26,6 @@ def at(*place: str | int) -> Iterator[None]:
     """Entries of a certificate that are being looked at."""
     try:
         yield
-    except Rejected as problem:
+    except RejectedError as problem:
         problem.place[:0] = [f"[{each}]" if isinstance(each, int) else f".{each}" for each in place]
         raise

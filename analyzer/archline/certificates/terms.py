@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.numbers import Number, constant, power, rational
-from archline.certificates.numbers import read as constant_text
-from archline.certificates.places import Rejected
+from archline.certificates.constants import Number, constant, power, rational
+from archline.certificates.constants import read as constant_text
+from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
@@ -62,19 +62,19 @@ def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
     for term, value in parts:
         result[term] = result[term] + value if term in result else value
     if len(result) > _MAX_TERMS:
-        raise Rejected("a sum is too long to check")
+        raise RejectedError("a sum is too long to check")
     return {term: value for term, value in result.items() if not value.is_zero}
 
 
 def plus(a: Sum, b: Sum, sign: int = 1) -> Sum:
-    """a + b, or a - b."""
+    """Add, or subtract with the sign -1."""
     return total([*a.items(), *((term, value * rational(sign)) for term, value in b.items())])
 
 
 def product(a: Sum, b: Sum) -> Sum:
     """a*b."""
     if len(a) * len(b) > _MAX_TERMS:
-        raise Rejected("a sum is too long to check")
+        raise RejectedError("a sum is too long to check")
     return total((x * y, c * d) for x, c in a.items() for y, d in b.items())
 
 
@@ -92,7 +92,7 @@ def names(expr: s.Expr) -> frozenset[str]:
 def expand(expr: s.Expr) -> Sum:
     """The sum of an expression, at every point where all its parts have a value."""
     if not names(expr):
-        with suppress(Rejected):
+        with suppress(RejectedError):
             return total([(Term(), constant(expr))])
     match expr:
         case s.Unary(op="-", operand=operand):
@@ -107,6 +107,8 @@ def expand(expr: s.Expr) -> Sum:
             return _power(left, constant(right))
         case s.Call(function="sqrt", arguments=(inner,)):
             return _power(inner, HALF)
+        case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
+            return expand(inner)
     return _alone(expr, _key(expr), ONE)
 
 
@@ -118,7 +120,7 @@ def _power(base: s.Expr, by: Number) -> Sum:
             return {one[0] ** by: power(one[1], by)}
         if 0 <= whole <= MAX_POWER:
             return reduce(product, [value] * int(whole), {Term(): ONE})
-    elif one is not None and one[1].sign > 0 and all(_is_atom(factor.expr) for factor, _ in one[0].powers):
+    elif one is not None and (_is_positive(value) or (one[1] == ONE and one[0].alone is not None)):
         return {one[0] ** by: power(one[1], by)}
     return _alone(base, ("sum", frozenset(value.items())), by)
 
@@ -127,9 +129,11 @@ def _alone(expr: s.Expr, key: object, by: Number) -> Sum:
     return {Term(frozenset([(Factor(key, expr), by)])): ONE}
 
 
-def _is_atom(expr: s.Expr) -> bool:
-    """Whether it is positive by itself."""
-    return isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function == "log2")
+def _is_positive(value: Sum) -> bool:
+    """Whether it holds nothing but positive multiples of products of sizes and logarithms."""
+    factors = (factor.expr for term in value for factor, _ in term.powers)
+    atoms = all(isinstance(each, s.Name) or (isinstance(each, s.Call) and each.function == "log2") for each in factors)
+    return atoms and all(each.sign > 0 for each in value.values())
 
 
 def _key(expr: s.Expr) -> object:
@@ -144,7 +148,7 @@ def _key(expr: s.Expr) -> object:
             return "floor", _items(quotient(expr))
         case s.Binary(op="%" | "^" as op, left=left, right=right):
             return op, _items(left), _items(right)
-    raise Rejected(f"`{format_expression(expr)}` is not an expression in sizes")
+    raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
 
 
 def _items(expr: s.Expr) -> object:
@@ -170,5 +174,5 @@ def _read(text: str) -> Term:
         (term,) = _alone(expr, ("sum", frozenset(value.items())), ONE)
         return term
     if one[1] != ONE:
-        raise Rejected(f"`{text}` is not a factor")
+        raise RejectedError(f"`{text}` is not a factor")
     return one[0]

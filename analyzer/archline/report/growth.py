@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.algebra.growth.order import Proved, Refuted, Undecided, Verdict
+from archline.certificates.check import Checked
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 
@@ -29,6 +30,8 @@ class OrderView:
     holds: bool | None
     verdicts: Mapping[str, Verdict]
     order: str | None = None
+    checks: Mapping[str, Checked] | None = None
+    verified: bool | None = None
 
 
 def document(view: OrderView) -> dict[str, Any]:
@@ -49,7 +52,12 @@ def document(view: OrderView) -> dict[str, Any]:
     refuted = {name: each.counterexample for name, each in view.verdicts.items() if isinstance(each, Refuted)}
     result |= _joined(view, "counterexample", refuted)
     reasons = {name: each.reason for name, each in view.verdicts.items() if isinstance(each, Undecided)}
-    return result | _joined(view, "reason", reasons)
+    result |= _joined(view, "reason", reasons)
+    if view.verified is not None:
+        result["verified"] = view.verified
+        rejected = {name: str(each) for name, each in (view.checks or {}).items() if not each.accepted}
+        result |= _joined(view, "rejected", rejected)
+    return result
 
 
 def _joined(view: OrderView, key: str, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +77,18 @@ def text(view: OrderView, width: int, *, explain: bool) -> str:
         block = list(_verdict(*sides, verdict, width - 2, explain=explain))
         if block:
             lines += ["", *indented(block)]
+    lines += _checks(view, width)
     return "\n".join(lines) + "\n"
+
+
+def _checks(view: OrderView, width: int) -> list[str]:
+    lines = []
+    for direction, checked in (view.checks or {}).items():
+        kind = "certificate" if isinstance(view.verdicts[direction], Proved) else "counterexample"
+        f, g = (view.f, view.g) if direction == UPPER else (view.g, view.f)
+        of = f" of {f} as O({g})" if len(view.verdicts) > 1 else ""
+        lines += wrap(f"{kind}{of} {'verified' if checked.accepted else checked}", width)
+    return ["", *lines] if lines else []
 
 
 def _claim(view: OrderView) -> str:

@@ -18,7 +18,7 @@ def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def costs(view: CostView) -> dict[str, Any]:
-    """`archline cost`. `growth` and `regimes` are reserved: null and empty in this version."""
+    """`archline cost`. `growth` is reserved: null in this version."""
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
@@ -40,7 +40,9 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         "lower": None if row.lower is None else view.text(row.lower),
         "upper": None if row.upper is None else view.text(row.upper),
         "growth": None,
-        "regimes": [],
+        "regimes": [
+            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)} for each in row.regimes
+        ],
         "reason": row.reason,
         "place": row.place,
         "declared": list(row.declared),

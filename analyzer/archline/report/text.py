@@ -56,6 +56,14 @@ def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
         yield [name, row.status, "?", f"{row.reason}{place}"]
+    elif row.regimes:
+        for each in row.regimes:
+            exact = each.lower == each.upper
+            yield [name, row.status, "", f"{each.when}:" if each.when == "otherwise" else f"where {each.when}:"]
+            yield ["", "", "=" if exact else ">=", view.text(each.lower)]
+            if not exact:
+                yield ["", "", "<=", view.text(each.upper)]
+            name = ""
     elif row.exact:
         yield [name, row.status, "=", view.text(row.lower)]
     else:

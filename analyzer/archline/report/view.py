@@ -37,6 +37,15 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
+class RegimeRow:
+    """Bounds where a condition holds, as text (`otherwise` for what the ones before leave)."""
+
+    when: str
+    lower: Poly
+    upper: Poly
+
+
+@dataclass(frozen=True, eq=False)
 class Row:
     """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
 
@@ -51,6 +60,7 @@ class Row:
     reason: str | None
     place: str | None
     declared: tuple[str, ...]
+    regimes: tuple[RegimeRow, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -215,7 +225,8 @@ def _row(cost: Cost, at: Point | None) -> Row:
             reason = str(problem)
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
-    return Row(metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared)
+    regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
+    return Row(metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared, regimes)
 
 
 def values_at(cost: Cost, at: Point) -> Values | None:

@@ -1,7 +1,8 @@
 """Proofs and counterexamples as plain data: strings, lists and dictionaries, as JSON has them.
 
 A certificate proves f = O(g): for some C, f <= C*g at every point, where a point gives each size a real value of at
-least 1 (Z >= L where both occur in f, g or the facts) such that the facts hold, and log2(w) is read as log2(2 + w).
+least 1 (Z >= L where both occur in f, g or the facts) such that the facts hold, and log2(w) is read as log2(2 + w),
+unless w is a constant.
 
     {"format": 1, "f": TEXT, "g": TEXT, "facts": [TEXT, ...], "differences": [DIFFERENCE, ...], "bounds": [BOUND, ...]}
 
@@ -17,8 +18,8 @@ that the atom that comes first in the alphabet has the power 1 or -1. Every atom
 **Upper and lower bounds.** f is bounded from above by the largest of clauses, each the smallest of its monomials, and g
 from below by the smallest of clauses, each the largest of its monomials. Both follow from the expressions: constant
 factors are dropped, a sum is the largest of its terms, products distribute over max and min, a negative power
-exchanges them, sqrt(x) is x^(1/2), b^(c*log2(w)) is w^(c*log2(b)) for w >= 1, x//y is floor(x/y), abs(x) is x for
-x >= 0, and
+exchanges them, sqrt(x) is x^(1/2), b^(c*log2(w)) is w^(c*log2(b)) for w >= 1, else max(w, 1)^(c*log2(b)), x//y is
+floor(x/y), abs(x) is x for x >= 0, else at most max(x, -x), and
 
     ceil(x) ~ max(x, 1);   floor(x) <= x;   floor(x) >= x/2 where x >= 1, which a DIFFERENCE `x - 1` shows, unless that
     has no negative term;   x % y <= min(x, y), without a lower bound.
@@ -28,8 +29,8 @@ and at most the largest upper bound; a min is at most the smallest upper bound, 
 have one. A sum is at least each of its terms that has a lower bound.
 
 **Differences.** An expression of + - * / that holds a minus, and a whole power of what may be negative, is expanded to
-a sum of terms with constant coefficients, like terms added up; what is no such expression is a factor that stays
-whole, and must not be negative. Without negative terms the sum is bounded as any other. Else it has a DIFFERENCE, or
+a sum of terms with constant coefficients, whole powers of sums in it too, like terms added up; what is no such
+expression is a factor that stays whole, and must not be negative. Without negative terms the sum is bounded as any other. Else it has a DIFFERENCE, or
 no lower bound. Above it is bounded by its positive terms. Below, by what DIFFERENCE leaves of them:
 
     {"of": TEXT, "keeps": [TERM, ...], "covers": [{"term": TERM, "amount": CONSTANT, "into": TERM, "factor": CONSTANT,
@@ -38,8 +39,8 @@ no lower bound. Above it is bounded by its positive terms. Below, by what DIFFER
 TERM maps factors to powers, as MONOMIAL does atoms. Each cover shows amount*term <= factor*amount*into: into/term is
 the product of large/small to the power times, and factor is at least the product of the factors of `uses` to the power
 times, each times >= 0. The amounts of a negative term add up to its coefficient or more, and what all covers take of a
-positive term, factor*amount, to its coefficient at most, and to less for the terms in `keeps`. Each use says
-small <= factor*large, exactly, `because` of
+positive term, factor*amount, to its coefficient at most, and to less for the terms in `keeps`. A factor of a use that
+may be 0 is one of `term`. Each use says small <= factor*large, exactly, `because` of
 
     {"rule": "size"}             1 <= n
     {"rule": "log"}              1 <= log2(w), or log2(log2(w)), ...
@@ -81,7 +82,7 @@ USE is {"small": MONOMIAL, "large": MONOMIAL, "times": CONSTANT, "because": {...
                                      positive: its small side bounded from below by one clause, its large side from
                                      above by one clause; `small` is in the one, `large` in the other. A fact joined by
                                      `and` says each of its parts, `==` both <= and >=, `b divides x` says b <= x for
-                                     an x that is never 0, `x is power of b` says 1 <= x
+                                     an x that is never 0, `x is power of b` says 1 <= x for b >= 1
     {"rule": "case", "depth": d}     an assumption of the case chosen in the split of depth d, 0 the outermost
     {"rule": "log below power", "power": e}    log2(w) <= C*w^e, e > 0, where `uses` shows 1 <= C*w
     {"rule": "log of bounded"}       log2(w) <= C, where `uses` shows w <= C
@@ -95,7 +96,7 @@ SPLIT, and the assumptions of its cases in order:
     {"rule": "compare", "left": MONOMIAL, "right": MONOMIAL}    left <= right; right <= left
     {"rule": "fact", "fact": k}      a comparison of fact k with clauses on both sides as above, not one of each: in any
                                      order, for each clause of the small side and each of the large side, what they say
-                                     (all pairs but those that hold at every point)
+                                     up to constants (all pairs but those that hold at every point)
     {"rule": "log of quotient, above", "log": A}    A = log2(P/N), P a product of positive powers of atoms p, N of
                                      atoms q: for each p, A <= log2(p)
     {"rule": "log of quotient, below", "log": A, "of": B}    A as before, B = log2(p): B <= A; for each q, B <= log2(q)

@@ -158,7 +158,7 @@ def constant(expr: s.Expr) -> Number:
     """The value of an expression without names. Raises OutOfReachError where it has some."""
     value = _constant(expr)
     if value is None:
-        raise OutOfReachError(f"{format_expression(expr)} is no constant")
+        raise OutOfReachError(f"{format_expression(expr)} is no plain constant")
     return value
 
 

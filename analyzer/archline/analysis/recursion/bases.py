@@ -20,12 +20,22 @@ MAX_COUNT = 64
 class Element:
     """A term of a closed form. `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
 
-    That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, at both ends too.
+    That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included.
     So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
     """
 
     value: Poly
     smooth: str | None = None
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether logarithms occur."""
+        return any(not isinstance(atom, Symbol) for atom in self.value.atoms())
+
+    @property
+    def degree(self) -> int:
+        """How fast it grows with the sizes; logarithms count as 0, powers of them as 2."""
+        return max(map(_growth, self.value.terms), default=0)
 
     def at_call(self, function: Function, call: a.Applied, caller: Caller) -> Poly:
         """The element at the sizes of a call. Raises NotComparableError."""
@@ -51,25 +61,23 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
     few = sorted(_monomials(function, inner), key=_size)
     monomials = sorted(_monomials(function, [*inner, *outer]), key=_size)
-    if len(few) < len(monomials):
-        yield _distinct([Element(Poly({monomial: fmpq(1)})) for monomial in few])
     plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = [Element(each) for each in _logarithms(function, names)]
+    if len(few) < len(monomials):
+        low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
+        yield _distinct(low)
+        yield _distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
     powers = [Element(each) for each in _powers(function, names, max(map(_degree, monomials)))]
-    squares = [Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:]]
-    times = [Element(x.value * y.value) for x in plain for y in logs if x.value != ONE]
     yield _distinct(plain)
-    yield _distinct(richer)
+    yield _distinct([*plain, *logs] if len(names) > 1 else richer)
+    if len(names) > 1:
+        return
     if powers:
         yield _distinct([*plain, *logs, *powers])
-    yield _distinct([*plain, *logs, *squares])
-    yield _distinct([*richer, *times])
-    if powers:
-        yield _distinct([*plain, *logs, *times, *powers])
-    raised = {_product(x, y) for x in monomials for y in monomials if len(y) <= 1}
-    yield _distinct([Element(Poly({monomial: fmpq(1)})) for monomial in sorted(raised, key=_size)])
+    yield _distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
+    yield _distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
 
 
 def _distinct(elements: list[Element]) -> tuple[Element, ...]:
@@ -127,19 +135,16 @@ def _positive(value: Poly) -> Poly:
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _product(left: Monomial, right: Monomial) -> Monomial:
-    ((monomial, _),) = (Poly({left: fmpq(1)}) * Poly({right: fmpq(1)})).terms.items()
-    return monomial
-
-
 def _logarithms(function: Function, names: Sequence[str]) -> list[Poly]:
+    """Logarithms of the sizes; of one size also of the next, of several also of their sum where data splits them."""
     exponents = [Poly.symbol(power.exponent) for power in function.facts.powers]
     sizes = [Poly.symbol(name) for name in names]
-    total = [sum(sizes[1:], sizes[0])] if len(sizes) > 1 else []
-    return [
-        *exponents,
-        *(a.ceil_log2(each + more) for each in (*sizes, *total) for more in range(3 if len(sizes) == 1 else 2)),
-    ]
+    if len(sizes) == 1:
+        return [*exponents, *(a.ceil_log2(sizes[0] + more) for more in range(3))]
+    if any(equation.data for equation in function.equations) and sizes:
+        sizes.append(sum(sizes[1:], sizes[0]))
+        return [*exponents, *(a.ceil_log2(each + 1) for each in sizes)]
+    return [*exponents, *(a.ceil_log2(each + more) for each in sizes for more in (0, 1))]
 
 
 def _smooth(name: str) -> Element:
@@ -184,3 +189,10 @@ def _counts(function: Function) -> set[int]:
 
 def _degree(monomial: Monomial) -> int:
     return sum(power for _, power in monomial)
+
+
+def _growth(monomial: Monomial) -> int:
+    return sum(
+        power if isinstance(atom, Symbol) else 2 * abs(power) if isinstance(atom, a.Exponential) else 0
+        for atom, power in monomial
+    )

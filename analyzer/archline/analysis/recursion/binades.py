@@ -51,7 +51,7 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
         terms = _terms(value, name, 0)
         return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], least)
     shift = _shift(value)
-    if shift is None or least + shift < 2:
+    if shift is None or least + shift < 1:
         return False
     for case in _without_floors(value, name):
         terms = _terms(case, name, shift)
@@ -135,6 +135,10 @@ def _with_size(value: Poly, name: str, shift: int) -> Poly:
 
 def _all_binades(terms: list[_Term], least: int) -> bool:
     """From w = least on: the binade that it lies in from there only, the others whole."""
+    if least == 1:
+        # The binade of 1 is 1 alone, with a logarithm of 0.
+        alone = sum((t.coefficient * (t.base**0 if not t.logs else fmpq(0)) for t in terms), fmpq(0))
+        return alone >= 0 and _all_binades(terms, 2)
     first = (least - 1).bit_length()
     return _between(terms, fmpq(1, 2), fmpq(1), first + 1, MAX_SPLITS) and _first_binade(terms, least, first)
 

@@ -11,6 +11,7 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.recursion.system import Function
 
 MAX_HALVINGS = 4
+MAX_LEAST = 12
 
 
 class NotComparableError(Exception):
@@ -45,6 +46,7 @@ class Caller:
     facts: Facts
     references: tuple[Poly, ...]
     _bounded: set[str] = field(default_factory=set)
+    _ordered: list[a.CeilLog2] = field(default_factory=list)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call."""
@@ -63,6 +65,33 @@ class Caller:
             return None if parts == atom.parts else atom.rebuild(parts)
 
         return value.map_atoms(place)
+
+    def ordered(self, value: Poly) -> Poly:
+        """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
+        return value.map_atoms(lambda atom: self._reference(atom) if isinstance(atom, a.CeilLog2) else None)
+
+    def _reference(self, atom: a.CeilLog2) -> Poly:
+        name = atom.key
+        if name not in self.facts.bounds:
+            facts, argument = self.facts, atom.argument
+            lower, upper = [Poly.constant(self._least(argument))], [argument - 1]
+            for other in self._ordered:
+                if facts.nonnegative(argument - other.argument):
+                    lower.append(Poly.symbol(other.key))
+                    if facts.nonnegative(other.argument.scaled(2) - argument):
+                        upper.append(Poly.symbol(other.key) + 1)
+                if facts.nonnegative(other.argument - argument):
+                    upper.append(Poly.symbol(other.key))
+            self.facts = facts.with_symbol(name, lower, upper)
+            self._ordered.append(atom)
+        return Poly.symbol(name)
+
+    def _least(self, argument: Poly) -> int:
+        """What ceil(log2(argument)) is at least."""
+        least = 0
+        while least < MAX_LEAST and self.facts.nonnegative(argument - (1 << least) - 1):
+            least += 1
+        return least
 
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
         name = atom.key

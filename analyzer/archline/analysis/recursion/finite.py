@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import prod
+from math import lcm, prod
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Atom, Poly, Symbol
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.binades import holds_in_binades
 
 MAX_POINTS = 5_000
+MAX_INTEGER = 1 << 62
+Integers = npt.NDArray[Any]
 
 
 def holds_everywhere(value: Poly, facts: Facts) -> bool:
@@ -21,9 +28,13 @@ def holds_everywhere(value: Poly, facts: Facts) -> bool:
     ranges = _ranges(value, facts)
     if ranges is not None and prod(map(len, ranges.values())) <= 1:
         return _at_all(value, ranges)
-    if holds_in_binades(value, facts) or never_negative(value, facts):
-        return True
-    return ranges is not None and _at_all(value, ranges)
+    if ranges is not None and _integers(value, ranges) is not None:
+        return _at_all(value, ranges)
+    return (
+        holds_in_binades(value, facts)
+        or never_negative(value, facts)
+        or (ranges is not None and _at_all(value, ranges))
+    )
 
 
 def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
@@ -45,15 +56,70 @@ def counterexamples(value: Poly, facts: Facts) -> Iterator[dict[str, int]]:
     """The sizes at which the value is below 0, where the facts leave only a few."""
     value = facts.simplify(value)
     ranges = _ranges(value, facts)
-    if ranges is not None:
+    if ranges is None:
+        return
+    found = _integers(value, ranges)
+    if found is None:
         yield from (point for point in _points(ranges) if evaluate(value, point) < 0)
+        return
+    numbers, points = found
+    for index in np.flatnonzero(numbers < 0):
+        yield {name: int(each[index]) for name, each in points.items()}
 
 
 def _at_all(value: Poly, ranges: dict[str, range]) -> bool:
     try:
+        found = _integers(value, ranges)
+        if found is not None:
+            return bool((found[0] >= 0).all())
         return all(evaluate(value, point) >= 0 for point in _points(ranges))
     except EvaluationError:
         return False
+
+
+def _integers(value: Poly, ranges: dict[str, range]) -> tuple[Integers, dict[str, Integers]] | None:
+    """A multiple of the value at every point, exact, and the points; None for more than sizes and logarithms."""
+    if not ranges or not all(_plain(atom) for atom in value.atoms()):
+        return None
+    scale = lcm(*(int(each.q) for each in value.terms.values()))
+    grid = np.meshgrid(*(np.arange(each.start, each.stop, dtype=np.int64) for each in ranges.values()), indexing="ij")
+    points = {name: each.reshape(-1) for name, each in zip(ranges, grid, strict=True)}
+    factors = {atom: _at(atom, points) for atom in value.atoms()}
+    most = {atom: int(np.abs(each).max(initial=0)) for atom, each in factors.items()}
+    total = np.zeros(len(next(iter(points.values()))), dtype=np.int64)
+    reach = 0
+    for monomial, coefficient in value.terms.items():
+        number = int((coefficient * scale).p)
+        reach += abs(number) * prod(max(most[atom], 1) ** power for atom, power in monomial)
+        if reach > MAX_INTEGER and total.dtype != object:
+            # Python's own integers from here on.
+            factors = {atom: each.astype(object) for atom, each in factors.items()}
+            total = total.astype(object)
+        term = np.full_like(total, number)
+        for atom, power in monomial:
+            term = term * factors[atom] ** power
+        total = total + term
+    return total, points
+
+
+def _plain(atom: Atom) -> bool:
+    return isinstance(atom, Symbol) or (
+        isinstance(atom, a.CeilLog2)
+        and all(isinstance(each, Symbol) for each in atom.argument.atoms())
+        and all(each.q == 1 for each in atom.argument.terms.values())
+    )
+
+
+def _at(atom: Atom, points: dict[str, Integers]) -> Integers:
+    if isinstance(atom, a.CeilLog2):
+        argument = np.zeros_like(next(iter(points.values())))
+        for monomial, coefficient in atom.argument.terms.items():
+            term = np.full_like(argument, int(coefficient.p))
+            for each, power in monomial:
+                term *= points[each.key] ** power
+            argument += term
+        return np.array([max(0, int(each) - 1).bit_length() for each in argument], dtype=np.int64)
+    return points[atom.key]
 
 
 def _points(ranges: dict[str, range]) -> Iterator[dict[str, int]]:

@@ -9,7 +9,7 @@ from archline.language.model import Module
 
 
 def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
-    """The algorithms that `algorithm` reaches by calls and that reach it, itself first; empty where it is not recursive."""
+    """The algorithms that `algorithm` calls, directly or not, and that call it, itself first; empty if not recursive."""
     reached = _reached(module, algorithm)
     if algorithm not in reached:
         return ()

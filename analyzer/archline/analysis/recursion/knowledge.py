@@ -61,7 +61,7 @@ def _taught(facts: Facts, values: Values) -> Facts:
 
 
 def _transitive(facts: Facts) -> Facts:
-    """Lower bounds are at most upper bounds: 17 <= m and m <= n make n >= 17. From the youngest symbol to the oldest."""
+    """Lower bounds are at most upper bounds: 17 <= m and m <= n make n >= 17. From the youngest symbol on."""
     for name in reversed(facts.bounds):
         known = facts.bounds[name]
         for low, high in product(known.lower, known.upper):

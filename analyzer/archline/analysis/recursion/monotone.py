@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError
@@ -55,11 +56,11 @@ def _with_sizes(equation: Equation, old: Poly, new: Poly) -> Equation:
 
 
 def nondecreasing(system: System, function: Function) -> bool:
-    """Whether a function of one size never falls as the size grows: by induction, case by case and from case to case."""
+    """Whether a function of one size never falls as the size grows: by induction, in each case and across cases."""
     (name,) = function.parameters
     try:
         ranges = sorted((_range(equation, name) for equation in function.equations), key=lambda each: each[0])
-        if any(high is None or high + 1 != low for (_, high), (low, _) in zip(ranges, ranges[1:], strict=False)):
+        if any(high is None or high + 1 != low for (_, high), (low, _) in pairwise(ranges)):
             return False
         values = Values(system.functions)
         steady = all(

@@ -14,7 +14,8 @@ from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
 
 SIZE = 1_500
-SCALES = (4, 12, 40, 150, 1_000, 30_000)
+SCALES = (4.0, 12.0, 40.0, 150.0, 1e3, 3e4)
+FAR = (4.0, 40.0, 1e3, 1e9, 1e30, 1e60)
 MAX_EXPONENT = 20
 MAX_LIMIT = 200
 
@@ -22,8 +23,9 @@ MAX_LIMIT = 200
 class Pool:
     """Points of one step: what every element gains there less what it does at the calls, and what is added."""
 
-    def __init__(self, function: Function, step: Step, elements: Sequence[Element], seed: int) -> None:
-        points = _points(function, step, np.random.default_rng(seed))
+    def __init__(self, function: Function, step: Step, elements: Sequence[Element], far: bool = False) -> None:
+        """`far`: sizes so large that logarithms outgrow constants; of use where nothing grows faster than a size."""
+        points = _points(function, step, np.random.default_rng(1), FAR if far else SCALES)
         self._points = points
         self._gains = np.stack([_gain(function, step, element, points) for element in elements], axis=1)
         self._forcing = values(step.forcing, points)
@@ -48,7 +50,7 @@ def _gain(function: Function, step: Step, element: Element, points: Points) -> A
     return gain
 
 
-def _points(function: Function, step: Step, random: np.random.Generator) -> Points:
+def _points(function: Function, step: Step, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
     """Points at which the step's facts hold, each symbol between what its bounds say of it."""
     names = list(step.facts.bounds)
     limits = {name: _constants(step, name) for name in names}
@@ -64,13 +66,15 @@ def _points(function: Function, step: Step, random: np.random.Generator) -> Poin
     else:
         points = {}
         for name in wanted:
-            points[name] = _at_ends(step, name, _drawn(name, limits[name], random, function), points, random)
+            points[name] = _at_ends(step, name, _drawn(name, limits[name], random, function, scales), points, random)
     keep = np.ones(len(next(iter(points.values()))), dtype=bool)
     for name in wanted:
         for low in step.facts.bounds[name].lower:
             keep &= points[name] >= values(low, points) - 1e-9
         for high in step.facts.bounds[name].upper:
             keep &= points[name] <= values(high, points) + 1e-9
+    for array in points.values():
+        keep &= np.isfinite(array)
     return {name: array[keep] for name, array in points.items()}
 
 
@@ -107,11 +111,17 @@ def _constants(step: Step, name: str) -> tuple[int | None, int | None]:
     return max(low, default=None), min(high, default=None)
 
 
-def _drawn(name: str, limits: tuple[int | None, int | None], random: np.random.Generator, function: Function) -> Array:
+def _drawn(
+    name: str,
+    limits: tuple[int | None, int | None],
+    random: np.random.Generator,
+    function: Function,
+    scales: tuple[float, ...],
+) -> Array:
     low = limits[0] if limits[0] is not None else -8
     if name in {power.exponent for power in function.facts.powers}:
         high = limits[1] if limits[1] is not None else low + MAX_EXPONENT
         return random.integers(low, high + 1, SIZE * 4).astype(float)
-    spread = random.choice(np.array(SCALES), SIZE * 4)
+    spread = random.choice(np.array(scales), SIZE * 4)
     drawn = low + np.floor(random.random(SIZE * 4) ** 2 * spread)
     return drawn if limits[1] is None else np.asarray(np.minimum(drawn, limits[1]))

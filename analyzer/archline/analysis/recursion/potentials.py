@@ -27,13 +27,13 @@ from archline.analysis.recursion.bases import Element, bases
 from archline.analysis.recursion.calls import NotComparableError
 from archline.analysis.recursion.monotone import rounded
 from archline.analysis.recursion.pool import Pool
-from archline.analysis.recursion.program import Point, Program
+from archline.analysis.recursion.program import Point, Program, Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
 
 POINTS = 16
-ROUNDS = 12
+ROUNDS = 6
 WORST = 4
 UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 2
@@ -73,9 +73,13 @@ class Search:
         if everywhere:
             self._regions = (Region({}),)
         self._steps = [each for step in steps for each in reached(step, self._regions)]
+        self._writer = Writer(function)
         self._points: list[tuple[Step, Point]] = []
         self._weighed: list[tuple[Point, Fraction]] = []
         self._sample(0)
+        self._far = [
+            (point, value) for point in samples.far(function) if values and (value := self._value(point)) is not None
+        ]
 
     def _size(self, equation: Equation) -> Callable[[Poly], tuple[Fraction, str]]:
         """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
@@ -118,7 +122,7 @@ class Search:
     def exact(self) -> Poly | None:
         """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes."""
         for elements in self._bases():
-            program = self._program(elements)
+            program = self._program(elements, all_=True)
             coefficients = program.fitted(self._weighed)
             if coefficients is not None and self._satisfied(program, coefficients):
                 return program.value(coefficients)
@@ -151,18 +155,28 @@ class Search:
                 break
         return best
 
-    def _program(self, elements: tuple[Element, ...]) -> Program:
-        return Program(self._system.functions, self._function, self._steps, elements, self._upper)
+    def _program(self, elements: tuple[Element, ...], all_: bool = False) -> Program:
+        """The program over the elements, or over those that can be written at the sizes of every call."""
+        if not all_:
+            elements = tuple(
+                each for each in elements if all(self._writer.gain(s, each) is not None for s in self._steps)
+            )
+        return Program(self._writer, self._function, self._steps, elements, self._upper)
 
     def _try(self, elements: tuple[Element, ...]) -> Bound | None:
         program = self._program(elements)
-        for step, point in self._points:
-            program.require(step, point)
+        try:
+            for step, point in self._points:
+                program.require(step, point)
+        except EvaluationError:
+            # A call under a guard inside has no sizes there; such programs are left to other means.
+            return None
         for point, value in self._weighed:
             program.prefer(point, Fraction(1, 1 << int(value).bit_length()))
             if self._values is not None:
                 program.limit(point, value)
-        pools = [(step, Pool(self._function, step, program.elements, 1)) for step in self._steps]
+        pools = [(step, Pool(self._function, step, program.elements)) for step in self._steps]
+        simple = False
         for _ in range(ROUNDS):
             coefficients = program.solve()
             if coefficients is None:
@@ -170,15 +184,24 @@ class Search:
             broken = self._broken(pools, coefficients)
             if not broken:
                 found = self._proved(program, pools, coefficients)
-                broken = [(step, point) for step in self._steps for point in program.failures(step, coefficients)]
-                if found is not None or not broken:
+                if found is not None:
                     return found
+                broken = [(step, point) for step in self._steps for point in program.failures(step, coefficients)]
+                if not broken and simple:
+                    return None
+                if not broken:
+                    simple = True
+                    program.drop_needless(coefficients)
+                    if program.linear:
+                        pools.extend(
+                            (step, Pool(self._function, step, program.elements, far=True)) for step in self._steps
+                        )
             for step, point in broken:
                 program.require(step, self._placed(point))
         return None
 
     def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
-        near = np.array([float(int(each.p)) / float(int(each.q)) for each in coefficients])
+        near = np.array([int(each.p) / int(each.q) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._upper, WORST)]
 
     def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
@@ -200,7 +223,7 @@ class Search:
     def factor(self, value: Poly) -> Fraction:
         """The largest factor between a bound and the function, at the samples."""
         worst = Fraction(1)
-        for point, real in self._weighed:
+        for point, real in (*self._weighed, *self._far):
             there = evaluate(value, point)
             worst = max(worst, (there + 1) / (real + 1) if self._upper else (real + 1) / max(there + 1, Fraction(1, 4)))
         return worst

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
 from flint import fmpq, fmpq_mat
 
 from archline.algebra.evaluation import evaluate
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, rational
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.calls import Caller, NotComparableError, references
 from archline.analysis.recursion.finite import counterexamples, holds_everywhere
@@ -21,40 +19,85 @@ from archline.analysis.recursion.system import Function
 from archline.analysis.recursion.values import coordinates
 
 MAX_FAILURES = 4
+MAX_PROOF = 20_000
+MAX_SOLVED = 30
+SLACK = fmpq(1, 4)
 Point = Mapping[str, int | Fraction]
 
 
-@dataclass(frozen=True, eq=False)
-class _Written:
-    """A step in symbols: for each element, its value less those at the calls, and the facts that they are under."""
+class Writer:
+    """Steps in symbols: what elements gain in them, each written once for all programs."""
 
-    facts: Facts
-    gains: tuple[Poly, ...]
-    forcing: Poly
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self.solved = 0
+        self._references = references(function)
+        self._callers: dict[Step, Caller] = {}
+        self._gains: dict[tuple[Step, Element], Poly | None] = {}
+        self._forcing: dict[Step, Poly] = {}
+        self._numbers: dict[tuple[Poly, tuple[tuple[str, int | Fraction], ...]], Fraction] = {}
+
+    def gain(self, step: Step, element: Element) -> Poly | None:
+        """An element less what it is at the calls; None where it cannot be written at their sizes."""
+        key = step, element
+        if key not in self._gains:
+            try:
+                gain = element.value
+                for factor, call in step.calls:
+                    gain = gain - factor * element.at_call(self._function, call, self._caller(step))
+                self._gains[key] = gain
+            except NotComparableError:
+                self._gains[key] = None
+        return self._gains[key]
+
+    def number(self, value: Poly, point: Point) -> Fraction:
+        """The value at a point."""
+        key = value, tuple(point.items())
+        if key not in self._numbers:
+            self._numbers[key] = evaluate(value, point)
+        return self._numbers[key]
+
+    def forcing(self, step: Step) -> Poly:
+        """What the step adds."""
+        if step not in self._forcing:
+            self._forcing[step] = self._caller(step).at(step.forcing, {})
+        return self._forcing[step]
+
+    def proves(self, step: Step, margin: Poly) -> bool:
+        """Whether an expression in the step's symbols is proved to be at least 0."""
+        caller = self._caller(step)
+        try:
+            with budget(MAX_PROOF):
+                if holds_everywhere(margin, caller.facts):
+                    return True
+                ordered = caller.ordered(margin)
+                return ordered != margin and holds_everywhere(ordered, caller.facts)
+        except OutOfBudgetError:
+            return False
+
+    def failures(self, step: Step, margin: Poly) -> list[dict[str, int]]:
+        """Sizes at which it is below 0, where the step has only a few."""
+        return list(islice(counterexamples(margin, self._caller(step).facts), MAX_FAILURES))
+
+    def _caller(self, step: Step) -> Caller:
+        if step not in self._callers:
+            self._callers[step] = Caller(step.facts, self._references)
+        return self._callers[step]
 
 
 class Program:
-    """Coefficients c such that sum of c*element bounds a function with the given steps.
-
-    Elements that cannot be written at the sizes of some call are left out; `elements` are the others.
-    """
+    """Coefficients c such that sum of c*element bounds a function with the given steps."""
 
     def __init__(
-        self,
-        functions: Mapping[str, Function],
-        function: Function,
-        steps: Sequence[Step],
-        elements: Iterable[Element],
-        upper: bool,
+        self, writer: Writer, function: Function, steps: Sequence[Step], elements: Iterable[Element], upper: bool
     ) -> None:
-        self._functions, self._function, self._upper = functions, function, upper
-        self._references = references(function)
+        self._writer, self._function, self._upper = writer, function, upper
         self._steps = steps
-        self.elements = tuple(each for each in elements if all(self._writable(each, step) for step in steps))
-        self._written: dict[Step, _Written] = {}
+        self.elements = tuple(elements)
         self._rows: list[list[fmpq]] = []
         self._limits: list[fmpq] = []
         self._goal = [fmpq(0)] * len(self.elements)
+        self._used = list(range(len(self.elements)))
 
     # Fitting
     def fitted(self, points: Sequence[tuple[Point, Fraction]]) -> tuple[fmpq, ...] | None:
@@ -89,11 +132,41 @@ class Program:
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
     def _numbers(self, point: Point) -> list[Fraction]:
-        return [evaluate(each.value, point) for each in self.elements]
+        return [self._writer.number(each.value, point) for each in self.elements]
 
     def solve(self) -> tuple[fmpq, ...] | None:
         """The coefficients that are best at the preferred points; None where the points do not determine any."""
-        return corner(self._goal, self._rows, self._limits)
+        self._writer.solved += 1
+        return self._solved(self._used) if self._writer.solved <= MAX_SOLVED else None
+
+    def _solved(self, used: Sequence[int]) -> tuple[fmpq, ...] | None:
+        rows = [[row[index] for index in used] for row in self._rows]
+        found = corner([self._goal[index] for index in used], rows, self._limits)
+        if found is None:
+            return None
+        full = [fmpq(0)] * len(self.elements)
+        for index, value in zip(used, found, strict=True):
+            full[index] = value
+        return tuple(full)
+
+    @property
+    def linear(self) -> bool:
+        """Whether no element in use grows faster than a size."""
+        return all(self.elements[index].degree <= 1 for index in self._used)
+
+    def drop_needless(self, best: Sequence[fmpq]) -> bool:
+        """Do without products of sizes that hardly help, the highest first; whether there were any."""
+        target = self._worth(best)
+        before = len(self._used)
+        for index in reversed([each for each in self._used if self.elements[each].degree]):
+            fewer = [each for each in self._used if each != index]
+            found = self._solved(fewer) if fewer else None
+            if found is not None and self._worth(found) >= target - abs(target) * SLACK:
+                self._used = fewer
+        return len(self._used) < before
+
+    def _worth(self, coefficients: Sequence[fmpq]) -> fmpq:
+        return sum((goal * each for goal, each in zip(self._goal, coefficients, strict=True)), fmpq(0))
 
     def value(self, coefficients: Sequence[fmpq]) -> Poly:
         """The bound with these coefficients."""
@@ -104,43 +177,30 @@ class Program:
     # The proof
     def proves(self, step: Step, coefficients: Sequence[fmpq]) -> bool:
         """Whether the inductive inequality of a step is proved for all sizes."""
-        return holds_everywhere(self._margin(step, coefficients), self._write(step).facts)
-
-    def failures(self, step: Step, coefficients: Sequence[fmpq]) -> list[dict[str, int]]:
-        """Sizes at which a step of few sizes fails."""
-        return list(islice(counterexamples(self._margin(step, coefficients), self._write(step).facts), MAX_FAILURES))
-
-    def _margin(self, step: Step, coefficients: Sequence[fmpq]) -> Poly:
-        written = self._write(step)
-        gain = _sum(each.scaled(coefficient) for each, coefficient in zip(written.gains, coefficients, strict=True))
-        return gain - written.forcing if self._upper else written.forcing - gain
+        margin = self._margin(step, coefficients)
+        return margin is not None and self._writer.proves(step, margin)
 
     def proves_equal(self, step: Step, coefficients: Sequence[fmpq]) -> bool:
         """Whether the step holds with equality for all sizes."""
-        written, margin = self._write(step), self._margin(step, coefficients)
-        return holds_everywhere(margin, written.facts) and holds_everywhere(-margin, written.facts)
+        margin = self._margin(step, coefficients)
+        return margin is not None and self._writer.proves(step, margin) and self._writer.proves(step, -margin)
 
-    def _writable(self, element: Element, step: Step) -> bool:
-        try:
-            caller = Caller(step.facts, self._references)
-            for _, call in step.calls:
-                element.at_call(self._function, call, caller)
-        except NotComparableError:
-            return False
-        return True
+    def failures(self, step: Step, coefficients: Sequence[fmpq]) -> list[dict[str, int]]:
+        """Sizes at which a step of few sizes fails."""
+        margin = self._margin(step, coefficients)
+        return [] if margin is None else self._writer.failures(step, margin)
 
-    def _write(self, step: Step) -> _Written:
-        if step not in self._written:
-            caller = Caller(step.facts, self._references)
-            gains = []
-            for element in self.elements:
-                gain = element.value
-                for factor, call in step.calls:
-                    gain = gain - factor * element.at_call(self._function, call, caller)
-                gains.append(gain)
-            forcing = caller.at(step.forcing, {})
-            self._written[step] = _Written(caller.facts, tuple(gains), forcing)
-        return self._written[step]
+    def _margin(self, step: Step, coefficients: Sequence[fmpq]) -> Poly | None:
+        """What must be at least 0; None where an element with a coefficient cannot be written."""
+        gain = ZERO
+        for element, coefficient in zip(self.elements, coefficients, strict=True):
+            if coefficient:
+                each = self._writer.gain(step, element)
+                if each is None:
+                    return None
+                gain = gain + each.scaled(coefficient)
+        forcing = self._writer.forcing(step)
+        return gain - forcing if self._upper else forcing - gain
 
 
 def _solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:

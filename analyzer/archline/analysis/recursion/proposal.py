@@ -1,39 +1,49 @@
-"""A linear program in floating point whose best corner is then computed exactly: a proposal, which a proof decides on."""
+"""A linear program in floating point whose best corner is then computed exactly: a proposal; proofs decide on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
 from archline.analysis.recursion.arrays import Array
 
-MAX_PIVOTS = 600
-TOLERANCE = 1e-9
-NEAR = 1e-6
-BIG = 1e7
+NEAR = 1e-7
 
 
 def corner(goal: Sequence[fmpq], rows: Sequence[Sequence[fmpq]], limits: Sequence[fmpq]) -> tuple[fmpq, ...] | None:
-    """The x at which goal.x is largest where rows*x <= limits, from the rows that are tight there; None if unbounded."""
-    matrix, bound, aim = (
-        _floats(rows),
-        np.array([_float(each) for each in limits]),
-        np.array([_float(each) for each in goal]),
-    )
-    if not len(rows) or not len(goal):
+    """The x at which goal.x is largest where rows*x <= limits, from the rows that are tight; None if unbounded."""
+    if not rows or not goal:
+        return None
+    try:
+        matrix = np.array([[_float(each) for each in row] for row in rows])
+        bound, aim = np.array([_float(each) for each in limits]), np.array([_float(each) for each in goal])
+    except OverflowError:
         return None
     heights, widths = _scales(matrix)
     scaled, level = matrix * heights[:, None] * widths, bound * heights
-    point = _solve(aim * widths, scaled, level)
-    if point is None:
+    found = _best(aim * widths, scaled, level)
+    if found is None:
         return None
-    slack = level - scaled @ point
-    size = 1 + np.abs(point).max()
-    order = np.argsort(slack)
-    return _exact(rows, limits, [int(index) for index in order if slack[index] < NEAR * size], len(goal))
+    point, slack = found
+    near = NEAR * (1 + np.abs(level).max())
+    tight = [int(index) for index in np.argsort(slack) if slack[index] < near]
+    unused = [int(index) for index in np.argsort(np.abs(point))]
+    return _exact([*([*rows[index], limits[index]] for index in tight), *_zeros(unused)], len(goal))
+
+
+def _zeros(unused: Sequence[int]) -> list[list[fmpq]]:
+    """Rows that make coefficients 0, the least first, where the tight rows leave a choice."""
+    return [[fmpq(int(each == index)) for each in range(len(unused))] + [fmpq(0)] for index in unused]
+
+
+def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | None:
+    """The best point and how far each row is from its limit there; None where there is none."""
+    from scipy.optimize import linprog  # It takes long to import, and few programs need it.
+
+    found = linprog(-goal / max(np.abs(goal).max(), 1e-300), A_ub=matrix, b_ub=limits, bounds=(None, None))
+    return (np.asarray(found.x), np.asarray(found.slack)) if found.status == 0 else None
 
 
 def _scales(matrix: Array) -> tuple[Array, Array]:
@@ -41,82 +51,29 @@ def _scales(matrix: Array) -> tuple[Array, Array]:
     heights, widths = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
     for _ in range(3):
         scaled = np.abs(matrix) * heights[:, None] * widths
-        heights /= np.sqrt(np.maximum(scaled.max(axis=1), 1e-300) * _least(scaled, 1))
+        heights /= np.sqrt(_extreme(scaled, 1, greatest=True) * _extreme(scaled, 1, greatest=False))
         scaled = np.abs(matrix) * heights[:, None] * widths
-        widths /= np.sqrt(np.maximum(scaled.max(axis=0), 1e-300) * _least(scaled, 0))
+        widths /= np.sqrt(_extreme(scaled, 0, greatest=True) * _extreme(scaled, 0, greatest=False))
     return heights, widths
 
 
-def _least(scaled: Array, axis: int) -> Array:
-    """The least entry that is not 0."""
-    found = np.where(scaled > 0, scaled, np.inf).min(axis=axis)
-    return np.where(np.isfinite(found), found, 1.0)
+def _extreme(scaled: Array, axis: int, greatest: bool) -> Array:
+    """The greatest or least entry that is not 0; 1 where all are."""
+    found = scaled.max(axis=axis) if greatest else np.where(scaled > 0, scaled, np.inf).min(axis=axis)
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
-def _exact(
-    rows: Sequence[Sequence[fmpq]], limits: Sequence[fmpq], tight: list[int], count: int
-) -> tuple[fmpq, ...] | None:
-    """The point where the first independent ones of the tight rows hold with equality."""
-    chosen: list[list[fmpq]] = []
-    for index in tight:
-        trial = [*chosen, [*rows[index], limits[index]]]
-        if fmpq_mat([row[:-1] for row in trial]).rank() == len(trial):
+def _exact(rows: Sequence[Sequence[fmpq]], count: int) -> tuple[fmpq, ...] | None:
+    """The point where the first independent rows (coefficients, then the limit) hold with equality."""
+    chosen: list[Sequence[fmpq]] = []
+    for row in rows:
+        trial = [*chosen, row]
+        if fmpq_mat([list(each[:-1]) for each in trial]).rank() == len(trial):
             chosen = trial
         if len(chosen) == count:
-            break
-    if len(chosen) < count:
-        return None
-    reduced, _ = fmpq_mat(chosen).rref()
-    return tuple(reduced[row, count] for row in range(count))
-
-
-def _solve(goal: Array, matrix: Array, limits: Array) -> Array | None:
-    """The best x by the simplex method on the dual: least limits.y with y*matrix = goal, y >= 0."""
-    goal = goal / max(np.abs(goal).max(), 1e-300)
-    table, basis, costs = _start(goal, matrix, limits)
-    height = len(goal)
-    for _ in range(MAX_PIVOTS):
-        prices = costs[basis]
-        reduced = costs[:-1] - prices @ table[:, :-1]
-        enter = int(np.argmin(reduced))
-        if reduced[enter] > -TOLERANCE:
-            break
-        column = table[:, enter]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(column > TOLERANCE, table[:, -1] / column, np.inf)
-        leave = int(np.argmin(ratios))
-        if not np.isfinite(ratios[leave]):
-            return None
-        table[leave] /= table[leave, enter]
-        factors = table[:, enter].copy()
-        factors[leave] = 0.0
-        table -= np.outer(factors, table[leave])
-        basis[leave] = enter
-    else:
-        return None
-    rows = len(limits)
-    if any(each >= rows and table[index, -1] > NEAR for index, each in enumerate(basis)):
-        return None
-    # The artificial columns hold the inverse of the basis: prices of the equations are the primal point.
-    signs = np.where(goal < 0, -1.0, 1.0)
-    prices = np.asarray(costs[basis] @ table[:, rows : rows + height])
-    return prices * signs
-
-
-def _start(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Any, Array]:
-    """The first table of the dual: its equations with a nonnegative right side, and an artificial column for each."""
-    rows, height = len(limits), len(goal)
-    signs = np.where(goal < 0, -1.0, 1.0)
-    table = np.zeros((height, rows + height + 1))
-    table[:, :rows] = matrix.T * signs[:, None]
-    table[:, rows : rows + height] = np.eye(height)
-    table[:, -1] = goal * signs * (1 + 1e-9 * np.arange(1, height + 1))
-    costs = np.concatenate([limits, np.full(height, BIG), [0.0]])
-    return table, np.arange(rows, rows + height), costs
-
-
-def _floats(rows: Sequence[Sequence[fmpq]]) -> Array:
-    return np.array([[_float(each) for each in row] for row in rows])
+            reduced, _ = fmpq_mat([list(each) for each in chosen]).rref()
+            return tuple(reduced[index, count] for index in range(count))
+    return None
 
 
 def _float(number: fmpq) -> float:

@@ -22,6 +22,7 @@ SCALES = (8, 20, 70, 300, 1_000, 5_000)
 FEW = 4
 TRIES = 400
 MAX_CORNER = 1_000
+FAR, MAX_CHOSEN = 1_000_003, 3
 Point = Mapping[str, int | Fraction]
 
 
@@ -44,6 +45,28 @@ def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equat
             yield equation, point
         if all(count >= each for count in found.values()):
             return
+
+
+def far(function: Function) -> Iterator[dict[str, int | Fraction]]:
+    """Points with every choice of sizes large, to tell how a bound grows."""
+    names = function.parameters
+    powers = {power.name: power.every for power in function.facts.powers}
+    for choice in product((False, True), repeat=len(names)):
+        if len(names) > MAX_CHOSEN or not any(choice):
+            continue
+        arguments = tuple(
+            (2 ** (powers[name] * (40 // powers[name])) if name in powers else FAR)
+            if large
+            else max(function.least.get(name, 1), 4)
+            for name, large in zip(names, choice, strict=True)
+        )
+        try:
+            point = coordinates(function, tuple(map(fmpq, arguments)))
+            case_at(function, point)
+        except EvaluationError:
+            continue
+        if all(holds(fact, dict(zip(names, arguments, strict=True))) for fact in function.algorithm.where):
+            yield point
 
 
 def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
@@ -122,4 +145,4 @@ def _ceil(value: Poly, point: Point) -> int:
 
 
 def _floor(value: Poly, point: Point) -> int:
-    return int(floor(evaluate(value, point)))
+    return floor(evaluate(value, point))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from archline.algebra.atoms import positive_part
+from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis import paths
@@ -14,11 +16,11 @@ from archline.analysis.costs import Regime
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.extraction import Extracted, Extraction
-from archline.analysis.recursion.potentials import Given, bound, exact_form
+from archline.analysis.recursion.finite import holds_everywhere
+from archline.analysis.recursion.potentials import Bound, Given, bound, exact_form
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
-from archline.analysis.scope import OPPOSITE
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
@@ -80,7 +82,7 @@ class Recursions:
         values = given.values
         try:
             found = self._solved(algorithm, metric, system, given)
-        except (TooComplexError, NotComparableError) as problem:
+        except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
             reason = str(problem) or "the sizes of its calls do not compare with its own"
             found = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
         if not system.exact or values is None:
@@ -141,16 +143,35 @@ class Recursions:
         given = given if system.exact else Given(given.lower, given.upper, None)
         exact = exact_form(system, upper, given) if system.exact else None
         if exact is not None:
-            return _by_regimes(algorithm, upper, exact, exact)
+            return _by_regimes(upper, exact, exact)
         low, high = bound(system, lower, False, given), bound(system, upper, True, given)
-        if high is None:
+        most = self._most(algorithm, metric) if high is None else high.value
+        if most is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        return _by_regimes(algorithm, upper, ZERO if low is None else low.value, high.value)
+        return _by_regimes(upper, _clamped(upper, low), most)
 
 
-def _by_regimes(algorithm: s.Algorithm, function: Function, lower: Poly, upper: Poly) -> Closed:
+    def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
+        """Flops and span are at most the work."""
+        if metric == "work":
+            return None
+        work = self.closed(algorithm, "work")
+        if isinstance(work.amount, Unknown):
+            return None
+        return work.regimes[-1].upper if work.regimes else work.amount.upper
+
+
+def _clamped(function: Function, low: Bound | None) -> Poly:
+    """A lower bound that is not below 0 in any recursive case."""
+    if low is None:
+        return ZERO
+    sure = all(holds_everywhere(low.value, each.facts) for each in function.equations if each.recursive)
+    return low.value if sure else positive_part(low.value)
+
+
+def _by_regimes(function: Function, lower: Poly, upper: Poly) -> Closed:
     """What the recursive cases are bounded by, and what the others are themselves."""
     facts = function.facts
     ends = [each for each in function.equations if not each.recursive]
@@ -161,11 +182,9 @@ def _by_regimes(algorithm: s.Algorithm, function: Function, lower: Poly, upper: 
     rest = ONE - sum(taken, ZERO)
     low = sum((one * each.lower for one, each in zip(taken, ends, strict=True)), rest * lower)
     high = sum((one * each.upper for one, each in zip(taken, ends, strict=True)), rest * upper)
-    regimes = [
-        Regime(_condition(each.decisions), _facts(each.decisions), each.facts, each.lower, each.upper) for each in ends
-    ]
-    recursive = [each for each in function.equations if each.recursive]
-    regimes.append(Regime("otherwise", _facts(_shared(recursive)), _common(facts, recursive), lower, upper))
+    regimes = [Regime(_condition(each.decisions), (each.facts,), each.lower, each.upper) for each in ends]
+    recursive = tuple(each.facts for each in function.equations if each.recursive)
+    regimes.append(Regime("otherwise", recursive, lower, upper))
     return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
 
 
@@ -209,26 +228,3 @@ def _condition(decisions: tuple[Decision, ...]) -> str:
         text = format_expression(condition)
         parts.append(text if each.taken else f"not ({text})")
     return " and ".join(parts) or "always"
-
-
-def _shared(equations: list[Equation]) -> tuple[Decision, ...]:
-    """The decisions that all equations have in common."""
-    first, *others = equations
-    return tuple(each for each in first.decisions if all(each in other.decisions for other in others))
-
-
-def _facts(decisions: tuple[Decision, ...]) -> tuple[s.Fact, ...]:
-    """The conditions as facts, those that fail turned round."""
-    found: list[s.Fact] = []
-    for each in decisions:
-        condition = each.branch.condition
-        if each.taken and condition is not None:
-            found.append(condition)
-        elif isinstance(condition, s.Binary) and condition.op in OPPOSITE:
-            found.append(s.Binary(OPPOSITE[condition.op], condition.left, condition.right, span=condition.span))
-    return tuple(found)
-
-
-def _common(facts: Facts, equations: list[Equation]) -> Facts:
-    """What holds in all recursive cases: the facts of one, or those of the declaration."""
-    return equations[0].facts if len(equations) == 1 else facts

@@ -138,8 +138,8 @@ def _least(value: Poly, facts: Facts) -> int | None:
 
 
 def reached(step: Step, regions: Sequence[Region]) -> Iterator[Step]:
-    """A step without calls in every region that recursive calls reach; one with calls as it is, at any size."""
-    if step.calls:
+    """A step of a case without calls in every region that recursive calls reach; others as they are, at any size."""
+    if step.calls or step.equation.recursive:
         yield step
         return
     for region in regions:

@@ -54,13 +54,23 @@ class Values:
         function = self._functions[name]
         point = coordinates(function, arguments)
         equation = case_at(function, point)
-        needed = tuple(
+        places = [
             (call.function, tuple(rational(evaluate(each, point)) for each in call.arguments))
             for call in calls_of(equation)
-        )
-        return _Frame(equation.upper, point, needed)
+        ]
+        return _Frame(equation.upper, point, tuple(each for each in places if self._valid(*each)))
+
+    def _valid(self, name: str, arguments: tuple[fmpq, ...]) -> bool:
+        """Whether the sizes are ones: a call under a guard that fails may have others."""
+        try:
+            coordinates(self._functions[name], arguments)
+        except EvaluationError:
+            return False
+        return True
 
     def _called(self, name: str, arguments: tuple[fmpq, ...]) -> fmpq:
+        if (name, arguments) not in self._known:
+            raise EvaluationError(f"`{name}` has no value at the sizes of a call")
         return self._known[name, arguments]
 
 

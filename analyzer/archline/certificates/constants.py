@@ -6,20 +6,21 @@ rejected, so that a wrong answer is impossible.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import TypeAlias
 
 from flint import arb, ctx, fmpz
 
-from archline.certificates.places import Rejected
+from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 
-# A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent); p is prime, if it is small.
+# A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent).
 Generator: TypeAlias = "tuple[str, int | Number] | tuple[str, int, int] | tuple[str, Number, Number]"
 Powers: TypeAlias = tuple[tuple[Generator, int], ...]
 Terms: TypeAlias = tuple[tuple[Powers, Fraction], ...]
@@ -52,7 +53,7 @@ class Number:
 
     def __truediv__(self, other: Number) -> Number:
         if other.sign == 0:
-            raise Rejected("a division by zero")
+            raise RejectedError("a division by zero")
         return self * _quotient(other.below, other.above)
 
     @property
@@ -69,7 +70,7 @@ class Number:
             value = self.enclosure(precision)
             if value > 0 or value < 0:
                 return 1 if value > 0 else -1
-        raise Rejected("the sign of a constant is not decided")
+        raise RejectedError("the sign of a constant is not decided")
 
     def __le__(self, other: Number) -> bool:
         return (other - self).sign >= 0
@@ -83,6 +84,10 @@ class Number:
         if self.is_zero:
             return Fraction(0)
         return self.above[0][1] if self.below == _ONE and len(self.above) == 1 and not self.above[0][0] else None
+
+    def __str__(self) -> str:
+        value = self.fraction
+        return f"{float(self.enclosure(64).mid()):.6g}" if value is None else str(value)
 
     def enclosure(self, precision: int) -> arb:
         """An interval around it."""
@@ -113,7 +118,13 @@ def constant(expr: s.Expr) -> Number:
             return power(constant(inner), rational(Fraction(1, 2)))
         case s.Call(function="log2", arguments=(inner,)):
             return log2(constant(inner))
-    raise Rejected(f"`{format_expression(expr)}` is not a constant that can be checked")
+        case s.Binary(op="//" | "%" as op, left=left, right=right):
+            above, below = constant(left), constant(right)
+            whole = floor(above / below)
+            return whole if op == "//" else above - below * whole
+        case s.Call(function="floor" | "ceil" | "abs" | "min" | "max" as function, arguments=arguments) if arguments:
+            return _rounded(function, [constant(each) for each in arguments])
+    raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
 
 
 @cache
@@ -125,7 +136,7 @@ def read(text: str) -> Number:
 def log2(value: Number) -> Number:
     """The binary logarithm of a positive number."""
     if value.sign <= 0:
-        raise Rejected("a logarithm of a constant that is not positive")
+        raise RejectedError("a logarithm of a constant that is not positive")
     fraction = value.fraction
     if fraction is None:
         return _generated(("log2", value))
@@ -137,15 +148,39 @@ def log2(value: Number) -> Number:
     return Number(_terms(total))
 
 
+def floor(value: Number) -> Number:
+    """The largest integer that is at most that."""
+    fraction = value.fraction
+    if fraction is not None:
+        return rational(math.floor(fraction))
+    whole = value.enclosure(_PRECISIONS[-1]).floor().unique_fmpz()
+    if whole is None:
+        raise RejectedError("a constant cannot be rounded")
+    return rational(int(whole))
+
+
+def _rounded(function: str, values: list[Number]) -> Number:
+    match function:
+        case "floor":
+            return floor(values[0])
+        case "ceil":
+            return -floor(-values[0])
+        case "abs":
+            return values[0] if values[0].sign >= 0 else -values[0]
+        case "min":
+            return reduce(lambda a, b: a if a <= b else b, values)
+    return reduce(lambda a, b: b if a <= b else a, values)
+
+
 def power(base: Number, exponent: Number) -> Number:
     """A power; roots and irrational powers of positive numbers only."""
     by = exponent.fraction
     if by is not None and by.denominator == 1:
         return _whole_power(base, by.numerator)
-    if base.is_zero and exponent.sign > 0:
+    if base == rational(1) or (base.is_zero and exponent.sign > 0):
         return base
     if base.sign <= 0:
-        raise Rejected("a root of a constant that is not positive")
+        raise RejectedError("a root of a constant that is not positive")
     value = base.fraction
     if by is None or value is None or by.denominator > _MAX_ROOT:
         return _generated(("^", base, exponent))
@@ -167,7 +202,7 @@ def _whole_power(base: Number, exponent: int) -> Number:
     if abs(exponent) * bits > _MAX_BITS or (value is None and abs(exponent) > 64):
         if value in (0, 1):
             return base
-        raise Rejected("a power of a constant is too large")
+        raise RejectedError("a power of a constant is too large")
     if exponent < 0:
         return rational(1) / _whole_power(base, -exponent)
     result = rational(1)
@@ -199,7 +234,7 @@ def _factors(value: int) -> list[tuple[int, int]]:
 def _terms(total: dict[Powers, Fraction]) -> Terms:
     kept = tuple(sorted(((key, value) for key, value in total.items() if value), key=repr))
     if len(kept) > _MAX_TERMS:
-        raise Rejected("a constant is too long")
+        raise RejectedError("a constant is too long")
     return kept
 
 
@@ -225,10 +260,10 @@ def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
     for generator, times in right:
         total[generator] = total.get(generator, 0) + times
     for generator in total:
-        if generator[0] == "root":
-            _, prime, degree = generator
-            whole, total[generator] = divmod(total[generator], degree)
-            extra *= Fraction(prime) ** whole
+        match generator:
+            case ("root", int(prime), int(degree)):
+                whole, total[generator] = divmod(total[generator], degree)
+                extra *= Fraction(prime) ** whole
     return tuple(sorted((pair for pair in total.items() if pair[1]), key=repr)), extra
 
 

@@ -1,0 +1,83 @@
+"""What is derived of a recursive algorithm against what a run of it counts: the ways in which they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.costs import Cost, Costs, Regime
+from archline.execution.results import Counts
+from archline.language.evaluate import holds
+from archline.language.parser import parse_expression
+
+Sizes = Mapping[str, int]
+
+
+def executed(counts: Counts) -> dict[str, int]:
+    """The counts by metric, flops by kind too."""
+    return {metric: getattr(counts, metric) for metric in ("flops", "work", "span")} | {
+        f"flops.{kind}": count for kind, count in counts.flops_by_kind.items()
+    }
+
+
+def disagreements(costs: Costs, counts: Mapping[str, int], sizes: Sizes) -> Iterator[str]:
+    """Everything derived that an execution at these sizes contradicts, as text."""
+    known = {cost.metric: cost for cost in (*costs, *costs.flops_by_kind.values())}
+    for metric in counts.keys() - known.keys():
+        if costs["flops"].status != "unknown" and counts[metric]:
+            yield f"{metric}: {counts[metric]} executed, nothing derived"
+    for metric, cost in known.items():
+        count = counts.get(metric, 0)
+        yield from (
+            f"{metric}: {count} executed at {dict(sizes)}; {text}" for text in _contradicted(cost, count, sizes)
+        )
+
+
+def _contradicted(cost: Cost, count: int, sizes: Sizes) -> Iterator[str]:
+    if cost.value is not None:
+        value = cost.value(sizes)
+        if value != count:
+            yield f"the recurrence gives {value}"
+    if cost.lower is None or cost.upper is None:
+        if not cost.reason:
+            yield "unknown without a reason"
+        return
+    yield from outside(cost, Fraction(count), sizes)
+
+
+def outside(cost: Cost, count: Fraction, sizes: Sizes) -> Iterator[str]:
+    """Closed bounds, over all and of the regime, that do not hold a count."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    lower, upper = evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
+    if lower < 0:
+        yield f"negative: the bounds are {lower} and {upper}"
+    if not lower <= count <= upper:
+        yield f"the bounds are {lower} and {upper}"
+    if (cost.status == "exact") != cost.exact:
+        yield f"{cost.status}, and the bounds are {'' if cost.exact else 'not '}the same"
+    if not cost.regimes:
+        return
+    regime = next((each for each in cost.regimes if _applies(each, sizes)), None)
+    if regime is None:
+        yield "no regime applies"
+        return
+    lower, upper = evaluate(regime.lower, sizes), evaluate(regime.upper, sizes)
+    if not lower <= count <= upper:
+        yield f"the bounds where {regime.when} are {lower} and {upper}"
+
+
+def _applies(regime: Regime, sizes: Sizes) -> bool:
+    """Whether sizes are ones that the text of a regime speaks of, if none before it is."""
+    return regime.when in ("otherwise", "always") or bool(holds(parse_expression(regime.when), sizes))
+
+
+def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:
+    """What the recurrence gives, where there is one and it is short enough."""
+    if cost.value is None:
+        return None
+    try:
+        return cost.value(sizes)
+    except EvaluationError:
+        return None

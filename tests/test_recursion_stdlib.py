@@ -1,0 +1,65 @@
+"""The recursions of the standard library: runs count what is derived, exactly or between the closed bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.analysis.analyse import derive
+from archline.analysis.costs import Costs
+from archline.language.evaluate import holds
+from recursive_programs.agreement import disagreements, executed, outside, value_or_none
+from stdlib_cases import execute_case, load
+from stdlib_recursive_cases import RECURSIVE
+
+FAR = (
+    (64, 64, 64),
+    (100, 100, 100),
+    (255, 257, 256),
+    (1024, 1024, 1024),
+    (1000, 3, 40),
+    (7, 2000, 31),
+    (18, 17, 999),
+    (4096, 1, 4096),
+)
+"""Sizes at which the recurrence is followed, which runs of the others bear out, in the order of the parameters."""
+
+
+@cache
+def derived(target: str) -> Costs:
+    return derive(*load(target))
+
+
+@pytest.mark.parametrize("target", RECURSIVE)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_derived_holds_executed(target: str, data: st.DataObject) -> None:
+    case = RECURSIVE[target]
+    arguments = data.draw(case.arguments)
+    ran = execute_case(target, arguments, case.results(arguments), compiled=False)
+    assert not list(disagreements(derived(target), executed(ran.counts), ran.sizes))
+
+
+def far_sizes(target: str) -> Iterator[dict[str, int]]:
+    """Large sizes that the declaration allows; none of algorithms with parameters of any sign."""
+    module, algorithm = load(target)
+    signature = module.signatures[algorithm]
+    for values in () if signature.indices else FAR:
+        sizes = dict(zip(signature.size_names, values, strict=False))
+        if len(sizes) == len(signature.size_names) and all(holds(fact, sizes) for fact in algorithm.where):
+            yield sizes
+
+
+@pytest.mark.parametrize("target", RECURSIVE)
+def test_closed_bounds_hold_the_recurrence(target: str) -> None:
+    """At sizes beyond what is run: the closed bounds against the recurrence that runs bear out."""
+    costs = derived(target)
+    for sizes in far_sizes(target):
+        for cost in (*costs, *costs.flops_by_kind.values()):
+            value = value_or_none(cost, sizes)
+            if value is not None and cost.lower is not None:
+                assert not list(outside(cost, value, sizes)), (cost.metric, sizes)

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 
 from archline.algebra.growth.order import Proved, Refuted, order_texts
 from archline.certificates.check import Checked, check, check_counterexample
+from archline.certificates.constants import read
+from archline.certificates.places import RejectedError
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
@@ -370,3 +373,32 @@ def test_a_certificate_of_another_question(monkeypatch: pytest.MonkeyPatch) -> N
     ran = cli("order", "n", "n^3", "--verify")
     assert ran.code == 1
     assert "it is an answer to another question" in ran.out
+
+
+# Constants
+@pytest.mark.parametrize(("one", "other"), [
+    ("sqrt(12)", "2*sqrt(3)"), ("log2(12)", "2 + log2(3)"), ("log2(4)/log2(3)", "2/log2(3)"), ("(8/27)^(2/3)", "4/9"),
+    ("(log2(5) + 1)/(log2(3) + 1)*(1 + log2(3))", "1 + log2(5)"), ("4^log2(3)", "9"), ("1^log2(3)", "1"),
+    ("1/sqrt(2)", "sqrt(2)/2"), ("floor(log2(7))", "ceil(7/4)"), ("7%4", "max(1, 3)"), ("0.125", "2^-3"),
+])  # fmt: skip
+def test_equal_constants(one: str, other: str) -> None:
+    assert (read(one) - read(other)).is_zero
+
+
+def test_constants_in_order() -> None:
+    texts = [
+        "-sqrt(2)",
+        "0",
+        "0.6942419136306",
+        "log2((1 + sqrt(5))/2)",
+        "0.6942419136307",
+        "log2(3)",
+        "2.8",
+        "log2(7)",
+    ]
+    numbers = [read(text) for text in texts]
+    assert all(a < b and not b <= a for a, b in pairwise(numbers))
+    with pytest.raises(RejectedError):
+        read("1/(sqrt(2) - sqrt(2))")
+    with pytest.raises(RejectedError):
+        read("log2(0)")

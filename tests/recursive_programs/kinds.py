@@ -148,8 +148,9 @@ def parity(maker: Maker, target: Header, others: Others) -> Lines:
     choose, header = maker.choose, maker.header
     n = header.sizes[0]
     half = splits.halves(choose, n)
-    less = splits.decrease(choose, n).parts[-1:]
-    low = max(2, _leaf_size(choose, half))
+    odd = splits.decrease(choose, n)
+    less = odd.parts[-1:]
+    low = max(2, odd.above, _leaf_size(choose, half))
     lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low)), f"elif {n} % 2 == 0:"]
     chosen = _axis(target, n, _counted(choose, half, 2))
     lines += indented(maker.node(lambda sizes: sizes[n] % 2 == 0, target, chosen, half.lets, others))

@@ -97,7 +97,7 @@ def generate(choose: Chooser, kind: str | None = None) -> RecursiveProgram:
     if kind in ("two", "two powers", "mutual"):
         second = _second(choose, header, kind == "mutual")
         part = Maker(choose, second, 2, features)
-        body = kinds.divide(choose.pick(("halves", "decrease", "unequal")) if kind != "mutual" else "halves")
+        body = kinds.divide(choose.pick(("halves", "decrease", "unequal")))
         texts.append(part.text(body(part, header if kind == "mutual" else second, ())))
         cases[second.name] = tuple(part.cases)
         if kind != "mutual":

@@ -96,8 +96,8 @@ def unequal(choose: Chooser, name: str) -> Split:
 
 
 def decrease(choose: Chooser, name: str) -> Split:
-    """All but the first one or two, or all but the last."""
-    less = choose.weighted([(3, 1), (2, 2), (1, 3)])
+    """All but the first few, or all but the last."""
+    less = choose.weighted([(3, 1), (2, 2), (1, 3), (1, 10), (1, 25)])
 
     def shorter(less: int) -> Size:
         return Size(f"{name} - {less}", lambda sizes: sizes[name] - less)

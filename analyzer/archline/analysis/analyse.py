@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.points import offsets_rules
+from archline.analysis.recursion.graph import reachable
 from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
@@ -22,14 +24,37 @@ from archline.language.printer import format_fact
 MAX_TERM_PRODUCTS = 120_000
 RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
+MAX_SOLVED = 256
 
 
 class InvariantError(AssertionError):
     """A derived cost contradicts what holds of every cost: a defect of the analysis, never of the input."""
 
 
+_solved: OrderedDict[object, Costs] = OrderedDict()
+"""Costs of recursive algorithms, which take long to find, by what they were derived from."""
+
+
 def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
+    reached = reachable(module, algorithm)
+    if not any(each in reachable(module, each) for each in (algorithm, *reached)):
+        return _derive(module, algorithm)
+    key = algorithm.name, *(_text(each) for each in (algorithm, *reached))
+    if key not in _solved:
+        _solved[key] = _derive(module, algorithm)
+        if len(_solved) > MAX_SOLVED:
+            _solved.popitem(last=False)
+    return _solved[key]
+
+
+def _text(algorithm: s.Algorithm) -> object:
+    """All that tells an algorithm apart: its name, its file, and the facts it is derived under."""
+    source = algorithm.span.source
+    return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
+
+
+def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
     statements, (tally, steps) = _within_budget(module, algorithm)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)

@@ -22,7 +22,7 @@ METRICS = ("flops", "work", "span")
 class Regime:
     """Bounds where a condition on the sizes holds.
 
-    `cases` hold what is known there, in the symbols of the derivation: the facts of each case that the regime is made of.
+    `cases` hold what is known there, in the symbols of the derivation: the facts of each case that it is made of.
     """
 
     when: str

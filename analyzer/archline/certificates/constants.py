@@ -183,7 +183,7 @@ def power(base: Number, exponent: Number) -> Number:
         raise RejectedError("a root of a constant that is not positive")
     value = base.fraction
     if by is None or value is None or by.denominator > _MAX_ROOT:
-        return _generated(("^", base, exponent))
+        return _of_logarithm(log2(base) * exponent) or _generated(("^", base, exponent))
     result = rational(1)
     for part, sign in ((value.numerator, 1), (value.denominator, -1)):
         for prime, times in _factors(part):
@@ -193,6 +193,22 @@ def power(base: Number, exponent: Number) -> Number:
             if whole != floor:
                 rest = (whole - floor) * whole.denominator
                 result *= _generated(("root", prime, whole.denominator), rest.numerator)
+    return result
+
+
+def _of_logarithm(value: Number) -> Number | None:
+    """2^value for a sum of rational multiples of logarithms of integers: a product of their powers."""
+    result = rational(1)
+    if value.below != _ONE:
+        return None
+    for powers, by in value.above:
+        match powers:
+            case ():
+                result *= power(rational(2), rational(by))
+            case ((("log2", int(prime)), 1),):
+                result *= power(rational(prime), rational(by))
+            case _:
+                return None
     return result
 
 

@@ -30,8 +30,9 @@ have one. A sum is at least each of its terms that has a lower bound.
 
 **Differences.** An expression of + - * / that holds a minus, and a whole power of what may be negative, is expanded to
 a sum of terms with constant coefficients, whole powers of sums in it too, like terms added up; what is no such
-expression is a factor that stays whole, and must not be negative. Without negative terms the sum is bounded as any other. Else it has a DIFFERENCE, or
-no lower bound. Above it is bounded by its positive terms. Below, by what DIFFERENCE leaves of them:
+expression is a factor that stays whole, and must not be negative. Without negative terms the sum is bounded as any
+other. Else it has a DIFFERENCE, or no lower bound. Above it is bounded by its positive terms. Below, by what DIFFERENCE
+leaves of them:
 
     {"of": TEXT, "keeps": [TERM, ...], "covers": [{"term": TERM, "amount": CONSTANT, "into": TERM, "factor": CONSTANT,
      "uses": [{"small": TERM, "large": TERM, "factor": CONSTANT, "times": CONSTANT, "because": {...}}, ...]}, ...]}

@@ -50,10 +50,10 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     if _is_exponent(value, name):
         terms = _terms(value, name, 0)
         return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], least)
-    shift = _shift(value)
-    if shift is None or least + shift < 1:
+    shift, modulus = _shift(value, name), _period(value)
+    if shift is None or least + shift < 1 or modulus > MAX_MODULUS:
         return False
-    for case in _without_floors(value, name):
+    for case in _without_floors(value, name, modulus):
         terms = _terms(case, name, shift)
         if terms is None or not _all_binades(terms, least + shift):
             return False
@@ -75,28 +75,37 @@ def _all_atoms(value: Poly) -> Iterator[Atom]:
             yield from _all_atoms(part)
 
 
-def _shift(value: Poly) -> int | None:
-    """The s of the one logarithm ceil(log2(n + s)) that occurs; 0 where none does."""
-    shifts = {each.argument.constant_term for each in _all_atoms(value) if isinstance(each, a.CeilLog2)}
-    if len(shifts) > 1:
+def _shift(value: Poly, name: str) -> int | None:
+    """The s of the one logarithm ceil(log2(n + s)) that occurs, 0 where none does; None for others."""
+    shifts = {each.argument - Poly.symbol(name) for each in _all_atoms(value) if isinstance(each, a.CeilLog2)}
+    if len(shifts) > 1 or not all(each.is_constant and each.constant_term.q == 1 for each in shifts):
         return None
-    (found,) = shifts or {fmpq(0)}
-    return int(found.p) if found.q == 1 else None
+    return int(next(iter(shifts)).constant_term.p) if shifts else 0
 
 
-def _without_floors(value: Poly, name: str) -> Iterator[Poly]:
-    """The value for each remainder of n, with floors of n by numbers as fractions."""
-    floors = [each for each in _all_atoms(value) if isinstance(each, a.Floor)]
-    modulus = lcm(*(int(each.modulus.constant_term.p) for each in floors)) if floors else 1
-    if modulus > MAX_MODULUS:
-        return
+def _period(value: Poly) -> int:
+    """A number after which the remainders repeat that the floors of n depend on; too large where there is none."""
+    periods = [1]
+    for atom in value.atoms():
+        if isinstance(atom, a.Floor):
+            divisor = atom.modulus.constant_term if atom.modulus.is_constant else fmpq(0)
+            if divisor.q != 1 or divisor < 1 or any(each.q != 1 for each in atom.argument.terms.values()):
+                return MAX_MODULUS + 1
+            periods.append(int(divisor.p) * _period(atom.argument))
+        elif any(isinstance(each, a.Floor) for part in atom.parts for each in _all_atoms(part)):
+            return MAX_MODULUS + 1
+    return lcm(*periods)
+
+
+def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
+    """The value for each remainder of n by the modulus, with floors of n by numbers as fractions."""
     for residue in range(modulus):
 
         def flat(atom: Atom, residue: int = residue) -> Poly | None:
             if not isinstance(atom, a.Floor):
                 return None
             inner = atom.argument.map_atoms(flat)
-            rest = inner.substitute({name: Poly.constant(residue)}).constant_term
+            rest = atom.argument.substitute({name: Poly.constant(residue)}).constant_term
             divisor = atom.modulus.constant_term
             return (inner - (rest - (rest / divisor).floor() * divisor)) / divisor
 
@@ -105,19 +114,21 @@ def _without_floors(value: Poly, name: str) -> Iterator[Poly]:
 
 def _terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
     """The value in w = n + shift, its logarithm k, and powers to k; for an exponent n itself is k."""
+    exponent = _is_exponent(value, name)
+    level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
     moved = value if not shift else _with_size(value, name, shift)
     found = []
     for monomial, coefficient in moved.terms.items():
         size, logs, base = 0, 0, fmpq(1)
         for atom, power in monomial:
             match atom:
-                case Symbol() if _is_exponent(value, name):
+                case Symbol() if exponent:
                     logs += power
                 case Symbol():
                     size += power
-                case a.CeilLog2():
+                case a.CeilLog2() if Poly.of_atom(atom) == level:
                     logs += power
-                case a.Exponential() if len(atom.exponent.terms) == 1 and sum(atom.exponent.terms.values()) == 1:
+                case a.Exponential() if atom.exponent == level:
                     base *= fmpq(atom.base) ** power
                 case _:
                     return None

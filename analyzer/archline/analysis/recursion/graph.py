@@ -9,15 +9,15 @@ from archline.language.model import Module
 
 
 def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
-    """The algorithms that `algorithm` calls, directly or not, and that call it, itself first; empty if not recursive."""
-    reached = _reached(module, algorithm)
+    """The algorithms that `algorithm` calls, directly or not, and that call it, itself first; none if not recursive."""
+    reached = reachable(module, algorithm)
     if algorithm not in reached:
         return ()
-    others = [each for each in reached if each is not algorithm and algorithm in _reached(module, each)]
+    others = [each for each in reached if each is not algorithm and algorithm in reachable(module, each)]
     return (algorithm, *others)
 
 
-def _reached(module: Module, algorithm: s.Algorithm) -> dict[s.Algorithm, None]:
+def reachable(module: Module, algorithm: s.Algorithm) -> dict[s.Algorithm, None]:
     """What a call of the algorithm may call, directly or not, in order of discovery."""
     found: dict[s.Algorithm, None] = {}
     pending = [algorithm]

@@ -22,7 +22,7 @@ def rounded(system: System, function: Function, upper: bool) -> tuple[System, Fu
 
     None where the function is not known to be nondecreasing, or rounds to one side already.
     """
-    names = [name for name in function.parameters if name not in function.facts.rewrites]
+    names = [name for name in function.parameters if name in function.least and name not in function.facts.rewrites]
     if len(function.parameters) != 1 or not names or not system.exact or len(system.functions) != 1:
         return None
     if any(call.function != function.name for equation in function.equations for call in calls(equation.upper)):

@@ -34,6 +34,9 @@ from archline.analysis.recursion.values import Values
 
 POINTS = 16
 ROUNDS = 6
+MAX_FAILED = 2
+ROOM = (fmpq(1, 8), fmpq(1, 3))
+MAX_STEPS, MAX_BITS = 1_500, 160
 WORST = 4
 UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 2
@@ -115,9 +118,10 @@ class Search:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self._function.parameters}
         try:
-            return self._values.at(self._function.name, sizes)
+            value = self._values.at(self._function.name, sizes, MAX_STEPS)
         except EvaluationError:
             return None
+        return value if value.numerator.bit_length() <= MAX_BITS else None
 
     def exact(self) -> Poly | None:
         """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes."""
@@ -206,12 +210,19 @@ class Search:
 
     def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
         """The bound with short coefficients near the best ones, or with those themselves."""
-        for coefficients in (*_rounded(best, self._upper), best):
-            if self._broken(pools, coefficients):
+        order = list(self._steps)
+        failed = 0
+        tried = [*((each, True) for each in _rounded(best, self._upper)), (best, False)]
+        for coefficients, short in (*tried, *((each, False) for each in _eased(best, self._upper))):
+            if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
                 continue
-            if all(program.proves(step, coefficients) for step in self._steps):
+            open_ = next((step for step in order if not program.proves(step, coefficients)), None)
+            if open_ is None:
                 value = program.value(coefficients)
                 return Bound(value, self.factor(value))
+            # What fails with some coefficients mostly fails with others.
+            failed += 1
+            order = [open_, *(step for step in order if step is not open_)]
         return None
 
     def _placed(self, point: dict[str, int]) -> Point:
@@ -234,6 +245,13 @@ def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
     for unit in UNITS:
         yield tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
         yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
+
+
+def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+    """Coefficients with some room, for proofs that bound integers by fractions."""
+    for room in ROOM:
+        factor = 1 + room if upper else 1 - room
+        yield tuple(each * factor if each > 0 else each for each in coefficients)
 
 
 @dataclass(frozen=True)

@@ -105,11 +105,8 @@ def _start(function: Function, name: str, every: int | None) -> tuple[int, ...]:
 def _drawn(random: Random, value: int, every: int | None) -> int:
     if every is None:
         return value
-    return (
-        2 ** (every * random.randint(0, max(1, 24 // every)))
-        if random.random() < 0.5
-        else 2 ** (every * (value.bit_length() // every))
-    )
+    exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
+    return 1 << (every * exponent)
 
 
 def data_values(

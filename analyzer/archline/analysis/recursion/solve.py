@@ -46,6 +46,7 @@ class Recursions:
         self._outer = outer
         self._extraction = Extraction(outer)
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
+        self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[s.Algorithm, str, bool], Poly | None] = {}
 
     def recursive(self, algorithm: s.Algorithm) -> bool:
@@ -80,8 +81,11 @@ class Recursions:
             return Closed(system)
         given = self._given(metric)
         values = given.values
+        same = algorithm, _signature(system)
         try:
-            found = self._solved(algorithm, metric, system, given)
+            if same not in self._alike:
+                self._alike[same] = self._solved(algorithm, metric, system, given)
+            found = self._alike[same]
         except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
             reason = str(problem) or "the sizes of its calls do not compare with its own"
             found = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
@@ -152,7 +156,6 @@ class Recursions:
             )
         return _by_regimes(upper, _clamped(upper, low), most)
 
-
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""
         if metric == "work":
@@ -161,6 +164,15 @@ class Recursions:
         if isinstance(work.amount, Unknown):
             return None
         return work.regimes[-1].upper if work.regimes else work.amount.upper
+
+
+def _signature(system: System) -> str:
+    """The equations without the metric's name: flops of one kind and of all, work and span often have the same."""
+    equations = next(iter(system.functions.values())).equations
+    text = "\n".join(f"{each.lower.key} {each.upper.key}" for each in equations)
+    for function in system.functions.values():
+        text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
+    return text
 
 
 def _clamped(function: Function, low: Bound | None) -> Poly:

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import Poly, TooComplexError
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.calls import sizes_of_call
 from archline.analysis.recursion.knowledge import Alternatives, Knowledge, alternatives
-from archline.analysis.recursion.system import Equation, Function, calls
+from archline.analysis.recursion.system import Equation, Function, by_call, calls
 
 MAX_LEAST = 1 << 12
 
@@ -80,19 +80,13 @@ def _needed(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Ra
 
 
 def _step(equation: Equation, value: Poly, foreign: Foreign) -> Step:
-    forcing, called = ZERO, []
-    for monomial, coefficient in value.terms.items():
-        applied = [pair for pair in monomial if isinstance(pair[0], a.Applied)]
-        rest = Poly({tuple(pair for pair in monomial if pair not in applied): coefficient})
-        match applied:
-            case []:
-                forcing = forcing + rest
-            case [(a.Applied() as atom, 1)] if atom.function in foreign and equation.facts.nonnegative(rest):
-                forcing = forcing + rest * foreign[atom.function](atom.arguments, equation.facts)
-            case [(a.Applied() as atom, 1)]:
-                called.append((rest, atom))
-            case _:
-                raise TooComplexError("the costs of recursive calls are multiplied with each other")
+    forcing, factors = by_call(value)
+    called = []
+    for atom, factor in factors.items():
+        if atom.function in foreign and equation.facts.nonnegative(factor):
+            forcing = forcing + factor * foreign[atom.function](atom.arguments, equation.facts)
+        else:
+            called.append((factor, atom))
     nested = [part for factor, atom in called for part in (factor, *atom.arguments)]
     if calls(forcing) or any(map(calls, nested)):
         raise TooComplexError("the cost of a recursive call stands inside another expression")

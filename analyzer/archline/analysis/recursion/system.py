@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Monomial, Poly, TooComplexError
 from archline.analysis.recursion.bodies import Decision
 from archline.language import syntax as s
 
@@ -61,3 +63,23 @@ def calls(value: Poly) -> frozenset[a.Applied]:
         for part in atom.parts:
             found |= calls(part)
     return frozenset(found)
+
+
+def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
+    """The value without its calls, and the factor of each; calls inside a max stay where they are.
+
+    Raises TooComplexError where calls are multiplied with each other.
+    """
+    rest: dict[Monomial, fmpq] = {}
+    factors: dict[a.Applied, Poly] = {}
+    for monomial, coefficient in value.terms.items():
+        applied = [pair for pair in monomial if isinstance(pair[0], a.Applied)]
+        match applied:
+            case []:
+                rest[monomial] = coefficient
+            case [(a.Applied() as atom, 1)]:
+                others = tuple(pair for pair in monomial if pair not in applied)
+                factors[atom] = factors.get(atom, ZERO) + Poly({others: coefficient})
+            case _:
+                raise TooComplexError("the costs of recursive calls are multiplied with each other")
+    return Poly(rest), factors

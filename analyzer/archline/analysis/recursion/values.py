@@ -10,9 +10,9 @@ from functools import cache
 from flint import fmpq
 
 from archline.algebra.atoms import Applied
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluation import Apply, EvaluationError, evaluate
 from archline.algebra.polynomial import Poly, rational
-from archline.analysis.recursion.system import Equation, Function, calls
+from archline.analysis.recursion.system import Equation, Function, by_call, calls
 
 MAX_CALLS = 200_000
 Place = tuple[str, tuple[fmpq, ...]]
@@ -25,8 +25,9 @@ class Values:
         self._functions = functions
         self._known: dict[Place, fmpq] = {}
 
-    def at(self, name: str, sizes: Mapping[str, int]) -> Fraction:
-        """The function at sizes. Raises EvaluationError where it has no value or takes too many steps."""
+    def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
+        """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
+        before = len(self._known)
         function = self._functions[name]
         wanted = name, tuple(fmpq(sizes[each]) for each in function.parameters)
         pending: list[tuple[Place, _Frame | None]] = [(wanted, None)]
@@ -37,11 +38,11 @@ class Values:
                 continue
             if frame is not None:
                 open_.discard(place)
-                self._known[place] = rational(evaluate(frame.value, frame.point, self._called))
+                self._known[place] = frame.value(self._called)
                 continue
             if place in open_:
                 raise EvaluationError("the recursion does not end at these sizes")
-            if len(self._known) + len(pending) > MAX_CALLS:
+            if len(self._known) - before + len(pending) > most:
                 raise EvaluationError("the recurrence takes too many steps at these sizes")
             open_.add(place)
             frame = self._frame(*place)
@@ -53,20 +54,11 @@ class Values:
     def _frame(self, name: str, arguments: tuple[fmpq, ...]) -> _Frame:
         function = self._functions[name]
         point = coordinates(function, arguments)
-        equation = case_at(function, point)
-        places = [
-            (call.function, tuple(rational(evaluate(each, point)) for each in call.arguments))
-            for call in calls_of(equation)
-        ]
-        return _Frame(equation.upper, point, tuple(each for each in places if self._valid(*each)))
-
-    def _valid(self, name: str, arguments: tuple[fmpq, ...]) -> bool:
-        """Whether the sizes are ones: a call under a guard that fails may have others."""
-        try:
-            coordinates(self._functions[name], arguments)
-        except EvaluationError:
-            return False
-        return True
+        rest, factors = _split(case_at(function, point))
+        # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
+        linear = tuple((factor, _place(call, point)) for call, each in factors if (factor := evaluate(each, point)))
+        nested = tuple(_place(call, point) for call in calls(rest))
+        return _Frame(rest, point, linear, nested)
 
     def _called(self, name: str, arguments: tuple[fmpq, ...]) -> fmpq:
         if (name, arguments) not in self._known:
@@ -76,17 +68,33 @@ class Values:
 
 @dataclass(frozen=True)
 class _Frame:
-    """A place being evaluated: its expression and point, and the places that it needs."""
+    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest."""
 
-    value: Poly
+    rest: Poly
     point: Mapping[str, int | Fraction]
-    needed: tuple[Place, ...]
+    linear: tuple[tuple[Fraction, Place], ...]
+    nested: tuple[Place, ...]
+
+    @property
+    def needed(self) -> tuple[Place, ...]:
+        """The places whose values it needs."""
+        return (*(place for _, place in self.linear), *self.nested)
+
+    def value(self, called: Apply) -> fmpq:
+        """The value, where those of all needed places are known."""
+        total = rational(evaluate(self.rest, self.point, called))
+        return sum((rational(factor) * called(*place) for factor, place in self.linear), total)
+
+
+def _place(call: Applied, point: Mapping[str, int | Fraction]) -> Place:
+    return call.function, tuple(rational(evaluate(each, point)) for each in call.arguments)
 
 
 @cache
-def calls_of(equation: Equation) -> tuple[Applied, ...]:
-    """The calls of an equation."""
-    return tuple(calls(equation.upper))
+def _split(equation: Equation) -> tuple[Poly, tuple[tuple[Applied, Poly], ...]]:
+    """An equation without its calls, and those with their factors."""
+    rest, factors = by_call(equation.upper)
+    return rest, tuple(factors.items())
 
 
 def coordinates(function: Function, arguments: tuple[fmpq, ...]) -> dict[str, int | Fraction]:

@@ -1,0 +1,80 @@
+"""`ensures … is O, Omega, Theta`: what mathematics says holds, and what fails comes with sizes that one can check."""
+
+from __future__ import annotations
+
+import pytest
+
+from archline.analysis.analyse import derive
+from archline.analysis.contracts import Verdict, decide
+from archline.language.loader import load_text
+
+TRIANGLE = "for i in 0..n-1:\n    for j in 0..i:\n        x[j] += 1.0"
+HALVES = """
+if n > 1:
+    for i in 0..n:
+        x[i] += 1.0
+    spawn f(x[0..n//2])
+    spawn f(x[n//2..n])
+    sync"""
+QUARTERS = "if n > 3:\n    for i in 0..n:\n        x[i] += 1.0\n    f(x[0..n//4])\n    f(x[n//4..n//4 + n//4])"
+
+
+def decided(claim: str, body: str, where: str = "") -> Verdict:
+    contract = f"    where {where}\n" if where else ""
+    indented = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    module = load_text(f"algorithm f(x: inout real[n]):\n{contract}    ensures {claim}\n{indented}\n")
+    algorithm = module.algorithms["f"]
+    (found,) = decide(module, algorithm, derive(module, algorithm))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "body"),
+    [
+        ("work is Theta(n^2)", TRIANGLE),
+        ("work is O(n^3)", TRIANGLE),
+        ("work is Omega(n*log2(n))", TRIANGLE),
+        # T(n) = T(n//2) + T(n - n//2) + n
+        ("work is Theta(n*log2(n))", HALVES),
+        ("work is O(n^2)", HALVES),
+        ("flops is O(n*log2(n))", HALVES),
+        ("span is Theta(n)", HALVES),
+        # T(n) = 2*T(n//4) + n: the root dominates.
+        ("work is Theta(n)", QUARTERS),
+        ("flops is O(n)", QUARTERS),
+    ],
+)
+def test_holds(claim: str, body: str) -> None:
+    found = decided(claim, body)
+    assert found.outcome == "holds", found.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "body", "told"),
+    [
+        ("work is Theta(n)", TRIANGLE, "cost over the claim"),
+        ("work is O(n*log2(n))", TRIANGLE, "cost over the claim"),
+        ("work is Omega(n^3)", TRIANGLE, "claim over the cost"),
+        ("work is Theta(n)", HALVES, "cost over the claim"),
+        ("work is Omega(n^2)", HALVES, "claim over the cost"),
+        ("span is O(log2(n))", HALVES, "cost over the claim"),
+        ("work is Omega(n*log2(n))", QUARTERS, "claim over the cost"),
+        # At n = 1 there are no flops at all.
+        ("flops is Theta(n^2)", TRIANGLE, "at n = 1 the claim is 1 and the cost 0"),
+    ],
+)
+def test_fails_with_sizes_to_check(claim: str, body: str, told: str) -> None:
+    found = decided(claim, body)
+    assert found.outcome == "fails", found.reason
+    assert told in found.reason
+    assert "n = " in found.reason
+
+
+def test_a_fact_decides() -> None:
+    assert decided("flops is Theta(n^2)", TRIANGLE, where="n >= 3").outcome == "holds"
+
+
+def test_declared_costs_are_named() -> None:
+    found = decided("work is Theta(n^2)", "for i in 0..n:\n    costs n work")
+    assert found.outcome == "holds"
+    assert "given what costs at line" in found.reason

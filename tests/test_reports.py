@@ -14,13 +14,11 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.evaluation import evaluate as evaluate_polynomial
 from archline.language import syntax as s
 from archline.language.evaluate import evaluate as evaluate_expression
-from archline.language.loader import stdlib_modules
 from archline.language.parser import parse_expression
 from archline.report import json, latex, layout, markdown, text
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Counts, Values
-
-ALGORITHMS = [f"{module}::{name}" for module in stdlib_modules() for name in al.load(module)]
+from stdlib_targets import TRIED
 
 words = st.text("abn+-*/(), 0123456789", min_size=1, max_size=200).map(lambda t: " ".join(t.split()) or "n")
 
@@ -122,7 +120,7 @@ def test_text_in_latex_and_markdown_is_escaped() -> None:
     assert "a \\| b" in markdown.costs(view)
 
 
-@pytest.mark.parametrize("target", ALGORITHMS)
+@pytest.mark.parametrize("target", TRIED)
 def test_every_report_of_the_standard_library(target: str) -> None:
     view = derived(target).view()
     display = latex.costs(view)
@@ -148,7 +146,7 @@ def written(target: str, metric: str, side: str) -> s.Expr | None:
     return None if expression is None else parse_expression(expression)
 
 
-@pytest.mark.parametrize("target", ALGORITHMS)
+@pytest.mark.parametrize("target", TRIED)
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_reported_expressions_read_back(target: str, data: st.DataObject) -> None:

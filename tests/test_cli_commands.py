@@ -90,7 +90,7 @@ def test_declared_costs_are_told(tmp_path: Path) -> None:
 
 
 def test_unknown_costs_have_a_reason_and_a_place(tmp_path: Path) -> None:
-    text = "algorithm f(x: inout real[n]):\n    x[0] = 1\n    if n > 1:\n        f(x[0..n - 1])\n"
+    text = "algorithm f(x: inout real[n]):\n    while x[0] < 1.0 at most n^n times:\n        x[0] += 1.0\n"
     path = program(tmp_path, text)
     cost = document("cost", f"{path}::f")["costs"]["work"]
     assert (cost["status"], cost["lower"], cost["upper"]) == ("unknown", None, None)

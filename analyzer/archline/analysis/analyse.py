@@ -12,7 +12,7 @@ from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.points import offsets_rules
-from archline.analysis.recursion.graph import reachable
+from archline.analysis.recursion.graph import component, reachable
 from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
@@ -68,7 +68,7 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
         for kind, amount in sorted(tally.flops.items())
         if kind not in (TOTAL, UNKNOWN)
     }
-    if statements.recursions.recursive(algorithm):
+    if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
     costs = Costs(
@@ -90,7 +90,7 @@ def _within_budget(module: Module, algorithm: s.Algorithm) -> tuple[Statements, 
     for coarse in (False, True):
         statements = Statements(module, coarse)
         try:
-            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if statements.recursions.recursive(algorithm) else 1)):
+            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if component(module, algorithm) else 1)):
                 return statements, statements.algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
@@ -67,8 +67,13 @@ def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, 
     assert cost.lower is not None
     assert cost.upper is not None
     if cost.value is not None:
-        count = cost.value({name: int(value) for name, value in point.items()})
-        return count, count
+        try:
+            count = cost.value({name: int(value) for name, value in point.items()})
+        except EvaluationError:
+            # Too many steps, or a guarded call whose sizes are none: the closed form is left.
+            pass
+        else:
+            return count, count
     lower = evaluate(cost.lower, point)
     return lower, lower if cost.exact else evaluate(cost.upper, point)
 

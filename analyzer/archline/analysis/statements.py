@@ -19,6 +19,7 @@ from archline.analysis.loops import serial_path, static_range
 from archline.analysis.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
 from archline.analysis.paths import SYNC
 from archline.analysis.ranges import parallel_span
+from archline.analysis.recursion.graph import component
 from archline.analysis.scope import (
     NotStaticError,
     Scope,
@@ -67,7 +68,7 @@ class Statements:
         if algorithm in self._open:
             reason = f"`{algorithm.name}` takes part in a recursion of several algorithms that is not followed"
             return unknown(reason, algorithm.span), ()
-        if self._solves and self.recursions.recursive(algorithm):
+        if self._solves and component(self.module, algorithm):
             result: Result = self.recursions.tally(algorithm), ()
         else:
             self._open.add(algorithm)

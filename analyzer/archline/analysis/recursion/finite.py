@@ -7,9 +7,6 @@ from itertools import product
 from math import lcm, prod
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -19,7 +16,8 @@ from archline.analysis.recursion.binades import holds_in_binades
 
 MAX_POINTS = 5_000
 MAX_INTEGER = 1 << 62
-Integers = npt.NDArray[Any]
+Integers = Any
+"""An array of integers of numpy, which takes long to import and is needed for few programs only."""
 
 
 def holds_everywhere(value: Poly, facts: Facts) -> bool:
@@ -63,7 +61,7 @@ def counterexamples(value: Poly, facts: Facts) -> Iterator[dict[str, int]]:
         yield from (point for point in _points(ranges) if evaluate(value, point) < 0)
         return
     numbers, points = found
-    for index in np.flatnonzero(numbers < 0):
+    for index in (numbers < 0).nonzero()[0]:
         yield {name: int(each[index]) for name, each in points.items()}
 
 
@@ -81,6 +79,8 @@ def _integers(value: Poly, ranges: dict[str, range]) -> tuple[Integers, dict[str
     """A multiple of the value at every point, exact, and the points; None for more than sizes and logarithms."""
     if not ranges or not all(_plain(atom) for atom in value.atoms()):
         return None
+    import numpy as np
+
     scale = lcm(*(int(each.q) for each in value.terms.values()))
     grid = np.meshgrid(*(np.arange(each.start, each.stop, dtype=np.int64) for each in ranges.values()), indexing="ij")
     points = {name: each.reshape(-1) for name, each in zip(ranges, grid, strict=True)}
@@ -112,6 +112,8 @@ def _plain(atom: Atom) -> bool:
 
 def _at(atom: Atom, points: dict[str, Integers]) -> Integers:
     if isinstance(atom, a.CeilLog2):
+        import numpy as np
+
         argument = np.zeros_like(next(iter(points.values())))
         for monomial, coefficient in atom.argument.terms.items():
             term = np.full_like(argument, int(coefficient.p))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -42,8 +45,28 @@ def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | No
     """The best point and how far each row is from its limit there; None where there is none."""
     from scipy.optimize import linprog  # It takes long to import, and few programs need it.
 
-    found = linprog(-goal / max(np.abs(goal).max(), 1e-300), A_ub=matrix, b_ub=limits, bounds=(None, None))
+    with _silence():
+        found = linprog(-goal / max(np.abs(goal).max(), 1e-300), A_ub=matrix, b_ub=limits, bounds=(None, None))
     return (np.asarray(found.x), np.asarray(found.slack)) if found.status == 0 else None
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """The library writes to the standard output itself where it gives up."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _scales(matrix: Array) -> tuple[Array, Array]:

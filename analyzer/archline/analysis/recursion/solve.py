@@ -49,10 +49,6 @@ class Recursions:
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[s.Algorithm, str, bool], Poly | None] = {}
 
-    def recursive(self, algorithm: s.Algorithm) -> bool:
-        """Whether the algorithm calls itself, directly or not."""
-        return self._extraction.recursive(algorithm)
-
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
         return self._extraction.of(algorithm)

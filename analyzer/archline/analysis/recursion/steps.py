@@ -83,7 +83,9 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Step:
     forcing, factors = by_call(value)
     called = []
     for atom, factor in factors.items():
-        if atom.function in foreign and equation.facts.nonnegative(factor):
+        if not equation.facts.nonnegative(factor):
+            raise TooComplexError("how often a recursive call is made is not known to be at least 0")
+        if atom.function in foreign:
             forcing = forcing + factor * foreign[atom.function](atom.arguments, equation.facts)
         else:
             called.append((factor, atom))
@@ -97,7 +99,9 @@ def valid(step: Step, function: Function) -> Step:
     """The step with what its calls tell: their sizes are ones that the declaration allows, or the run stops."""
     values = [
         argument - function.least[name]
-        for _, call in step.calls
+        for factor, call in step.calls
+        # A call that is made at all.
+        if step.facts.nonnegative(factor - 1)
         for name, argument in zip(function.parameters, call.arguments, strict=True)
         if name in function.least and not step.facts.nonnegative(argument - function.least[name])
     ]

@@ -28,11 +28,6 @@ class Element:
     smooth: str | None = None
 
     @property
-    def logarithmic(self) -> bool:
-        """Whether logarithms occur."""
-        return any(not isinstance(atom, Symbol) for atom in self.value.atoms())
-
-    @property
     def degree(self) -> int:
         """How fast it grows with the sizes; logarithms count as 0, powers of them as 2."""
         return max(map(_growth, self.value.terms), default=0)

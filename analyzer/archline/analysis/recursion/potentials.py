@@ -165,7 +165,7 @@ class Search:
             elements = tuple(
                 each for each in elements if all(self._writer.gain(s, each) is not None for s in self._steps)
             )
-        return Program(self._writer, self._function, self._steps, elements, self._upper)
+        return Program(self._writer, self._function, elements, self._upper)
 
     def _try(self, elements: tuple[Element, ...]) -> Bound | None:
         program = self._program(elements)

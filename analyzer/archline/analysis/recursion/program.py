@@ -88,11 +88,8 @@ class Writer:
 class Program:
     """Coefficients c such that sum of c*element bounds a function with the given steps."""
 
-    def __init__(
-        self, writer: Writer, function: Function, steps: Sequence[Step], elements: Iterable[Element], upper: bool
-    ) -> None:
+    def __init__(self, writer: Writer, function: Function, elements: Iterable[Element], upper: bool) -> None:
         self._writer, self._function, self._upper = writer, function, upper
-        self._steps = steps
         self.elements = tuple(elements)
         self._rows: list[list[fmpq]] = []
         self._limits: list[fmpq] = []

@@ -14,6 +14,7 @@ from archline.analysis.recursion.system import Function
 
 MAX_ELEMENTS = 40
 MAX_COUNT = 64
+MAX_SIZES = 3
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Element:
 def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
     few = sorted(_monomials(function, inner), key=_size)
-    monomials = sorted(_monomials(function, [*inner, *outer]), key=_size)
+    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=_size)
     plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = [Element(each) for each in _logarithms(function, names)]
@@ -73,6 +74,18 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         yield _distinct([*plain, *logs, *powers])
     yield _distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
     yield _distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
+    if names:
+        # Sizes that shrink by a constant: as many steps as the size, each with what is added.
+        yield _distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
+
+
+def _all_sizes(function: Function) -> Poly:
+    """The product of two or three sizes: splits along each multiply the leaves."""
+    names = [name for name in function.least if name not in function.facts.rewrites]
+    product = ONE
+    for name in names if 2 <= len(names) <= MAX_SIZES else ():
+        product = product * Poly.symbol(name)
+    return product
 
 
 def _distinct(elements: list[Element]) -> tuple[Element, ...]:

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost
-from archline.analysis.recursion.graph import component
+from archline.analysis.recursion.graph import component, reachable
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.loader import load_path, load_text
@@ -99,16 +99,7 @@ def points(module: Module, algorithm: s.Algorithm) -> list[Sizes]:
 
 def recursive(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether the algorithm is recursive, or calls one that is."""
-    pending, seen = [algorithm], {algorithm}
-    while pending:
-        each = pending.pop()
-        if component(module, each):
-            return True
-        called = [module.targets.get(node) for node in s.nodes(each.body) if isinstance(node, s.Call)]
-        new = {target for target in called if isinstance(target, s.Algorithm)} - seen
-        seen |= new
-        pending.extend(new)
-    return False
+    return any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
 
 
 def library() -> Iterator[tuple[str, Module, s.Algorithm]]:

@@ -29,11 +29,11 @@ def _counted(choose: Chooser, split: Split, most: int) -> list[Part]:
     return [choose.pick(split.parts) for _ in range(choose.integer(2, most))]
 
 
-def _axis(header: Header, name: str, parts: Sequence[Part]) -> list[Parts]:
+def on_axis(header: Header, name: str, parts: Sequence[Part]) -> list[Parts]:
     return [{**everything(header), name: part} for part in parts]
 
 
-def _leaf_size(choose: Chooser, split: Split) -> int:
+def leaf_size(choose: Chooser, split: Split) -> int:
     return max(choose.weighted(LEAVES), split.above)
 
 
@@ -52,9 +52,9 @@ def divide(name_of_split: str) -> Kind:
         choose, header = maker.choose, maker.header
         n = header.sizes[0]
         split = getattr(splits, name_of_split)(choose, n)
-        low = _leaf_size(choose, split)
+        low = leaf_size(choose, split)
         most = 2 if name_of_split == "decrease" else 4
-        chosen = _axis(target, n, _counted(choose, split, most))
+        chosen = on_axis(target, n, _counted(choose, split, most))
         if low == 1 and header.least == 1 and choose.chance(30):
             small = f"{n} == 1", f"{n} > 1"
         else:
@@ -102,7 +102,7 @@ def _halved(maker: Maker, target: Header, name: str, when: Callable[[Sizes], boo
     split = splits.halves(maker.choose, name)
     while split.above > 1:
         split = splits.halves(maker.choose, name)
-    chosen = _axis(target, name, split.parts if maker.choose.chance(80) else _counted(maker.choose, split, 3))
+    chosen = on_axis(target, name, split.parts if maker.choose.chance(80) else _counted(maker.choose, split, 3))
     return maker.node(when, target, chosen, split.lets, others)
 
 
@@ -150,11 +150,11 @@ def parity(maker: Maker, target: Header, others: Others) -> Lines:
     half = splits.halves(choose, n)
     odd = splits.decrease(choose, n)
     less = odd.parts[-1:]
-    low = max(2, odd.above, _leaf_size(choose, half))
+    low = max(2, odd.above, leaf_size(choose, half))
     lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low)), f"elif {n} % 2 == 0:"]
-    chosen = _axis(target, n, _counted(choose, half, 2))
+    chosen = on_axis(target, n, _counted(choose, half, 2))
     lines += indented(maker.node(lambda sizes: sizes[n] % 2 == 0, target, chosen, half.lets, others))
-    return [*lines, "else:", *indented(maker.node(lambda sizes: True, target, _axis(target, n, less)))]
+    return [*lines, "else:", *indented(maker.node(lambda sizes: True, target, on_axis(target, n, less)))]
 
 
 def swap(maker: Maker, target: Header, others: Others) -> Lines:
@@ -177,24 +177,6 @@ def swap(maker: Maker, target: Header, others: Others) -> Lines:
     low = choose.weighted(LEAVES)
     lines += [f"elif {n} > {low}:", *indented(_halved(maker, target, n, lambda sizes: sizes[n] > low, others))]
     return [*lines, "else:", *indented(maker.leaf(lambda sizes: True))]
-
-
-def either(maker: Maker, target: Header, others: Others) -> Lines:
-    """The data decides which part goes on."""
-    choose, header = maker.choose, maker.header
-    n = header.sizes[0]
-    split = choose.pick((splits.halves, splits.unequal))(choose, n)
-    low = _leaf_size(choose, split)
-    lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low)), "else:"]
-    first, second = _axis(target, n, split.parts[:2])
-    before, nests = maker.work() if choose.chance(50) else ([], [])
-    condition = f"x_{n}[0] < 0.5" if header.style == "vectors" else "d < 0.5"
-    body = [*split.lets, *before, f"if {condition}:", *indented(maker.group(target, [first])), "else:"]
-    body += indented(maker.group(target, [second]) if choose.chance(85) else ["s += 1.0"])
-    calls = [Call(target.name, {name: part.length for name, part in parts.items()}) for parts in (first, second)]
-    maker.cases.append(Case(lambda sizes: True, tuple(calls), tuple(nests)))
-    maker.features.add("data")
-    return [*lines, *indented(body)]
 
 
 def root(maker: Maker, target: Header, others: Others) -> Lines:
@@ -235,49 +217,6 @@ def looped(maker: Maker, target: Header, others: Others) -> Lines:
     maker.cases.append(Case(lambda sizes: True, (call,), tuple(nests)))
     body = [f"let h = {n}//{parts}", f"{parallel}for i in 0..{count}:", f"    {target.call({n: part}, header)}", *text]
     return [*lines, *indented(body)]
-
-
-def pivot(maker: Maker, target: Header, others: Others) -> Lines:
-    """The data divides: what is less than the last element, and what is not, as far as a run calls on both."""
-    choose, header = maker.choose, maker.header
-    n = header.sizes[0]
-    maker.features.add("data")
-    length = Size(f"{n} - 1", lambda sizes: sizes[n] - 1)
-    low = choose.pick((1, 1, 4))
-    lines = [f"if {n} > {low}:"]
-    body = ["local q: int = 0", f"for i in 0..{n} - 1:", f"    if x_{n}[i] < x_{n}[{n} - 1]:", "        q += 1"]
-    chosen: list[Parts] = [
-        {n: Part(length, "0", "q")},
-        {n: Part(length, "q + 1", n)},
-    ]
-    body += maker.group(target, chosen if choose.chance(80) else chosen[:1])
-    if choose.chance(40):
-        body += maker.work()[0]
-    # Half of the sizes are about what the data makes of it; the worst is as deep as the size.
-    half = Size(f"{n}//2", lambda sizes: sizes[n] // 2)
-    nests = ((Size.of(n), Size.of(n)),)
-    maker.cases.append(Case(lambda sizes: sizes[n] > low, tuple(Call(target.name, {n: half}) for _ in chosen), nests))
-    return [*lines, *indented(body), "else:", *indented(maker.leaf(lambda sizes: True))]
-
-
-def narrow(maker: Maker, target: Header, others: Others) -> Lines:
-    """The data moves a cut a little, within facts that the program assumes."""
-    choose, header = maker.choose, maker.header
-    n = header.sizes[0]
-    maker.features.add("data")
-    divisor, low = choose.pick((2, 3, 4)), choose.pick((8, 4))
-    cut = Size("q", lambda sizes: sizes[n] // divisor + 1)
-    rest = Size(f"{n} - q", lambda sizes: sizes[n] - sizes[n] // divisor)
-    body = [f"local q: int = {n}//{divisor}", "if d < 0.5:", "    q += 1"]
-    body += choose.pick(
-        ([f"assume q >= {n}//{divisor}, q <= {n}//{divisor} + 1"], [f"assume {divisor}*q <= {n} + {divisor}"])
-    )
-    body += maker.group(target, [{n: Part(cut, "0", "q")}, {n: Part(rest, "q", n)}])
-    text, nests = maker.work() if choose.chance(60) else ([], [])
-    calls = tuple(Call(target.name, {n: each}) for each in (cut, rest))
-    lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low)), "else:"]
-    maker.cases.append(Case(lambda sizes: True, calls, tuple(nests)))
-    return [*lines, *indented([*body, *text])]
 
 
 def between(maker: Maker, target: Header, others: Others) -> Lines:

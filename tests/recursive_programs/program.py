@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from programs.choice import Chooser, Drawn, Seeded
-from recursive_programs import kinds
+from recursive_programs import data_kinds, kinds
 from recursive_programs.algorithm import Header, Maker, Parts
 from recursive_programs.kinds import Kind
-from recursive_programs.model import RecursiveProgram, Size
+from recursive_programs.model import Case, RecursiveProgram, Size
 from recursive_programs.nests import Lines
 from recursive_programs.splits import Part
 
@@ -46,13 +46,13 @@ KINDS: dict[str, Recipe] = {
     "quadrants": Recipe(3, kinds.quadrants, (2,), ("vectors", "sizes", "matrix")),
     "swap": Recipe(1, kinds.swap, (2,), returns=False, decreases="n + m, max(0, m - n)"),
     "parity": Recipe(2, kinds.parity),
-    "either": Recipe(2, kinds.either, data=True),
+    "either": Recipe(2, data_kinds.either, data=True),
     "root": Recipe(1, kinds.root, power=True, returns=False, degree=1),
     "looped": Recipe(2, kinds.looped, returns=False),
     "two": Recipe(4, kinds.divide("halves")),
     "two powers": Recipe(1, kinds.divide("powers"), power=True),
-    "pivot": Recipe(2, kinds.pivot, styles=("vectors",), least=0),
-    "narrow": Recipe(2, kinds.narrow, styles=("vectors",), data=True),
+    "pivot": Recipe(2, data_kinds.pivot, styles=("vectors",), least=0),
+    "narrow": Recipe(2, data_kinds.narrow, styles=("vectors",), data=True),
     "range": Recipe(2, kinds.between, (2,), ("range",), names=("lo", "hi"), decreases="hi - lo"),
     "mutual": Recipe(2, kinds.divide("halves")),
 }
@@ -150,7 +150,7 @@ def _second(choose: Chooser, entry: Header, mutual: bool) -> Header:
     return Header("turn" if mutual else "part", sizes, entry.style, entry.returns, entry.least, False, entry.data)
 
 
-def _helper(choose: Chooser, entry: Header, features: set[str]) -> tuple[Header, Lines, tuple[kinds.Case, ...]]:
+def _helper(choose: Chooser, entry: Header, features: set[str]) -> tuple[Header, Lines, tuple[Case, ...]]:
     """An algorithm of loops alone."""
     features.add("helper")
     style = "vectors" if entry.style == "vectors" else "sizes"

@@ -57,8 +57,16 @@ class Values:
         rest, factors = _split(case_at(function, point))
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
         linear = tuple((factor, _place(call, point)) for call, each in factors if (factor := evaluate(each, point)))
-        nested = tuple(_place(call, point) for call in calls(rest))
+        nested = tuple(each for call in calls(rest) if self._valid(*(each := _place(call, point))))
         return _Frame(rest, point, linear, nested)
+
+    def _valid(self, name: str, arguments: tuple[fmpq, ...]) -> bool:
+        """Whether the sizes are ones: a call in a max may stand under a guard that fails."""
+        try:
+            coordinates(self._functions[name], arguments)
+        except EvaluationError:
+            return False
+        return True
 
     def _called(self, name: str, arguments: tuple[fmpq, ...]) -> fmpq:
         if (name, arguments) not in self._known:

@@ -112,9 +112,16 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     metric = f"flops.{TOTAL}" if cost.metric == "flops" else cost.metric
     closed = statements.recursions.closed(algorithm, metric)
     more = 0 if metric.startswith("flops") else 1
-    value = closed.value
+    ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
-    return replace(cost, regimes=regimes, value=None if value is None else lambda sizes: value(sizes) + more)
+    if ends is None:
+        return replace(cost, regimes=regimes)
+
+    def moved(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+        least, most = ends(sizes)
+        return least + more, most + more
+
+    return replace(cost, regimes=regimes, ends=moved)
 
 
 def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -18,6 +18,10 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 METRICS = ("flops", "work", "span")
 
 
+Ends = Callable[[Mapping[str, int]], tuple[Fraction, Fraction]]
+"""The least and the greatest count at sizes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Regime:
     """Bounds where a condition on the sizes holds.
@@ -43,7 +47,7 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `value` gives the count at sizes where it follows from a recurrence, which is exact where bounds are not.
+    `ends` gives the least and the greatest count at sizes where recurrences give them, which are sharper than bounds.
     """
 
     metric: str
@@ -54,7 +58,9 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
-    value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False, compare=False)
+    ends: Callable[[Mapping[str, int]], tuple[Fraction, Fraction]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def exact(self) -> bool:
@@ -63,17 +69,15 @@ class Cost:
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The bounds at a point: by the recurrence, where there is one, which is exact. Raises EvaluationError."""
+    """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
     assert cost.lower is not None
     assert cost.upper is not None
-    if cost.value is not None:
+    if cost.ends is not None:
         try:
-            count = cost.value({name: int(value) for name, value in point.items()})
+            return cost.ends({name: int(value) for name, value in point.items()})
         except EvaluationError:
             # Too many steps, or a guarded call whose sizes are none: the closed form is left.
             pass
-        else:
-            return count, count
     lower = evaluate(cost.lower, point)
     return lower, lower if cost.exact else evaluate(cost.upper, point)
 

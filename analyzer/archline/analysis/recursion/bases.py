@@ -19,14 +19,16 @@ MAX_SIZES = 3
 
 @dataclass(frozen=True)
 class Element:
-    """A term of a closed form. `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
+    """A term of a closed form. `sign` is that of its coefficient in an upper bound, 0 for either.
 
+    `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
     That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included.
     So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
     """
 
     value: Poly
     smooth: str | None = None
+    sign: int = 0
 
     @property
     def degree(self) -> int:
@@ -59,7 +61,7 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=_size)
     plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
     names = [name for name in function.least if name not in function.facts.rewrites]
-    logs = [Element(each) for each in _logarithms(function, names)]
+    logs = list(_logarithms(function, names))
     if len(few) < len(monomials):
         low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
         yield _distinct(low)
@@ -143,16 +145,21 @@ def _positive(value: Poly) -> Poly:
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _logarithms(function: Function, names: Sequence[str]) -> list[Poly]:
-    """Logarithms of the sizes; of one size also of the next, of several also of their sum where data splits them."""
-    exponents = [Poly.symbol(power.exponent) for power in function.facts.powers]
+def _logarithms(function: Function, names: Sequence[str]) -> Iterator[Element]:
+    """Logarithms of the sizes; of one size also of the next, of several also of their sum where data splits them.
+
+    Of several sizes, ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at
+    least 1 at ceil(v/2), and so at both halves, the other at most 1 at floor(v/2).
+    """
+    yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in names]
     if len(sizes) == 1:
-        return [*exponents, *(a.ceil_log2(sizes[0] + more) for more in range(3))]
-    if any(equation.data for equation in function.equations) and sizes:
+        yield from (Element(a.ceil_log2(sizes[0] + more)) for more in range(3))
+    elif any(equation.data for equation in function.equations) and sizes:
         sizes.append(sum(sizes[1:], sizes[0]))
-        return [*exponents, *(a.ceil_log2(each + 1) for each in sizes)]
-    return [*exponents, *(a.ceil_log2(each + more) for each in sizes for more in (0, 1))]
+        yield from (Element(a.ceil_log2(each + 1)) for each in sizes)
+    else:
+        yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
 
 
 def _smooth(name: str) -> Element:
@@ -187,11 +194,11 @@ def _counts(function: Function) -> set[int]:
     """How many calls a case makes, where that does not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
-        for value in (equation.lower, equation.upper):
-            coefficients = [c for m, c in value.terms.items() if len(m) == 1 and isinstance(m[0][0], a.Applied)]
-            total = sum(coefficients, fmpq(0))
-            if total.q == 1 and 2 <= total <= MAX_COUNT:
-                counts.add(int(total.p))
+        terms = equation.value.terms.items()
+        coefficients = [c for m, c in terms if len(m) == 1 and isinstance(m[0][0], a.Applied)]
+        total = sum(coefficients, fmpq(0))
+        if total.q == 1 and 2 <= total <= MAX_COUNT:
+            counts.add(int(total.p))
     return counts
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.system import Function
 
 MAX_HALVINGS = 4
@@ -106,6 +107,8 @@ class Caller:
                     upper.append(logarithm - above)
                 if below is not None:
                     lower.append(logarithm - below)
+            # As they are, and in the symbols that `ordered` writes.
+            lower, upper = ([*ends, *map(self.ordered, ends)] for ends in (lower, upper))
             self.facts = self.facts.with_symbol(name, lower, upper)
             self._bounded.add(name)
         return Poly.symbol(name)
@@ -117,9 +120,9 @@ class Caller:
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
             halves = count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1)
-            if halves and facts.nonnegative(part - value):
+            if halves and never_negative(part - value, facts):
                 above = count
-            if below is None and facts.nonnegative(value - part):
+            if below is None and never_negative(value - part, facts):
                 below = count
         return above, below
 

@@ -89,20 +89,20 @@ class Extraction:
         self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
     ) -> System | Unknown | None:
         """The system of a metric; None where an exact one is wanted and the data decides."""
-        equations = []
-        for case in cases:
-            amount = _amount(case.tally, metric)
-            if isinstance(amount, Unknown):
-                return amount
-            if not split and (not amount.exact or not amount.lower.names.isdisjoint(case.data)):
-                return None
-            data = tuple(each for each in case.data if each in amount.lower.names | amount.upper.names)
-            equations.append(Equation(case.decisions, case.facts, amount.lower, amount.upper, data))
+        amounts = [_amount(case.tally, metric) for case in cases]
+        known = [each for each in amounts if not isinstance(each, Unknown)]
+        if len(known) < len(amounts):
+            return next(each for each in amounts if isinstance(each, Unknown))
+        if not split and not all(
+            amount.exact and amount.lower.names.isdisjoint(case.data) for case, amount in zip(cases, known, strict=True)
+        ):
+            return None
         module = self._outer.module
         signature = module.signatures[algorithm]
         functions: dict[str, Function] = {}
         for upper in (False, True) if split else (True,):
             name = _name(metric, algorithm, not split, upper)
+            equations = [_equation(case, amount, upper) for case, amount in zip(cases, known, strict=True)]
             functions[name] = Function(
                 name,
                 algorithm,
@@ -155,6 +155,12 @@ class _Hidden:
         return Known(
             *(Poly.of_atom(a.Applied(_name(metric, target, False, upper), arguments)) for upper in (False, True))
         )
+
+
+def _equation(case: Case, amount: Known, upper: bool) -> Equation:
+    """One end of an amount in a case."""
+    value = amount.upper if upper else amount.lower
+    return Equation(case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names))
 
 
 def _amount(tally: Tally, metric: str) -> Amount:

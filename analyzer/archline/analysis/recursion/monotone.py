@@ -11,33 +11,30 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, TooComplexError
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.steps import Step, steps_of
-from archline.analysis.recursion.system import Equation, Function, System, calls
+from archline.analysis.recursion.system import Equation, Function, calls
 from archline.analysis.recursion.values import Values
 
 _TWO = Poly.constant(2)
 
 
-def rounded(system: System, function: Function, upper: bool) -> tuple[System, Function] | None:
-    """A system that bounds the function, whose calls of one half of the size, rounded anyhow, all round to one side.
+def rounded(function: Function, upper: bool) -> Function | None:
+    """A function that bounds this one, whose calls of one half of the size, rounded anyhow, all round to one side.
 
     None where the function is not known to be nondecreasing, or rounds to one side already.
     """
     names = [name for name in function.parameters if name in function.least and name not in function.facts.rewrites]
-    if len(function.parameters) != 1 or not names or not system.exact or len(system.functions) != 1:
+    if len(function.parameters) != 1 or not names:
         return None
-    if any(call.function != function.name for equation in function.equations for call in calls(equation.upper)):
+    if any(call.function != function.name for equation in function.equations for call in calls(equation.value)):
         # Nothing is known of how other functions grow.
         return None
     size = Poly.symbol(names[0])
     half = a.ceil_div(size, _TWO) if upper else a.floor_div(size, _TWO)
     other = size - half
     changed = tuple(_with_sizes(equation, other, half) for equation in function.equations)
-    if all(new is old for new, old in zip(changed, function.equations, strict=True)) or not nondecreasing(
-        system, function
-    ):
+    if all(new is old for new, old in zip(changed, function.equations, strict=True)) or not nondecreasing(function):
         return None
-    new = replace(function, equations=changed)
-    return replace(system, functions={function.name: new}), new
+    return replace(function, equations=changed)
 
 
 def _with_sizes(equation: Equation, old: Poly, new: Poly) -> Equation:
@@ -49,20 +46,18 @@ def _with_sizes(equation: Equation, old: Poly, new: Poly) -> Equation:
         parts = tuple(part.map_atoms(moved) for part in atom.parts)
         return None if parts == atom.parts else atom.rebuild(parts)
 
-    lower, upper = equation.lower.map_atoms(moved), equation.upper.map_atoms(moved)
-    return (
-        equation if (lower, upper) == (equation.lower, equation.upper) else replace(equation, lower=lower, upper=upper)
-    )
+    value = equation.value.map_atoms(moved)
+    return equation if value == equation.value else replace(equation, value=value)
 
 
-def nondecreasing(system: System, function: Function) -> bool:
+def nondecreasing(function: Function) -> bool:
     """Whether a function of one size never falls as the size grows: by induction, in each case and across cases."""
     (name,) = function.parameters
     try:
         ranges = sorted((_range(equation, name) for equation in function.equations), key=lambda each: each[0])
         if any(high is None or high + 1 != low for (_, high), (low, _) in pairwise(ranges)):
             return False
-        values = Values(system.functions)
+        values = Values({function.name: function})
         steady = all(
             values.at(function.name, {name: high}) <= values.at(function.name, {name: high + 1})
             for _, high in ranges

@@ -12,8 +12,9 @@ Cases without calls need it only at the sizes that calls reach: at others the fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from random import Random
 
@@ -21,7 +22,7 @@ import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Poly, TooComplexError
 from archline.analysis.recursion import samples
 from archline.analysis.recursion.bases import Element, bases
 from archline.analysis.recursion.calls import NotComparableError
@@ -29,7 +30,7 @@ from archline.analysis.recursion.monotone import rounded
 from archline.analysis.recursion.pool import Pool
 from archline.analysis.recursion.program import Point, Program, Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
-from archline.analysis.recursion.system import Equation, Function, System
+from archline.analysis.recursion.system import Equation, Function
 from archline.analysis.recursion.values import Values
 
 POINTS = 16
@@ -58,14 +59,13 @@ class Search:
 
     def __init__(
         self,
-        system: System,
         function: Function,
         upper: bool,
         foreign: Foreign,
         values: Values | None,
         everywhere: bool = False,
     ) -> None:
-        self._system, self._function, self._upper = system, function, upper
+        self._function, self._upper = function, upper
         self._values = values
         self._random = Random(0)
         steps = [
@@ -254,39 +254,44 @@ def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
         yield tuple(each * factor if each > 0 else each for each in coefficients)
 
 
+class Side(Enum):
+    """What is wanted of a function."""
+
+    LOWER = "lower bound"
+    UPPER = "upper bound"
+    EXACT = "closed form"
+
+
 @dataclass(frozen=True)
 class Given:
-    """What a search starts from: closed bounds of other functions by side, and the values of all, where exact."""
+    """What a search starts from: what is known of other functions, and the values of all, where sizes give them."""
 
-    lower: Foreign
-    upper: Foreign
+    foreign: Mapping[Side, Foreign]
     values: Values | None
 
-    def foreign(self, upper: bool) -> Foreign:
-        """The bounds of one side."""
-        return self.upper if upper else self.lower
 
-
-def exact_form(system: System, function: Function, given: Given) -> Poly | None:
-    """A closed form of an exact function, or None where none is found."""
+def exact_form(function: Function, given: Given) -> Poly | None:
+    """A closed form of a function of the sizes alone, or None where none is found."""
     try:
-        return Search(system, function, True, given.upper, given.values).exact()
-    except NotComparableError:
+        return Search(function, True, given.foreign[Side.EXACT], given.values).exact()
+    except (NotComparableError, TooComplexError):
         return None
 
 
-def bound(system: System, function: Function, upper: bool, given: Given, everywhere: bool = False) -> Bound | None:
+def bound(function: Function, upper: bool, given: Given, everywhere: bool = False) -> Bound | None:
     """The better of what is found for the function, and for it with the sizes of all calls rounded to one side.
 
     `everywhere`: for all sizes, those that only an outermost call has included.
     """
+    side = Side.UPPER if upper else Side.LOWER
     try:
-        own = Search(system, function, upper, given.foreign(upper), given.values, everywhere)
+        own = Search(function, upper, given.foreign[side], given.values, everywhere)
         best = own.bound()
         if best is not None and best.factor <= GOOD:
             return best
-        other = rounded(system, function, upper)
-        found = None if other is None else Search(*other, upper, {}, Values(other[0].functions), everywhere).bound()
+        other = rounded(function, upper) if given.values is not None else None
+        values = None if other is None else Values({other.name: other})
+        found = None if other is None else Search(other, upper, {}, values, everywhere).bound()
     except NotComparableError:
         return None
     if found is not None:

@@ -95,6 +95,11 @@ class Program:
         self._limits: list[fmpq] = []
         self._goal = [fmpq(0)] * len(self.elements)
         self._used = list(range(len(self.elements)))
+        for index, element in enumerate(self.elements):
+            if element.sign:
+                sign = element.sign if upper else -element.sign
+                self._rows.append([fmpq(-sign * (each == index)) for each in range(len(self.elements))])
+                self._limits.append(fmpq(0))
 
     # Fitting
     def fitted(self, points: Sequence[tuple[Point, Fraction]]) -> tuple[fmpq, ...] | None:

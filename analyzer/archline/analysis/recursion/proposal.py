@@ -45,13 +45,13 @@ def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | No
     """The best point and how far each row is from its limit there; None where there is none."""
     from scipy.optimize import linprog  # It takes long to import, and few programs need it.
 
-    with _silence():
+    with silence():
         found = linprog(-goal / max(np.abs(goal).max(), 1e-300), A_ub=matrix, b_ub=limits, bounds=(None, None))
     return (np.asarray(found.x), np.asarray(found.slack)) if found.status == 0 else None
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """The library writes to the standard output itself where it gives up."""
     sys.stdout.flush()
     try:

@@ -12,14 +12,13 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
-from archline.analysis.costs import Regime
+from archline.analysis.costs import Ends, Regime
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
-from archline.analysis.recursion.potentials import Bound, Given, bound, exact_form
-from archline.analysis.recursion.steps import Foreign
-from archline.analysis.recursion.system import Equation, Function, System
+from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
+from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.values import Values
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
@@ -31,12 +30,12 @@ from archline.language.printer import format_expression
 class Closed:
     """What is known of a metric: bounds in one expression, and by regimes where that reads better.
 
-    `value` gives the exact count at sizes, for functions of the sizes alone.
+    `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
     """
 
     amount: Amount
     regimes: tuple[Regime, ...] = ()
-    value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False)
+    ends: Ends | None = field(default=None, repr=False)
 
 
 class Recursions:
@@ -47,7 +46,8 @@ class Recursions:
         self._extraction = Extraction(outer)
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
-        self._everywhere: dict[tuple[s.Algorithm, str, bool], Poly | None] = {}
+        self._everywhere: dict[tuple[str, bool], Poly | None] = {}
+        self._exact: set[str] = set()
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -75,82 +75,81 @@ class Recursions:
         system = self.extracted(algorithm).systems[metric]
         if isinstance(system, Unknown):
             return Closed(system)
-        given = self._given(metric)
-        values = given.values
         same = algorithm, _signature(system)
         try:
             if same not in self._alike:
-                self._alike[same] = self._solved(algorithm, metric, system, given)
+                self._alike[same] = self._solved(algorithm, metric)
             found = self._alike[same]
         except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
             reason = str(problem) or "the sizes of its calls do not compare with its own"
             found = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
-        if not system.exact or values is None:
-            return found
-        (name,) = system.functions
-
-        def value(sizes: Mapping[str, int]) -> Fraction:
-            return values.at(name, sizes)
-
-        return Closed(found.amount, found.regimes, value)
-
-    def _given(self, metric: str) -> Given:
         functions = self._extraction.systems(metric)
-        lower, upper = (self._foreign(functions, metric, side) for side in (False, True))
-        return Given(lower, upper, Values(functions))
+        names = tuple(system.functions)
+        if not all(_settled(each, functions) for each in system.functions.values()):
+            return found
+        values = Values(functions)
 
-    def _foreign(self, functions: Mapping[str, Function], metric: str, upper: bool) -> Foreign:
-        return {name: self._bound_at_call(function, metric, upper) for name, function in functions.items()}
+        def ends(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+            known = [values.at(name, sizes) for name in names]
+            return known[0], known[-1]
 
-    def _bound_at_call(self, function: Function, metric: str, upper: bool) -> Callable[[tuple[Poly, ...], Facts], Poly]:
-        def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
-            found = self.everywhere(function.algorithm, metric, upper)
-            if found is None:
-                raise TooComplexError(f"no bound of `{function.algorithm.name}`, which it calls, was found")
-            return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
+        return Closed(found.amount, found.regimes, ends)
 
-        return at
-
-    def everywhere(self, algorithm: s.Algorithm, metric: str, upper: bool) -> Poly | None:
-        """A bound in one expression that holds at all sizes."""
-        key = algorithm, metric, upper
+    def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
+        """A bound of a function in one expression that holds at all sizes."""
+        key = function.name, upper
         if key not in self._everywhere:
-            extracted = self.extracted(algorithm)
-            system, function = extracted.systems[metric], extracted.function(metric, upper)
-            closed = self.closed(algorithm, metric)
-            if isinstance(system, Unknown) or function is None or isinstance(closed.amount, Unknown):
+            closed = self.closed(function.algorithm, metric)
+            if isinstance(closed.amount, Unknown):
                 self._everywhere[key] = None
             elif not closed.regimes:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
             else:
-                found = bound(system, function, upper, self._without(metric, algorithm), everywhere=True)
+                found = bound(function, upper, self._given(metric, function), everywhere=True)
                 self._everywhere[key] = None if found is None else found.value
         return self._everywhere[key]
 
-    def _without(self, metric: str, algorithm: s.Algorithm) -> Given:
-        """What is given for a search: the bounds of other algorithms, not the one searched for."""
-        given = self._given(metric)
-        own = {f.name for f in self._extraction.systems(metric).values() if f.algorithm is algorithm}
-        lower, upper = ({n: b for n, b in side.items() if n not in own} for side in (given.lower, given.upper))
-        return Given(lower, upper, given.values)
+    def _at_call(self, function: Function, metric: str, side: Side) -> Callable[[tuple[Poly, ...], Facts], Poly]:
+        """What is known of a call of another algorithm, from its arguments and what is known of those."""
 
-    def _solved(self, algorithm: s.Algorithm, metric: str, system: System, given: Given) -> Closed:
+        def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
+            found = self.everywhere(function, metric, side is Side.UPPER)
+            if found is None or (side is Side.EXACT and function.name not in self._exact):
+                wanted = "closed form" if side is Side.EXACT else "bound"
+                raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
+
+        return at
+
+    def _given(self, metric: str, function: Function) -> Given:
+        """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
+        functions = self._extraction.systems(metric)
+        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
+        foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
+        return Given(foreign, Values(functions) if _settled(function, functions) else None)
+
+    def _side(self, function: Function, metric: str, upper: bool) -> Poly | None:
+        """A function itself in its recursive cases, or a bound of it there."""
+        given = self._given(metric, function)
+        if given.values is not None and (exact := exact_form(function, given)) is not None:
+            self._exact.add(function.name)
+            return exact
+        found = bound(function, upper, given)
+        return None if found is None else found.value
+
+    def _solved(self, algorithm: s.Algorithm, metric: str) -> Closed:
         extracted = self.extracted(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
-        given = self._without(metric, algorithm)
-        given = given if system.exact else Given(given.lower, given.upper, None)
-        exact = exact_form(system, upper, given) if system.exact else None
-        if exact is not None:
-            return _by_regimes(upper, exact, exact)
-        low, high = bound(system, lower, False, given), bound(system, upper, True, given)
-        most = self._most(algorithm, metric) if high is None else high.value
+        least = self._side(lower, metric, False)
+        same = lower is upper and upper.name in self._exact
+        most = least if same else self._side(upper, metric, True) or self._most(algorithm, metric)
         if most is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        return _by_regimes(upper, _clamped(upper, low), most)
+        return _by_regimes(lower, upper, _clamped(lower, least), most)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""
@@ -162,52 +161,67 @@ class Recursions:
         return work.regimes[-1].upper if work.regimes else work.amount.upper
 
 
+def _settled(function: Function, functions: Mapping[str, Function]) -> bool:
+    """Whether a function is one of its sizes alone, and so are those that it calls."""
+    seen: dict[str, None] = {}
+    pending = [function.name]
+    while pending:
+        if (name := pending.pop()) in seen:
+            continue
+        seen[name] = None
+        for equation in functions[name].equations:
+            if equation.data:
+                return False
+            pending.extend(call.function for call in calls(equation.value))
+    return True
+
+
 def _signature(system: System) -> str:
     """The equations without the metric's name: flops of one kind and of all, work and span often have the same."""
-    equations = next(iter(system.functions.values())).equations
-    text = "\n".join(f"{each.lower.key} {each.upper.key}" for each in equations)
-    for function in system.functions.values():
+    functions = system.functions.values()
+    text = "\n".join(each.value.key for function in functions for each in function.equations)
+    for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text
 
 
-def _clamped(function: Function, low: Bound | None) -> Poly:
+def _clamped(function: Function, low: Poly | None) -> Poly:
     """A lower bound that is not below 0 in any recursive case."""
     if low is None:
         return ZERO
-    sure = all(holds_everywhere(low.value, each.facts) for each in function.equations if each.recursive)
-    return low.value if sure else positive_part(low.value)
+    sure = all(holds_everywhere(low, each.facts) for each in function.equations if each.recursive)
+    return low if sure else positive_part(low)
 
 
-def _by_regimes(function: Function, lower: Poly, upper: Poly) -> Closed:
+def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:
     """What the recursive cases are bounded by, and what the others are themselves."""
-    facts = function.facts
-    ends = [each for each in function.equations if not each.recursive]
-    same = all(facts.simplify(each.lower) == lower and facts.simplify(each.upper) == upper for each in ends)
-    if same or all(_fits(each, lower, upper) for each in ends):
+    facts = least.facts
+    both = tuple(zip(least.equations, most.equations, strict=True))
+    ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
+    same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
+    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
         return Closed(_known(facts, lower, upper))
-    taken = [_indicator(each.decisions) for each in ends]
+    taken = [_indicator(low.decisions) for low, _ in ends]
     rest = ONE - sum(taken, ZERO)
-    low = sum((one * each.lower for one, each in zip(taken, ends, strict=True)), rest * lower)
-    high = sum((one * each.upper for one, each in zip(taken, ends, strict=True)), rest * upper)
-    regimes = [Regime(_condition(each.decisions), (each.facts,), each.lower, each.upper) for each in ends]
-    recursive = tuple(each.facts for each in function.equations if each.recursive)
+    low, high = rest * lower, rest * upper
+    for one, (first, second) in zip(taken, ends, strict=True):
+        low, high = low + one * first.value, high + one * second.value
+    regimes = [Regime(_condition(a.decisions), (a.facts,), a.value, b.value) for a, b in ends]
+    recursive = tuple(a.facts for a, b in both if a.recursive or b.recursive)
     regimes.append(Regime("otherwise", recursive, lower, upper))
     return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
 
 
-def _fits(equation: Equation, lower: Poly, upper: Poly) -> bool:
+def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Whether a case without calls has the recursive cases' closed form."""
-    if lower != upper:
-        return False
-    difference = equation.facts.simplify(equation.upper - upper)
     pinned = {
         name: low
-        for name, known in equation.facts.bounds.items()
+        for name, known in ends[0].facts.bounds.items()
         for low in known.lower
         if low.is_constant and low in known.upper
     }
-    return not equation.facts.simplify(difference.substitute(pinned))
+    differences = (each.facts.simplify(each.value - value) for each in ends)
+    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
 
 
 def _known(facts: Facts, lower: Poly, upper: Poly) -> Known:

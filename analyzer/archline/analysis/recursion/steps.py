@@ -64,7 +64,7 @@ def steps_of(
     From below the other way round. `prefer` ranks where one is chosen. `foreign` bounds the calls of other functions.
     Raises TooComplexError where calls are multiplied.
     """
-    value = alternatives(equation.upper if upper else equation.lower, a.Applied)
+    value = alternatives(equation.value, a.Applied)
     return [_step(equation, each, foreign or {}) for each in _needed(value, upper, prefer)]
 
 

@@ -16,26 +16,25 @@ from archline.language import syntax as s
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """What a function equals in one case, or lies between, in terms of itself at smaller sizes.
+    """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
 
-    `lower` and `upper` hold `Applied` atoms for recursive calls; in exact systems they are the same.
+    `data` names the integers in it that only the data gives: the function lies between its values for those.
     """
 
     decisions: tuple[Decision, ...]
     facts: Facts
-    lower: Poly
-    upper: Poly
+    value: Poly
     data: tuple[str, ...]
 
     @property
     def recursive(self) -> bool:
         """Whether a call occurs."""
-        return bool(calls(self.lower) | calls(self.upper))
+        return bool(calls(self.value))
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """One metric of one algorithm: its parameters in order, what its declaration promises, and its equations."""
+    """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations."""
 
     name: str
     algorithm: s.Algorithm

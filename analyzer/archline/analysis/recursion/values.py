@@ -101,7 +101,7 @@ def _place(call: Applied, point: Mapping[str, int | Fraction]) -> Place:
 @cache
 def _split(equation: Equation) -> tuple[Poly, tuple[tuple[Applied, Poly], ...]]:
     """An equation without its calls, and those with their factors."""
-    rest, factors = by_call(equation.upper)
+    rest, factors = by_call(equation.value)
     return rest, tuple(factors.items())
 
 

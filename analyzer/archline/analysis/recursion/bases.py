@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
 
 from flint import fmpq
 
@@ -79,6 +80,43 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     if names:
         # Sizes that shrink by a constant: as many steps as the size, each with what is added.
         yield _distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
+
+
+def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
+    """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
+    few, all_ = (
+        [Element(Poly({each: fmpq(1)})) for each in sorted(_monomials(function, forcing), key=_size)]
+        for forcing in (inner, [*inner, *outer, _all_sizes(function)])
+    )
+    names = [name for name in function.least if name not in function.facts.rewrites]
+    logs = list(_sided(function, names))
+    squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    cubes = [_product(x, y) for x, y in product(logs, squares) if x.sign == y.sign]
+    some = [each for each in few if each.degree <= 1]
+    for elements in (
+        few,
+        [*few, *logs],
+        all_,
+        [*all_, *logs],
+        [*some, *logs, *squares],
+        [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
+        [*some, *logs, *squares, *cubes],
+        [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],
+    ):
+        yield _distinct(elements)
+
+
+def _sided(function: Function, names: Sequence[str]) -> Iterator[Element]:
+    """Logarithms that bound what they are at calls from the side that their coefficient's sign asks for."""
+    yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
+    sizes = [Poly.symbol(name) for name in names]
+    if len(sizes) > 1 and any(equation.data for equation in function.equations):
+        sizes.append(sum(sizes[1:], sizes[0]))
+    yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
+
+
+def _product(left: Element, right: Element) -> Element:
+    return Element(left.value * right.value, sign=left.sign or right.sign)
 
 
 def _all_sizes(function: Function) -> Poly:

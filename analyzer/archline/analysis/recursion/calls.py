@@ -11,7 +11,7 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.system import Function
 
-MAX_HALVINGS = 4
+MAX_HALVINGS, MAX_RESOLVED = 4, 2
 MAX_LEAST = 12
 
 
@@ -120,17 +120,22 @@ class Caller:
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
             halves = count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1)
-            if halves and never_negative(part - value, facts):
+            proved = never_negative if count <= MAX_RESOLVED else _plainly
+            if halves and proved(part - value, facts):
                 above = count
-            if below is None and never_negative(value - part, facts):
+            if below is None and proved(value - part, facts):
                 below = count
         return above, below
 
 
-def references(function: Function, sums: bool = True) -> tuple[Poly, ...]:
-    """What logarithms are taken of: each size that is no power, the sum of several, and one more than each."""
+def _plainly(value: Poly, facts: Facts) -> bool:
+    return facts.nonnegative(value)
+
+
+def references(function: Function) -> tuple[Poly, ...]:
+    """What logarithms are taken of: each size that is no power, their sum where data splits it, and one more."""
     plain = [Poly.symbol(name) for name in function.least if name not in function.facts.rewrites]
-    if sums and len(plain) > 1:
+    if len(plain) > 1 and any(equation.data for equation in function.equations):
         plain.append(_sum(plain))
     most = 2 if len(plain) == 1 else 1
     return tuple(each + more for each in plain for more in range(most + 1))

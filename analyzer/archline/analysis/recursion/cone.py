@@ -77,8 +77,10 @@ def cone(facts: Facts, values: Iterable[Poly]) -> Cone:
             continue
         seen[atom] = None
         for each in _of_atom(atom, facts):
-            found[each] = None
-            pending.extend(each.atoms())
+            # Logarithms of sizes are symbols here, and so are those in what is known of them.
+            if not any(isinstance(inner, a.CeilLog2) for inner in each.atoms()):
+                found[each] = None
+                pending.extend(each.atoms())
     return Cone(_sharp(found), min(degree, MAX_DEGREE))
 
 
@@ -94,7 +96,7 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
             return [atom.argument - times, times + atom.modulus - 1 - atom.argument]
         case a.PositivePart():
             return [value, value - atom.argument]
-        case a.CeilLog2() | a.Exponential():
+        case a.Exponential():
             return [value]
     return []
 
@@ -131,7 +133,7 @@ class Proposal:
 
 
 def propose(parts: Sequence[Part], goal: Sequence[float], signs: Sequence[int] = ()) -> Proposal | None:
-    """The c for which all parts are in their cones and goal.c is least, in floating point; None where there are none."""
+    """The c for which all parts are in their cones and goal.c is least, in floating point, or None."""
     from scipy.optimize import linprog  # It takes long to import, and few programs need it.
     from scipy.sparse import csr_matrix
 
@@ -167,7 +169,7 @@ def propose(parts: Sequence[Part], goal: Sequence[float], signs: Sequence[int] =
     bounds += [(0.0, None)] * (count - len(goal))
     aim = np.concatenate([np.array(goal, dtype=float), np.zeros(count - len(goal))])
     with silence():
-        found = linprog(aim, A_eq=matrix, b_eq=np.array(right), bounds=bounds, method="highs-ds")
+        found = linprog(aim, A_eq=matrix, b_eq=np.array(right), bounds=bounds, method="highs-ds")  # type: ignore[call-overload]
     if found.status != 0:
         return None
     ends = np.cumsum([len(goal), *(len(part.cone.products) for part in parts)])

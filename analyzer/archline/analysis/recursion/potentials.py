@@ -1,13 +1,12 @@
-"""Closed forms and bounds of recurrences, proposed from samples and proved by induction.
+"""Closed forms and bounds of recurrences, each proved by induction.
 
 A closed form is a sum of elements with unknown coefficients. An exact one is fitted to the function's values at
-samples, and holds where it satisfies the equation of every case identically. A bound U must satisfy
+samples (`fitting`). A bound U must satisfy
 
     U(x) >= f(x) + sum of factor*U over the calls      (an upper bound; <= for a lower one)
 
-in every case, which is linear in the coefficients at each x: a linear program over samples proposes them. Each case is
-then proved for all sizes, with floors resolved by remainders and logarithms of halves in terms of those of the whole.
-Cases without calls need it only at the sizes that calls reach: at others the function is what the case says.
+in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples (`sampling`),
+or a proof with unknown coefficients of its own (`synthesis`). Each case is then proved for all sizes.
 """
 
 from __future__ import annotations
@@ -15,243 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
-from random import Random
 
-import numpy as np
-from flint import fmpq
-
-from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly, TooComplexError
-from archline.analysis.recursion import samples
-from archline.analysis.recursion.bases import Element, bases
 from archline.analysis.recursion.calls import NotComparableError
+from archline.analysis.recursion.context import Bound, Context
+from archline.analysis.recursion.fitting import exact
 from archline.analysis.recursion.monotone import rounded
-from archline.analysis.recursion.pool import Pool
-from archline.analysis.recursion.program import Point, Program, Writer
-from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
-from archline.analysis.recursion.system import Equation, Function
+from archline.analysis.recursion.sampling import FAIR, GOOD, Sampling
+from archline.analysis.recursion.steps import Foreign
+from archline.analysis.recursion.synthesis import Synthesis
+from archline.analysis.recursion.system import Function
 from archline.analysis.recursion.values import Values
-
-POINTS = 16
-ROUNDS = 6
-MAX_FAILED = 2
-ROOM = (fmpq(1, 8), fmpq(1, 3))
-MAX_STEPS, MAX_BITS = 1_500, 160
-WORST = 4
-UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
-GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 2
-
-
-Coefficients = tuple[fmpq, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Bound:
-    """A proved bound of a function in its recursive cases, and the largest factor to the function at the samples."""
-
-    value: Poly
-    factor: Fraction
-
-
-class Search:
-    """Looks for closed forms of one function of a system that calls only itself. Raises NotComparableError."""
-
-    def __init__(
-        self,
-        function: Function,
-        upper: bool,
-        foreign: Foreign,
-        values: Values | None,
-        everywhere: bool = False,
-    ) -> None:
-        self._function, self._upper = function, upper
-        self._values = values
-        self._random = Random(0)
-        steps = [
-            step for equation in function.equations for step in steps_of(equation, upper, self._size(equation), foreign)
-        ]
-        steps = [valid(step, function) for step in steps]
-        self._regions = regions(function, steps)
-        if everywhere:
-            self._regions = (Region({}),)
-        self._steps = [each for step in steps for each in reached(step, self._regions)]
-        self._writer = Writer(function)
-        self._points: list[tuple[Step, Point]] = []
-        self._weighed: list[tuple[Point, Fraction]] = []
-        self._sample(0)
-        self._far = [
-            (point, value) for point in samples.far(function) if values and (value := self._value(point)) is not None
-        ]
-
-    def _size(self, equation: Equation) -> Callable[[Poly], tuple[Fraction, str]]:
-        """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
-        point = next((p for e, p in samples.points(self._function, 4, 1) if e is equation), None)
-
-        def size(value: Poly) -> tuple[Fraction, str]:
-            if point is None:
-                return Fraction(0), value.key
-            there = next(samples.data_values(equation.data, equation.facts, point, Random(0)), point)
-            try:
-                return evaluate(value, there, lambda _, arguments: sum(arguments, fmpq(0))), value.key
-            except EvaluationError:
-                return Fraction(0), value.key
-
-        return size
-
-    def _sample(self, seed: int) -> list[tuple[Step, Point]]:
-        new: list[tuple[Step, Point]] = []
-        for equation, point in samples.points(self._function, POINTS, seed):
-            value = self._value(point)
-            if value is None or not (equation.recursive or any(each.holds(point) for each in self._regions)):
-                continue
-            self._weighed.append((point, value))
-            for step in self._steps:
-                if step.equation is equation:
-                    new.extend((step, full) for full in samples.data_values(step.data, step.facts, point, self._random))
-        self._points.extend(new)
-        return new
-
-    def _value(self, point: Point) -> Fraction | None:
-        """The function there; 1 where it is no function of the sizes alone; None where it has no value."""
-        if self._values is None:
-            return Fraction(1)
-        sizes = {name: int(point[name]) for name in self._function.parameters}
-        try:
-            value = self._values.at(self._function.name, sizes, MAX_STEPS)
-        except EvaluationError:
-            return None
-        return value if value.numerator.bit_length() <= MAX_BITS else None
-
-    def exact(self) -> Poly | None:
-        """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes."""
-        for elements in self._bases():
-            program = self._program(elements, all_=True)
-            coefficients = program.fitted(self._weighed)
-            if coefficients is not None and self._satisfied(program, coefficients):
-                return program.value(coefficients)
-        return None
-
-    def _bases(self) -> Iterator[tuple[Element, ...]]:
-        inner = [step.forcing for step in self._steps if step.calls]
-        return bases(self._function, inner, [step.forcing for step in self._steps if not step.calls])
-
-    def _satisfied(self, program: Program, coefficients: Coefficients) -> bool:
-        """Every case holds: with equality in one of the steps that it is the largest of, and none is larger."""
-        equal: dict[Equation, bool] = {}
-        for step in self._steps:
-            same = program.proves_equal(step, coefficients)
-            if not same and not program.proves(step, coefficients):
-                return False
-            equal[step.equation] = equal.get(step.equation, not step.calls) or same
-            if not same and not step.calls:
-                return False
-        return all(equal.values())
-
-    def bound(self) -> Bound | None:
-        """The best proved bound: the first whose factor is good, else the one with the least."""
-        best: Bound | None = None
-        for turn, elements in enumerate(self._bases()):
-            found = self._try(elements)
-            if found is not None and (best is None or found.factor < best.factor):
-                best = found
-            if best is not None and best.factor <= (GOOD if turn < ENOUGH else FAIR):
-                break
-        return best
-
-    def _program(self, elements: tuple[Element, ...], all_: bool = False) -> Program:
-        """The program over the elements, or over those that can be written at the sizes of every call."""
-        if not all_:
-            elements = tuple(
-                each for each in elements if all(self._writer.gain(s, each) is not None for s in self._steps)
-            )
-        return Program(self._writer, self._function, elements, self._upper)
-
-    def _try(self, elements: tuple[Element, ...]) -> Bound | None:
-        program = self._program(elements)
-        try:
-            for step, point in self._points:
-                program.require(step, point)
-        except EvaluationError:
-            # A call under a guard inside has no sizes there; such programs are left to other means.
-            return None
-        for point, value in self._weighed:
-            program.prefer(point, Fraction(1, 1 << int(value).bit_length()))
-            if self._values is not None:
-                program.limit(point, value)
-        pools = [(step, Pool(self._function, step, program.elements)) for step in self._steps]
-        simple = False
-        for _ in range(ROUNDS):
-            coefficients = program.solve()
-            if coefficients is None:
-                return None
-            broken = self._broken(pools, coefficients)
-            if not broken:
-                found = self._proved(program, pools, coefficients)
-                if found is not None:
-                    return found
-                broken = [(step, point) for step in self._steps for point in program.failures(step, coefficients)]
-                if not broken and simple:
-                    return None
-                if not broken:
-                    simple = True
-                    program.drop_needless(coefficients)
-                    if program.linear:
-                        pools.extend(
-                            (step, Pool(self._function, step, program.elements, far=True)) for step in self._steps
-                        )
-            for step, point in broken:
-                program.require(step, self._placed(point))
-        return None
-
-    def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
-        near = np.array([int(each.p) / int(each.q) for each in coefficients])
-        return [(step, point) for step, pool in pools for point in pool.worst(near, self._upper, WORST)]
-
-    def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
-        """The bound with short coefficients near the best ones, or with those themselves."""
-        order = list(self._steps)
-        failed = 0
-        tried = [*((each, True) for each in _rounded(best, self._upper)), (best, False)]
-        for coefficients, short in (*tried, *((each, False) for each in _eased(best, self._upper))):
-            if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
-                continue
-            open_ = next((step for step in order if not program.proves(step, coefficients)), None)
-            if open_ is None:
-                value = program.value(coefficients)
-                return Bound(value, self.factor(value))
-            # What fails with some coefficients mostly fails with others.
-            failed += 1
-            order = [open_, *(step for step in order if step is not open_)]
-        return None
-
-    def _placed(self, point: dict[str, int]) -> Point:
-        """A point of the symbols that sizes are written in, with the sizes themselves."""
-        facts = self._function.facts
-        sizes = {name: evaluate(facts.rewritten(name), point) for name in self._function.parameters}
-        return {**point, **{name: int(value) for name, value in sizes.items()}}
-
-    def factor(self, value: Poly) -> Fraction:
-        """The largest factor between a bound and the function, at the samples."""
-        worst = Fraction(1)
-        for point, real in (*self._weighed, *self._far):
-            there = evaluate(value, point)
-            worst = max(worst, (there + 1) / (real + 1) if self._upper else (real + 1) / max(there + 1, Fraction(1, 4)))
-        return worst
-
-
-def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
-    """Coefficients as multiples of a unit, to the nearest or to the safe side."""
-    for unit in UNITS:
-        yield tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
-        yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
-
-
-def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
-    """Coefficients with some room, for proofs that bound integers by fractions."""
-    for room in ROOM:
-        factor = 1 + room if upper else 1 - room
-        yield tuple(each * factor if each > 0 else each for each in coefficients)
 
 
 class Side(Enum):
@@ -273,28 +46,47 @@ class Given:
 def exact_form(function: Function, given: Given) -> Poly | None:
     """A closed form of a function of the sizes alone, or None where none is found."""
     try:
-        return Search(function, True, given.foreign[Side.EXACT], given.values).exact()
+        return exact(Context(function, True, given.foreign[Side.EXACT], given.values))
     except (NotComparableError, TooComplexError):
         return None
 
 
 def bound(function: Function, upper: bool, given: Given, everywhere: bool = False) -> Bound | None:
-    """The better of what is found for the function, and for it with the sizes of all calls rounded to one side.
+    """The best of what is found for the function, and for it with the sizes of all calls rounded to one side.
 
     `everywhere`: for all sizes, those that only an outermost call has included.
     """
     side = Side.UPPER if upper else Side.LOWER
     try:
-        own = Search(function, upper, given.foreign[side], given.values, everywhere)
-        best = own.bound()
-        if best is not None and best.factor <= GOOD:
-            return best
-        other = rounded(function, upper) if given.values is not None else None
-        values = None if other is None else Values({other.name: other})
-        found = None if other is None else Search(other, upper, {}, values, everywhere).bound()
+        context = Context(function, upper, given.foreign[side], given.values, everywhere)
     except NotComparableError:
         return None
-    if found is not None:
-        found = Bound(found.value, own.factor(found.value))
-    known = [each for each in (best, found) if each is not None]
-    return min(known, key=lambda each: each.factor, default=None)
+    best: Bound | None = None
+    for search in _searches(context, given, everywhere):
+        try:
+            found = search()
+        except NotComparableError:
+            continue
+        if found is not None:
+            found = context.bound(found.value)
+            best = found if found.better(best) else best
+        if best is not None and _enough(context, best):
+            break
+    return best
+
+
+def _enough(context: Context, best: Bound) -> bool:
+    """Whether other ways are not worth their time: the bound is near, or one of several sizes that grows right."""
+    if len(context.function.parameters) == 1:
+        return best.steady and best.factor <= GOOD
+    return best.steady and (best.factor <= FAIR or context.shows_growth)
+
+
+def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:
+    """The ways to look for a bound, the most promising first."""
+    function, upper = context.function, context.upper
+    ways = [Synthesis(context).bound, Sampling(context).bound]
+    yield from ways if len(function.parameters) > 1 else reversed(ways)
+    other = rounded(function, upper) if given.values is not None else None
+    if other is not None:
+        yield Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere)).bound

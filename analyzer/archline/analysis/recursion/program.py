@@ -9,6 +9,7 @@ from itertools import islice
 from flint import fmpq, fmpq_mat
 
 from archline.algebra.evaluation import evaluate
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.calls import Caller, NotComparableError, references
@@ -22,6 +23,7 @@ MAX_FAILURES = 4
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
 SLACK = fmpq(1, 4)
+Coefficients = tuple[fmpq, ...]
 Point = Mapping[str, int | Fraction]
 
 
@@ -62,6 +64,14 @@ class Writer:
         if step not in self._forcing:
             self._forcing[step] = self._caller(step).at(step.forcing, {})
         return self._forcing[step]
+
+    def ordered(self, step: Step, value: Poly) -> Poly:
+        """An expression in the step's symbols with logarithms of its sizes as symbols, ordered as the sizes are."""
+        return self._caller(step).ordered(value)
+
+    def facts(self, step: Step) -> Facts:
+        """What is known of the step's symbols, those of logarithms that were written so far among them."""
+        return self._caller(step).facts
 
     def proves(self, step: Step, margin: Poly) -> bool:
         """Whether an expression in the step's symbols is proved to be at least 0."""

@@ -22,7 +22,7 @@ SCALES = (8, 20, 70, 300, 1_000, 5_000)
 FEW = 4
 TRIES = 400
 MAX_CORNER = 1_000
-FAR, MAX_CHOSEN = 1_000_003, 3
+MAX_CHOSEN = 3
 Point = Mapping[str, int | Fraction]
 
 
@@ -47,15 +47,15 @@ def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equat
             return
 
 
-def far(function: Function) -> Iterator[dict[str, int | Fraction]]:
-    """Points with every choice of sizes large, to tell how a bound grows."""
+def far(function: Function, exponent: int) -> Iterator[dict[str, int | Fraction] | None]:
+    """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed."""
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     for choice in product((False, True), repeat=len(names)):
         if len(names) > MAX_CHOSEN or not any(choice):
             continue
         arguments = tuple(
-            (2 ** (powers[name] * (40 // powers[name])) if name in powers else FAR)
+            (2 ** (powers[name] * (exponent // powers[name])) if name in powers else 2**exponent + 3)
             if large
             else max(function.least.get(name, 1), 4)
             for name, large in zip(names, choice, strict=True)
@@ -64,9 +64,10 @@ def far(function: Function) -> Iterator[dict[str, int | Fraction]]:
             point = coordinates(function, tuple(map(fmpq, arguments)))
             case_at(function, point)
         except EvaluationError:
+            yield None
             continue
-        if all(holds(fact, dict(zip(names, arguments, strict=True))) for fact in function.algorithm.where):
-            yield point
+        allowed = all(holds(fact, dict(zip(names, arguments, strict=True))) for fact in function.algorithm.where)
+        yield point if allowed else None
 
 
 def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:

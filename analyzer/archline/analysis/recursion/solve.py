@@ -48,6 +48,7 @@ class Recursions:
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._exact: set[str] = set()
+        self._values: dict[str, Values] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -87,7 +88,7 @@ class Recursions:
         names = tuple(system.functions)
         if not all(_settled(each, functions) for each in system.functions.values()):
             return found
-        values = Values(functions)
+        values = self._values_of(metric)
 
         def ends(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
             known = [values.at(name, sizes) for name in names]
@@ -126,7 +127,13 @@ class Recursions:
         functions = self._extraction.systems(metric)
         others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
         foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
-        return Given(foreign, Values(functions) if _settled(function, functions) else None)
+        return Given(foreign, self._values_of(metric) if _settled(function, functions) else None)
+
+    def _values_of(self, metric: str) -> Values:
+        """The values of all functions of a metric, those found before included."""
+        values = self._values.setdefault(metric, Values({}))
+        values.learn(self._extraction.systems(metric))
+        return values
 
     def _side(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A function itself in its recursive cases, or a bound of it there."""

@@ -44,6 +44,10 @@ class Region:
         """Whether a point may be that of a call."""
         return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
 
+    def holds_all(self, other: Region) -> bool:
+        """Whether every point of the other one is a point of this one."""
+        return all(name in other.least and other.least[name] >= low for name, low in self.least.items())
+
 
 Rank = tuple[Fraction, str]
 
@@ -111,13 +115,15 @@ def valid(step: Step, function: Function) -> Step:
 
 def regions(function: Function, steps: Sequence[Step]) -> tuple[Region, ...]:
     """Where the function is called by itself. Raises NotComparableError."""
-    found: dict[str, Region] = {}
+    found: list[Region] = []
     for step in steps:
         for _, call in step.calls:
             given = sizes_of_call(function, call.arguments)
             least = {name: low for name, value in given.items() if (low := _least(value, step.facts)) is not None}
-            found.setdefault(str(sorted(least.items())), Region(least))
-    return tuple(found.values())
+            new = Region(least)
+            if not any(each.holds_all(new) for each in found):
+                found = [*(each for each in found if not new.holds_all(each)), new]
+    return tuple(found)
 
 
 def _least(value: Poly, facts: Facts) -> int | None:

@@ -22,8 +22,12 @@ class Values:
     """Evaluates functions that are exact, each place once, without recursion of its own."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
-        self._functions = functions
+        self._functions = dict(functions)
         self._known: dict[Place, fmpq] = {}
+
+    def learn(self, functions: Mapping[str, Function]) -> None:
+        """Add functions."""
+        self._functions |= functions
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
         """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""

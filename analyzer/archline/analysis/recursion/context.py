@@ -1,0 +1,157 @@
+"""The inequalities that a bound of a recursive function must satisfy, and where to look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from random import Random
+
+from flint import fmpq
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.recursion import samples
+from archline.analysis.recursion.bases import Element
+from archline.analysis.recursion.program import Point, Writer
+from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
+from archline.analysis.recursion.system import Equation, Function
+from archline.analysis.recursion.values import Values
+
+POINTS = 16
+MAX_STEPS, MAX_BITS = 1_500, 160
+FAR = 14, 28
+"""Far points have sizes about 2 to these powers."""
+SAME = Fraction(5, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A proved bound of a function in its recursive cases, and the largest factor to the function at the samples.
+
+    `steady`: that factor is no larger at farther points than at far ones.
+    """
+
+    value: Poly
+    factor: Fraction
+    steady: bool
+
+    def better(self, other: Bound | None) -> bool:
+        """Whether it says more than another one."""
+        return other is None or (not self.steady, self.factor) < (not other.steady, other.factor)
+
+
+class Context:
+    """The inequalities that bound one function from one side, and points to try bounds at.
+
+    A bound U must satisfy U(x) >= f(x) + sum of factor*U over the calls (<= for a lower one) in every step. Steps of
+    cases without calls need it only at the sizes that calls reach: at others the function is what the case says.
+    Raises NotComparableError.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        upper: bool,
+        foreign: Foreign,
+        values: Values | None,
+        everywhere: bool = False,
+    ) -> None:
+        self.function, self.upper = function, upper
+        self.values = values
+        self._random = Random(0)
+        steps = [
+            step for equation in function.equations for step in steps_of(equation, upper, self._size(equation), foreign)
+        ]
+        steps = [valid(step, function) for step in steps]
+        self.regions = regions(function, steps)
+        if everywhere:
+            self.regions = (Region({}),)
+        self.steps = [each for step in steps for each in reached(step, self.regions)]
+        self.writer = Writer(function)
+        self.points: list[tuple[Step, Point]] = []
+        self.weighed: list[tuple[Point, Fraction]] = []
+        self._sample()
+
+    def _size(self, equation: Equation) -> Callable[[Poly], tuple[Fraction, str]]:
+        """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
+        point = next((p for e, p in samples.points(self.function, 4, 1) if e is equation), None)
+
+        def size(value: Poly) -> tuple[Fraction, str]:
+            if point is None:
+                return Fraction(0), value.key
+            there = next(samples.data_values(equation.data, equation.facts, point, Random(0)), point)
+            try:
+                return evaluate(value, there, lambda _, arguments: sum(arguments, fmpq(0))), value.key
+            except EvaluationError:
+                return Fraction(0), value.key
+
+        return size
+
+    def forcings(self) -> tuple[list[Poly], list[Poly]]:
+        """What is added where calls are made, and what elsewhere."""
+        inner = [step.forcing for step in self.steps if step.calls]
+        return inner, [step.forcing for step in self.steps if not step.calls]
+
+    def written(self, elements: Sequence[Element]) -> tuple[Element, ...]:
+        """The elements that can be written at the sizes of every call."""
+        return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
+
+    def _sample(self) -> None:
+        for equation, point in samples.points(self.function, POINTS):
+            value = self._value(point)
+            if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
+                continue
+            self.weighed.append((point, value))
+            for step in self.steps:
+                if step.equation is equation:
+                    full = samples.data_values(step.data, step.facts, point, self._random)
+                    self.points.extend((step, each) for each in full)
+
+    @cached_property
+    def _at_far(self) -> tuple[list[tuple[Point, Fraction]], list[tuple[Point, Fraction]]]:
+        """Far points and farther ones in the same directions, with the function there."""
+        found: list[list[tuple[Point, Fraction]]] = [[], []]
+        if self.values is None:
+            return [], []
+        for points in zip(*(samples.far(self.function, exponent) for exponent in FAR), strict=True):
+            known = [(point, value) for point in points if point and (value := self._value(point)) is not None]
+            if len(known) == len(points):
+                for each, pair in zip(found, known, strict=True):
+                    each.append(pair)
+        return found[0], found[1]
+
+    def _value(self, point: Point) -> Fraction | None:
+        """The function there; 1 where it is no function of the sizes alone; None where it has no value."""
+        if self.values is None:
+            return Fraction(1)
+        sizes = {name: int(point[name]) for name in self.function.parameters}
+        try:
+            value = self.values.at(self.function.name, sizes, MAX_STEPS)
+        except EvaluationError:
+            return None
+        return value if value.numerator.bit_length() <= MAX_BITS else None
+
+    def placed(self, point: dict[str, int]) -> Point:
+        """A point of the symbols that sizes are written in, with the sizes themselves."""
+        facts = self.function.facts
+        sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
+        return {**point, **{name: int(value) for name, value in sizes.items()}}
+
+    def bound(self, value: Poly) -> Bound:
+        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for."""
+        pairs = zip(*self._at_far, strict=True)
+        steady = all(self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in pairs)
+        factor = max((self._factor(value, *each) for each in (*self.weighed, *self._at_far[0])), default=Fraction(1))
+        return Bound(value, factor, steady)
+
+    @property
+    def shows_growth(self) -> bool:
+        """Whether the function is known at far points."""
+        return bool(self._at_far[0])
+
+    def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
+        there = evaluate(value, point)
+        factor = (there + 1) / (real + 1) if self.upper else (real + 1) / max(there + 1, Fraction(1, 4))
+        return max(factor, Fraction(1))

@@ -1,0 +1,115 @@
+"""Bounds by a linear program over samples: the inequalities hold there, and are then proved for all sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq
+
+from archline.algebra.evaluation import EvaluationError
+from archline.analysis.recursion.bases import Element, bases
+from archline.analysis.recursion.context import Bound, Context
+from archline.analysis.recursion.pool import Pool
+from archline.analysis.recursion.program import Coefficients, Program
+from archline.analysis.recursion.steps import Step
+
+ROUNDS = 6
+MAX_FAILED = 2
+ROOM = (fmpq(1, 8), fmpq(1, 3))
+WORST = 4
+UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
+GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 2
+
+
+class Sampling:
+    """One search."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def bound(self) -> Bound | None:
+        """The best proved bound: the first whose factor is good, else the one with the least."""
+        best: Bound | None = None
+        for turn, elements in enumerate(bases(self._context.function, *self._context.forcings())):
+            found = self._try(elements)
+            if found is not None and found.better(best):
+                best = found
+            if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
+                break
+        return best
+
+    def _try(self, elements: tuple[Element, ...]) -> Bound | None:
+        context = self._context
+        program = Program(context.writer, context.function, context.written(elements), context.upper)
+        try:
+            for step, point in self._context.points:
+                program.require(step, point)
+        except EvaluationError:
+            # A call under a guard inside has no sizes there; such programs are left to other means.
+            return None
+        for point, value in self._context.weighed:
+            program.prefer(point, Fraction(1, 1 << int(value).bit_length()))
+            if self._context.values is not None:
+                program.limit(point, value)
+        pools = [(step, Pool(context.function, step, program.elements)) for step in context.steps]
+        simple = False
+        for _ in range(ROUNDS):
+            coefficients = program.solve()
+            if coefficients is None:
+                return None
+            broken = self._broken(pools, coefficients)
+            if not broken:
+                found = self._proved(program, pools, coefficients)
+                if found is not None:
+                    return found
+                broken = [(step, point) for step in context.steps for point in program.failures(step, coefficients)]
+                if not broken and simple:
+                    return None
+                if not broken:
+                    simple = True
+                    program.drop_needless(coefficients)
+                    if program.linear:
+                        far = [
+                            (step, Pool(context.function, step, program.elements, far=True)) for step in context.steps
+                        ]
+                        function = context.function
+                        pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
+            for step, point in broken:
+                program.require(step, self._context.placed(point))
+        return None
+
+    def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
+        near = np.array([int(each.p) / int(each.q) for each in coefficients])
+        return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
+
+    def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
+        """The bound with short coefficients near the best ones, or with those themselves."""
+        order = list(self._context.steps)
+        failed = 0
+        tried = [*((each, True) for each in _rounded(best, self._context.upper)), (best, False)]
+        for coefficients, short in (*tried, *((each, False) for each in _eased(best, self._context.upper))):
+            if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
+                continue
+            open_ = next((step for step in order if not program.proves(step, coefficients)), None)
+            if open_ is None:
+                return self._context.bound(program.value(coefficients))
+            # What fails with some coefficients mostly fails with others.
+            failed += 1
+            order = [open_, *(step for step in order if step is not open_)]
+        return None
+
+
+def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+    """Coefficients as multiples of a unit, to the nearest or to the safe side."""
+    for unit in UNITS:
+        yield tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
+        yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
+
+
+def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+    """Coefficients with some room, for proofs that bound integers by fractions."""
+    for room in ROOM:
+        factor = 1 + room if upper else 1 - room
+        yield tuple(each * factor if each > 0 else each for each in coefficients)

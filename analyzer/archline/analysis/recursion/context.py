@@ -147,9 +147,9 @@ class Context:
         return Bound(value, factor, steady)
 
     @property
-    def shows_growth(self) -> bool:
-        """Whether the function is known at far points."""
-        return bool(self._at_far[0])
+    def far(self) -> list[tuple[Point, Fraction]]:
+        """All far points with the function there; none where it is not known."""
+        return [*self._at_far[0], *self._at_far[1]]
 
     def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
         there = evaluate(value, point)

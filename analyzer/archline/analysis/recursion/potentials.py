@@ -79,7 +79,7 @@ def _enough(context: Context, best: Bound) -> bool:
     """Whether other ways are not worth their time: the bound is near, or one of several sizes that grows right."""
     if len(context.function.parameters) == 1:
         return best.steady and best.factor <= GOOD
-    return best.steady and (best.factor <= FAIR or context.shows_growth)
+    return best.steady and (best.factor <= FAIR or bool(context.far))
 
 
 def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:

@@ -71,9 +71,6 @@ class Sampling:
                     simple = True
                     program.drop_needless(coefficients)
                     if program.linear:
-                        far = [
-                            (step, Pool(context.function, step, program.elements, far=True)) for step in context.steps
-                        ]
                         function = context.function
                         pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
             for step, point in broken:

@@ -22,6 +22,8 @@ from archline.analysis.recursion.program import Coefficients
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
 MORE = 1
 """How many richer families are tried for a bound that grows as the function does."""
+FAR = 8
+"""How much more a far point counts than a sample."""
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 
 
@@ -48,7 +50,7 @@ class Synthesis:
                 best = found
             if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
                 break
-            steady += best is not None and best.steady and context.shows_growth
+            steady += best is not None and best.steady and bool(context.far)
             if steady > MORE:
                 break
         return best
@@ -79,13 +81,18 @@ class Synthesis:
     def _goal(self, elements: Sequence[Element]) -> list[float]:
         """How much the elements add to the bound at the samples, each beside the function there."""
         context = self._context
-        points = [(point, Fraction(1, 1 << int(value).bit_length())) for point, value in context.weighed]
+        points = [(point, _weight(value)) for point, value in context.weighed]
+        points += [(point, FAR * _weight(value)) for point, value in context.far]
         total = [
             sum((weight * context.writer.number(each.value, point) for point, weight in points), Fraction(0))
             for each in elements
         ]
         scale = max(map(abs, total), default=Fraction(0)) or Fraction(1)
         return [float(self._sign * each / scale) for each in total]
+
+
+def _weight(value: Fraction) -> Fraction:
+    return Fraction(1, 1 << int(value).bit_length())
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:

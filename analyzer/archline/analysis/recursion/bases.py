@@ -22,6 +22,8 @@ MAX_SIZES = 3
 class Element:
     """A term of a closed form. `sign` is that of its coefficient in an upper bound, 0 for either.
 
+    `parts`: a call is known to have at most (in a lower bound at least) that share of it, whatever its value; 0: it is
+    not.
     `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
     That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included.
     So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
@@ -30,6 +32,7 @@ class Element:
     value: Poly
     smooth: str | None = None
     sign: int = 0
+    parts: int = 0
 
     @property
     def degree(self) -> int:

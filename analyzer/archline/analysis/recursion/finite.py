@@ -10,7 +10,7 @@ from typing import Any
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.binades import holds_in_binades
 
@@ -48,6 +48,14 @@ def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
         if prod(map(len, found.values())) > MAX_POINTS:
             return None
     return found
+
+
+def points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
+    """The values that the facts allow of some symbols; None where they are more than `most`, or not all of them."""
+    ranges = _ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
+    if ranges is None or prod(map(len, ranges.values())) > most or facts.rewrites:
+        return None
+    return list(_points(ranges))
 
 
 def counterexamples(value: Poly, facts: Facts) -> Iterator[dict[str, int]]:

@@ -44,6 +44,9 @@ class Writer:
         key = step, element
         if key not in self._gains:
             try:
+                if element.parts:
+                    self._gains[key] = self._share(step, element)
+                    return self._gains[key]
                 gain = element.value
                 for factor, call in step.calls:
                     gain = gain - factor * element.at_call(self._function, call, self._caller(step))
@@ -51,6 +54,15 @@ class Writer:
             except NotComparableError:
                 self._gains[key] = None
         return self._gains[key]
+
+    def _share(self, step: Step, element: Element) -> Poly | None:
+        """What is left of an element of which each call has a share at most (or at least)."""
+        caller, name = self._caller(step), element.value.key
+        if not step.calls:
+            return element.value
+        caller.facts = caller.facts.with_symbol(name, [ZERO])
+        times = sum((factor for factor, _ in step.calls), ZERO) / element.parts
+        return Poly.symbol(name) * (1 - times)
 
     def number(self, value: Poly, point: Point) -> Fraction:
         """The value at a point."""

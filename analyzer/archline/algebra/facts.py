@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import lcm
 
 from flint import fmpq
 
@@ -122,9 +123,17 @@ class Facts:
         value = _scaled_to_one(value)
         known = self._proved.get(value)
         if known is None:
-            known = _Proof(self).holds(value)
+            known = _Proof(self).holds(value) or self._by_integrality(value)
             self._proved[value] = known
         return known
+
+    def _by_integrality(self, value: Poly) -> bool:
+        """An integer is at least 0 where it is above -1; floors lose less than 1 each to their fractions."""
+        moduli = [atom.modulus.constant_term for atom in value.atoms() if isinstance(atom, a.Floor)]
+        if not any(moduli) or not a.is_integral(value):
+            return False
+        room = 1 - 1 / _common(each for each in moduli if each)
+        return _Proof(self).holds(value + room)
 
     def positive(self, value: Poly) -> bool:
         """Whether the integer `value` is proved to be at least 1."""
@@ -263,6 +272,11 @@ def _scaled_to_one(value: Poly) -> Poly:
     """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
     first = next(iter(value.terms.values()), None)
     return value if first is None else value.scaled(1 / abs(first))
+
+
+def _common(numbers: Iterable[fmpq]) -> fmpq:
+    """A common multiple of positive integers."""
+    return fmpq(lcm(*(int(each.p) for each in numbers)))
 
 
 def _tighten(bound: Poly, lower: bool) -> Poly:

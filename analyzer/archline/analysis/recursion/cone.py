@@ -22,6 +22,8 @@ from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.proposal import silence
 
 MAX_DEGREE = 3
+SMALL = tuple(Poly.constant(2**k) for k in range(7))
+"""What a max(0, ...) is tried to be at most."""
 MAX_PRODUCTS = 1_200
 NEAR = 1e-9
 
@@ -95,7 +97,8 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
             times = value.scaled(atom.modulus.constant_term)
             return [atom.argument - times, times + atom.modulus - 1 - atom.argument]
         case a.PositivePart():
-            return [value, value - atom.argument]
+            most = next((each for each in SMALL if facts.nonnegative(each - atom.argument)), None)
+            return [value, value - atom.argument, *([] if most is None else [most - value])]
         case a.Exponential():
             return [value]
     return []

@@ -79,7 +79,9 @@ class Writer:
 
     def ordered(self, step: Step, value: Poly) -> Poly:
         """An expression in the step's symbols with logarithms of its sizes as symbols, ordered as the sizes are."""
-        return self._caller(step).ordered(value)
+        caller = self._caller(step)
+        ordered = caller.ordered(value)
+        return caller.facts.simplify(ordered)
 
     def facts(self, step: Step) -> Facts:
         """What is known of the step's symbols, those of logarithms that were written so far among them."""

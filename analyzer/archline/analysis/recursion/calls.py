@@ -76,6 +76,8 @@ class Caller:
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
             lower, upper = [Poly.constant(self._least(argument))], [argument - 1]
+            if (most := self._most(argument)) is not None:
+                upper.append(Poly.constant(most))
             for other in self._ordered:
                 if facts.nonnegative(argument - other.argument):
                     lower.append(Poly.symbol(other.key))
@@ -93,6 +95,10 @@ class Caller:
         while least < MAX_LEAST and self.facts.nonnegative(argument - (1 << least) - 1):
             least += 1
         return least
+
+    def _most(self, argument: Poly) -> int | None:
+        """What ceil(log2(argument)) is at most, where that is a number."""
+        return next((most for most in range(MAX_LEAST) if self.facts.nonnegative((1 << most) - argument)), None)
 
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
         name = atom.key

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -21,34 +21,43 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.proposal import silence
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
 MAX_PRODUCTS = 1_200
 NEAR = 1e-9
+MEAN = 0.1
+"""How much the mean of the factors counts beside the largest one."""
 
 
 @dataclass(frozen=True)
 class Cone:
-    """What is known to be at least 0 and to matter for expressions of some degree."""
+    """What is known to be at least 0 and to matter for expressions of some degree with the wanted terms."""
 
     facts: tuple[Poly, ...]
     degree: int
+    wanted: frozenset[Monomial] = frozenset()
 
     @cached_property
     def products(self) -> tuple[Poly, ...]:
-        """Products of facts, 1 among them, up to the degree."""
+        """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted."""
         found: dict[Poly, None] = {ONE: None}
-        for count in range(1, self.degree + 1):
-            for factors in combinations_with_replacement(self.facts, count):
-                value = ONE
-                for each in factors:
-                    value = value * each
-                if _degree(value) <= self.degree and value.terms:
-                    found[value] = None
-                if len(found) > MAX_PRODUCTS:
-                    return tuple(found)
-        return tuple(found)
+        layer: list[tuple[int, Poly]] = [(0, ONE)]
+        for _ in range(self.degree):
+            layer = [
+                (index, value)
+                for least, product in layer
+                for index in range(least, len(self.facts))
+                if _degree(value := product * self.facts[index]) <= self.degree
+            ]
+            found |= dict.fromkeys(value for _, value in layer if value.terms)
+            if len(found) > MAX_PRODUCTS:
+                break
+        ranked = sorted(found, key=lambda value: sum(m not in self.wanted for m in value.terms))
+        return tuple(ranked[:MAX_PRODUCTS])
 
     def proves(self, value: Poly) -> bool:
         """Whether the value is a sum of products: proposed in floating point, decided by an exact solution."""
@@ -56,7 +65,7 @@ class Cone:
             return bool(value.constant_term >= 0)
         if _degree(value) > self.degree:
             return False
-        found = propose([Part(self, (), value)], ())
+        found = propose([Part(self, (), value)], Goal(np.zeros(0), np.zeros((0, 0))))
         if found is None:
             return False
         used = [each for each, weight in zip(self.products, found.weights[0], strict=True) if weight > NEAR]
@@ -64,26 +73,15 @@ class Cone:
         return weights is not None and all(each >= 0 for each in weights)
 
 
-def cone(facts: Facts, values: Iterable[Poly]) -> Cone:
+def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     """The facts on the atoms of some values, for expressions of their degree."""
-    degree = 1
-    pending: list[Atom] = []
-    for value in values:
-        degree = max(degree, _degree(value))
-        pending.extend(value.atoms())
-    seen: dict[Atom, None] = {}
-    found: dict[Poly, None] = {}
-    while pending:
-        atom = pending.pop()
-        if atom in seen:
-            continue
-        seen[atom] = None
-        for each in _of_atom(atom, facts):
-            # Logarithms of sizes are symbols here, and so are those in what is known of them.
-            if not any(isinstance(inner, a.CeilLog2) for inner in each.atoms()):
-                found[each] = None
-                pending.extend(each.atoms())
-    return Cone(_sharp(found), min(degree, MAX_DEGREE))
+    degree = max(1, *map(_degree, values))
+    atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
+    # The sizes that floors and maxima are of.
+    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
+    found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
+    kept = [each for each in found if all(atom in atoms for atom in each.atoms())]
+    return Cone(_sharp(kept), min(degree, MAX_DEGREE), frozenset(m for value in values for m in value.terms))
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
@@ -135,16 +133,51 @@ class Proposal:
     weights: tuple[Array, ...]
 
 
-def propose(parts: Sequence[Part], goal: Sequence[float], signs: Sequence[int] = ()) -> Proposal | None:
-    """The c for which all parts are in their cones and goal.c is least, in floating point, or None."""
+@dataclass(frozen=True)
+class Goal:
+    """mean.c is to be small, and far more so the largest of the entries of watched*c (both as factors)."""
+
+    mean: Array
+    watched: Array
+
+
+def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = ()) -> Proposal | None:
+    """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c."""
     from scipy.optimize import linprog  # It takes long to import, and few programs need it.
+
+    matrix, right = _identities(parts, len(goal.mean))
+    count = matrix.shape[1]
+    first = len(goal.mean) + 1
+    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
+    bounds += [(None, None)] + [(0.0, None)] * (count - first)
+    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count - first)])
+    with silence():
+        found = linprog(  # type: ignore[call-overload]
+            aim,
+            A_eq=matrix,
+            b_eq=right,
+            A_ub=_watching(goal, count),
+            b_ub=np.zeros(len(goal.watched)) if len(goal.watched) else None,
+            bounds=bounds,
+            method="highs-ds",
+        )
+    if found.status != 0:
+        return None
+    ends = np.cumsum([first, *(len(part.cone.products) for part in parts)])
+    pieces = np.split(np.asarray(found.x), ends[:-1])
+    return Proposal(pieces[0][:-1], tuple(pieces[1:]))
+
+
+def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, Array]:
+    """For each part and term an equation: gains and rest add up to the weighted products."""
     from scipy.sparse import csr_matrix
 
     rows: list[int] = []
     columns: list[int] = []
     entries: list[float] = []
     right: list[float] = []
-    count = len(goal)
+    # One column more for the largest factor.
+    count = coefficients + 1
     for part in parts:
         places: dict[Monomial, int] = {}
 
@@ -154,30 +187,26 @@ def propose(parts: Sequence[Part], goal: Sequence[float], signs: Sequence[int] =
                 right.append(0.0)
             return places[monomial]
 
-        for index, gain in enumerate(part.gains):
-            for monomial, number in gain.terms.items():
+        values = [*enumerate(part.gains), *((count + index, -each) for index, each in enumerate(part.cone.products))]
+        for column, value in values:
+            for monomial, number in value.terms.items():
                 rows.append(place(monomial))
-                columns.append(index)
+                columns.append(column)
                 entries.append(_float(number))
-        for index, product in enumerate(part.cone.products):
-            for monomial, number in product.terms.items():
-                rows.append(place(monomial))
-                columns.append(count + index)
-                entries.append(-_float(number))
         for monomial, number in part.rest.terms.items():
             right[place(monomial)] -= _float(number)
         count += len(part.cone.products)
-    matrix = csr_matrix((entries, (rows, columns)), shape=(len(right), count))
-    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal))]
-    bounds += [(0.0, None)] * (count - len(goal))
-    aim = np.concatenate([np.array(goal, dtype=float), np.zeros(count - len(goal))])
-    with silence():
-        found = linprog(aim, A_eq=matrix, b_eq=np.array(right), bounds=bounds, method="highs-ds")  # type: ignore[call-overload]
-    if found.status != 0:
+    return csr_matrix((entries, (rows, columns)), shape=(len(right), count)), np.array(right)
+
+
+def _watching(goal: Goal, count: int) -> csr_matrix | None:
+    """No entry of watched*c above the variable behind the c."""
+    from scipy.sparse import csr_matrix
+
+    if not len(goal.watched):
         return None
-    ends = np.cumsum([len(goal), *(len(part.cone.products) for part in parts)])
-    pieces = np.split(np.asarray(found.x), ends[:-1])
-    return Proposal(pieces[0], tuple(pieces[1:]))
+    dense = np.concatenate([goal.watched, -np.ones((len(goal.watched), 1))], axis=1)
+    return csr_matrix((dense.flatten(), np.indices(dense.shape).reshape(2, -1)), shape=(len(dense), count))
 
 
 def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:

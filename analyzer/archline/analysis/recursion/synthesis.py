@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import ZERO, Poly, rational
 from archline.analysis.recursion.bases import Element, families
-from archline.analysis.recursion.cone import NEAR, Cone, Part, cone, propose
+from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
 from archline.analysis.recursion.context import Bound, Context
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.program import Coefficients
@@ -25,10 +26,7 @@ from archline.analysis.recursion.shares import shares
 from archline.analysis.recursion.steps import Step
 
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
-MORE = 1
-"""How many richer families are tried for a bound that grows as the function does."""
-FAR = 8
-"""How much more a far point counts than a sample."""
+NEAR_ENOUGH = Fraction(32)
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
@@ -47,7 +45,6 @@ class Synthesis:
         context = self._context
         best: Bound | None = None
         tried: set[tuple[Element, ...]] = set()
-        steady = 0
         for turn, elements in enumerate(self._families()):
             written = context.written(elements)
             if written in tried:
@@ -58,8 +55,8 @@ class Synthesis:
                 best = found
             if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
                 break
-            steady += best is not None and best.steady and bool(context.far)
-            if steady > MORE:
+            # One that grows as the function does is seldom brought much nearer by richer sets.
+            if best is not None and best.steady and context.far and best.factor <= NEAR_ENOUGH:
                 break
         return best
 
@@ -107,21 +104,16 @@ class Synthesis:
         rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
         yield Part(cone(writer.facts(step), (*gains, rest)), gains, rest)
 
-    def _goal(self, elements: Sequence[Element]) -> list[float]:
-        """How much the elements add to the bound at the samples, each beside the function there."""
+    def _goal(self, elements: Sequence[Element]) -> Goal:
+        """The bound at the samples and at far points, each beside the function there."""
         context = self._context
-        points = [(point, _weight(value)) for point, value in context.weighed]
-        points += [(point, FAR * _weight(value)) for point, value in context.far]
-        total = [
-            sum((weight * context.writer.number(each.value, point) for point, weight in points), Fraction(0))
-            for each in elements
+        points = [*context.weighed, *context.far]
+        factors = [
+            [float(self._sign * context.writer.number(each.value, point) / (value + 1)) for each in elements]
+            for point, value in points
         ]
-        scale = max(map(abs, total), default=Fraction(0)) or Fraction(1)
-        return [float(self._sign * each / scale) for each in total]
-
-
-def _weight(value: Fraction) -> Fraction:
-    return Fraction(1, 1 << int(value).bit_length())
+        watched = np.array(factors).reshape(len(points), len(elements))
+        return Goal(watched.mean(axis=0), watched if context.values is not None else watched[:0])
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
-MAX_PRODUCTS = 1_200
-NEAR = 1e-9
+MAX_PRODUCTS = 2_000
+NEAR = 1e-7
 MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 
@@ -40,22 +41,25 @@ class Cone:
     facts: tuple[Poly, ...]
     degree: int
     wanted: frozenset[Monomial] = frozenset()
+    major: int = 0
+    """How many of the facts, which come first, are on sizes alone."""
 
     @cached_property
     def products(self) -> tuple[Poly, ...]:
         """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted."""
         found: dict[Poly, None] = {ONE: None}
-        layer: list[tuple[int, Poly]] = [(0, ONE)]
+        # As many factors are on logarithms and the like as these occur in one wanted term.
+        minor = (sum(power for atom, power in term if not _is_size(atom)) for term in self.wanted)
+        most = max((1, *minor))
+        layer: list[tuple[int, int, Poly]] = [(0, 0, ONE)]
         for _ in range(self.degree):
             layer = [
-                (index, value)
-                for least, product in layer
-                for index in range(least, len(self.facts))
+                (index, others + (index >= self.major), value)
+                for least, others, product in layer
+                for index in range(least, self.major if others == most else len(self.facts))
                 if _degree(value := product * self.facts[index]) <= self.degree
             ]
-            found |= dict.fromkeys(value for _, value in layer if value.terms)
-            if len(found) > MAX_PRODUCTS:
-                break
+            found |= dict.fromkeys(value for *_, value in layer if value.terms)
         ranked = sorted(found, key=lambda value: sum(m not in self.wanted for m in value.terms))
         return tuple(ranked[:MAX_PRODUCTS])
 
@@ -80,8 +84,11 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     # The sizes that floors and maxima are of.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
     found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
-    kept = [each for each in found if all(atom in atoms for atom in each.atoms())]
-    return Cone(_sharp(kept), min(degree, MAX_DEGREE), frozenset(m for value in values for m in value.terms))
+    kept = _sharp(each for each in found if all(atom in atoms for atom in each.atoms()))
+    major = [each for each in kept if all(map(_is_size, each.atoms()))]
+    ordered = dict.fromkeys((*major, *kept))
+    wanted = frozenset(monomial for value in values for monomial in value.terms)
+    return Cone(tuple(ordered), min(degree, MAX_DEGREE), wanted, len(major))
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
@@ -100,6 +107,11 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case a.Exponential():
             return [value]
     return []
+
+
+def _is_size(atom: Atom) -> bool:
+    """Whether an atom is a size or made of sizes, and no symbol of a logarithm."""
+    return all(name.isidentifier() for name in atom.names)
 
 
 def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:
@@ -127,15 +139,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The coefficients, and for each part the weight of each product."""
+    """The coefficients, for each part the weight of each product, and the largest factor."""
 
     coefficients: Array
     weights: tuple[Array, ...]
+    factor: Fraction
 
 
 @dataclass(frozen=True)
 class Goal:
-    """mean.c is to be small, and far more so the largest of the entries of watched*c (both as factors)."""
+    """mean.c is to be small, and far more so t where rows.c <= share*t for all rows and the share behind each."""
 
     mean: Array
     watched: Array
@@ -165,7 +178,10 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = ()) -> Pro
         return None
     ends = np.cumsum([first, *(len(part.cone.products) for part in parts)])
     pieces = np.split(np.asarray(found.x), ends[:-1])
-    return Proposal(pieces[0][:-1], tuple(pieces[1:]))
+    # A lower bound's entries are those of 1/factor, with a minus.
+    largest = float(pieces[0][-1])
+    factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)
+    return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
 
 
 def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, Array]:
@@ -200,12 +216,13 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, A
 
 
 def _watching(goal: Goal, count: int) -> csr_matrix | None:
-    """No entry of watched*c above the variable behind the c."""
+    """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
     from scipy.sparse import csr_matrix
 
     if not len(goal.watched):
         return None
-    dense = np.concatenate([goal.watched, -np.ones((len(goal.watched), 1))], axis=1)
+    dense = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
+    dense = dense / np.abs(dense).max(axis=1, keepdims=True)
     return csr_matrix((dense.flatten(), np.indices(dense.shape).reshape(2, -1)), shape=(len(dense), count))
 
 

@@ -20,22 +20,33 @@ from archline.analysis.recursion.system import Equation, Function
 from archline.analysis.recursion.values import Values
 
 POINTS = 16
-MAX_STEPS, MAX_BITS = 1_500, 160
-FAR = 14, 28
+MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
+FAR = 12, 36
 """Far points have sizes about 2 to these powers."""
-SAME = Fraction(5, 4)
+VERY_FAR = 400
+SAME = Fraction(3, 2)
+
+
+Seen = tuple[Point, Fraction]
+"""A point and the function there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A proved bound of a function in its recursive cases, and the largest factor to the function at the samples.
+    """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
 
-    `steady`: that factor is no larger at farther points than at far ones.
+    `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
     """
 
     value: Poly
-    factor: Fraction
+    near: Fraction
+    far: Fraction
     steady: bool
+
+    @property
+    def factor(self) -> Fraction:
+        """The largest of all."""
+        return max(self.near, self.far)
 
     def better(self, other: Bound | None) -> bool:
         """Whether it says more than another one."""
@@ -71,7 +82,7 @@ class Context:
         self.steps = [each for step in steps for each in reached(step, self.regions)]
         self.writer = Writer(function)
         self.points: list[tuple[Step, Point]] = []
-        self.weighed: list[tuple[Point, Fraction]] = []
+        self.weighed: list[Seen] = []
         self._sample()
 
     def _size(self, equation: Equation) -> Callable[[Poly], tuple[Fraction, str]]:
@@ -110,25 +121,24 @@ class Context:
                     self.points.extend((step, each) for each in full)
 
     @cached_property
-    def _at_far(self) -> tuple[list[tuple[Point, Fraction]], list[tuple[Point, Fraction]]]:
-        """Far points and farther ones in the same directions, with the function there."""
-        found: list[list[tuple[Point, Fraction]]] = [[], []]
+    def directions(self) -> list[tuple[Seen, Seen]]:
+        """Far points and farther ones in the same directions, with the function there; none where it is not known."""
         if self.values is None:
-            return [], []
-        for points in zip(*(samples.far(self.function, exponent) for exponent in FAR), strict=True):
-            known = [(point, value) for point in points if point and (value := self._value(point)) is not None]
-            if len(known) == len(points):
-                for each, pair in zip(found, known, strict=True):
-                    each.append(pair)
-        return found[0], found[1]
+            return []
+        found = []
+        for ends in zip(*(samples.far(self.function, exponent) for exponent in FAR), strict=True):
+            known = [(point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None]
+            if len(known) == len(ends):
+                found.append((known[0], known[1]))
+        return found
 
-    def _value(self, point: Point) -> Fraction | None:
+    def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
         """The function there; 1 where it is no function of the sizes alone; None where it has no value."""
         if self.values is None:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self.function.parameters}
         try:
-            value = self.values.at(self.function.name, sizes, MAX_STEPS)
+            value = self.values.at(self.function.name, sizes, most)
         except EvaluationError:
             return None
         return value if value.numerator.bit_length() <= MAX_BITS else None
@@ -141,15 +151,26 @@ class Context:
 
     def bound(self, value: Poly) -> Bound:
         """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for."""
-        pairs = zip(*self._at_far, strict=True)
-        steady = all(self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in pairs)
-        factor = max((self._factor(value, *each) for each in (*self.weighed, *self._at_far[0])), default=Fraction(1))
-        return Bound(value, factor, steady)
+        if self.values is None:
+            return Bound(value, Fraction(1), self._size_at_far(value), False)
+        steady = all(
+            self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
+        )
+        near, far = (
+            max((self._factor(value, *each) for each in seen), default=Fraction(1)) for seen in (self.weighed, self.far)
+        )
+        return Bound(value, near, far, steady)
+
+    def _size_at_far(self, value: Poly) -> Fraction:
+        """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
+        points = [point for point in samples.far(self.function, VERY_FAR) if point is not None]
+        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in points]
+        return max((each if self.upper else 1 / each for each in sizes), default=Fraction(1))
 
     @property
-    def far(self) -> list[tuple[Point, Fraction]]:
+    def far(self) -> list[Seen]:
         """All far points with the function there; none where it is not known."""
-        return [*self._at_far[0], *self._at_far[1]]
+        return [each for pair in self.directions for each in pair]
 
     def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
         there = evaluate(value, point)

@@ -20,7 +20,7 @@ from archline.analysis.recursion.calls import NotComparableError
 from archline.analysis.recursion.context import Bound, Context
 from archline.analysis.recursion.fitting import exact
 from archline.analysis.recursion.monotone import rounded
-from archline.analysis.recursion.sampling import FAIR, GOOD, Sampling
+from archline.analysis.recursion.sampling import FAIR, Sampling
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.synthesis import Synthesis
 from archline.analysis.recursion.system import Function
@@ -76,17 +76,17 @@ def bound(function: Function, upper: bool, given: Given, everywhere: bool = Fals
 
 
 def _enough(context: Context, best: Bound) -> bool:
-    """Whether other ways are not worth their time: the bound is near, or one of several sizes that grows right."""
-    if len(context.function.parameters) == 1:
-        return best.steady and best.factor <= GOOD
-    return best.steady and (best.factor <= FAIR or bool(context.far))
+    """Whether other ways are not worth their time: the bound is near, or grows right, or nothing tells."""
+    if context.values is None or len(context.function.parameters) > 1:
+        return True
+    return best.steady and best.factor <= FAIR
 
 
 def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:
     """The ways to look for a bound, the most promising first."""
     function, upper = context.function, context.upper
-    ways = [Synthesis(context).bound, Sampling(context).bound]
-    yield from ways if len(function.parameters) > 1 else reversed(ways)
+    yield Synthesis(context).bound
+    yield Sampling(context).bound
     other = rounded(function, upper) if given.values is not None else None
     if other is not None:
         yield Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere)).bound

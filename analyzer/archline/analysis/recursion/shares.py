@@ -1,19 +1,16 @@
-"""Terms that c calls of half the size reproduce exactly: w^i * (c/2^i)^log2(w), with w near the size.
+"""Terms that c calls of half the size reproduce exactly: v^i * (c/2^i)^log2(w), with v and w near the size.
 
-A call of size n' leaves at most a c-th of such a term where w' <= w/2 for w = n - s (an upper bound, s such that all
-calls obey it), at least a c-th where w' >= w/2 for w = n + s. A power of a number above 1 takes the logarithm of that
-w, rounded up or down; of one below 1 that of the other w, rounded the other way.
+A call leaves at most a c-th of such a term (for an upper bound) where v' <= v/2 for v = n - s, and w' >= w/2 for
+w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other way round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import Poly
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -22,8 +19,8 @@ MAX_SHIFT = 6
 MAX_COUNT = 64
 
 
-def shares(function: Function, steps: Sequence[Step], degree: int, upper: bool) -> Iterator[Element]:
-    """The terms, up to a degree, for functions of one size all of whose calls are of about its half."""
+def shares(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
+    """The terms, for functions of one size all of whose calls are of about its half."""
     names = [name for name in function.least if name not in function.facts.rewrites]
     calling = [step for step in steps if step.calls]
     if len(names) != 1 or len(function.parameters) != 1 or not calling:
@@ -34,14 +31,16 @@ def shares(function: Function, steps: Sequence[Step], degree: int, upper: bool) 
     if above is None or below is None:
         return
     ceiling, floor = a.ceil_log2(size - above), a.ceil_log2(size + below + 1) - 1
-    base = size - above if upper else size + below
+    base, sign = (size - above, 1) if upper else (size + below, -1)
     for count in counts:
-        for power in range(degree + 1):
-            ratio = fmpq(count, 1 << power)
-            if ratio != 1:
-                logarithm = ceiling if (ratio > 1) == upper else floor
-                share = a.exponential(count, logarithm) * (a.exponential(2, logarithm) ** -power if power else ONE)
-                yield Element(base**power * share, sign=1 if upper else -1, parts=count)
+        # The power of w nearest to the term itself: what rounding the logarithm changes is least.
+        power = (count - 1).bit_length()
+        if count != 1 << power:
+            yield Element(base**power * _power(count, power, floor if upper else ceiling), sign=sign, parts=count)
+
+
+def _power(count: int, power: int, logarithm: Poly) -> Poly:
+    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -power
 
 
 def _count(step: Step) -> int | None:

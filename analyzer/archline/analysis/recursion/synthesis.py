@@ -19,14 +19,19 @@ from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import ZERO, Poly, rational
 from archline.analysis.recursion.bases import Element, families
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
-from archline.analysis.recursion.context import Bound, Context
+from archline.analysis.recursion.context import Bound, Context, Seen
 from archline.analysis.recursion.finite import points
-from archline.analysis.recursion.program import Coefficients
+from archline.analysis.recursion.program import Coefficients, Point
 from archline.analysis.recursion.shares import shares
 from archline.analysis.recursion.steps import Step
 
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
+ALIKE = Fraction(3, 2)
 NEAR_ENOUGH = Fraction(32)
+LENIENT = 2
+"""How many times the largest factor at far points is allowed at samples."""
+ROOM = Fraction(5, 4)
+"""How much larger the factor may get for shorter coefficients."""
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
@@ -42,35 +47,55 @@ class Synthesis:
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
-        context = self._context
         best: Bound | None = None
-        tried: set[tuple[Element, ...]] = set()
-        for turn, elements in enumerate(self._families()):
-            written = context.written(elements)
-            if written in tried:
-                continue
-            tried.add(written)
-            found = self._try(written)
-            if found is not None and found.better(best):
-                best = found
-            if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
-                break
-            # One that grows as the function does is seldom brought much nearer by richer sets.
-            if best is not None and best.steady and context.far and best.factor <= NEAR_ENOUGH:
+        turn = 0
+        for sets in self._promising():
+            for elements in sets:
+                found = self._try(elements)
+                if found is not None and found.better(best):
+                    best = found
+                if best is not None and self._enough(best, turn):
+                    return best
+                turn += 1
+            if best is not None:
                 break
         return best
+
+    def _enough(self, best: Bound, turn: int) -> bool:
+        if not best.steady:
+            return False
+        # One that grows as the function does is seldom brought much nearer by richer sets.
+        limit = NEAR_ENOUGH if self._context.far else GOOD if turn < ENOUGH else FAIR
+        return best.factor <= limit
+
+    def _promising(self) -> tuple[list[tuple[Element, ...]], ...]:
+        """Sets of elements to try: those in which something grows as the function does in all directions; others."""
+        context = self._context
+        written = list(dict.fromkeys(context.written(elements) for elements in self._families()))
+        able = [elements for elements in written if self._able(elements)]
+        return able, [elements for elements in written if elements not in able]
+
+    def _able(self, elements: Sequence[Element]) -> bool:
+        """Whether in every direction one of the elements grows about as the function does."""
+        number = self._context.writer.number
+
+        def alike(element: Element, far: Seen, farther: Seen) -> bool:
+            ends = number(element.value, far[0]), number(element.value, farther[0])
+            growth = (farther[1] + 1) / (far[1] + 1)
+            return ends[0] > 0 and growth / ALIKE <= ends[1] / ends[0] <= growth * ALIKE
+
+        return all(
+            any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
+        )
 
     def _families(self) -> Iterator[tuple[Element, ...]]:
         """Sets of elements to try, from the plain to the rich."""
         context = self._context
-        plain: tuple[Element, ...] = ()
-        for elements in families(context.function, *context.forcings()):
+        powers = tuple(shares(context.function, context.steps, context.upper))
+        for turn, elements in enumerate(families(context.function, *context.forcings())):
             yield elements
-            plain = plain or elements
-        degree = max((each.degree for each in plain), default=0)
-        powers = tuple(shares(context.function, context.steps, degree + 1, context.upper))
-        if powers:
-            yield (*plain, *powers)
+            if powers and not turn:
+                yield (*elements, *powers)
 
     def _try(self, elements: Sequence[Element]) -> Bound | None:
         parts = self._parts(elements)
@@ -78,12 +103,16 @@ class Synthesis:
         found = propose(parts, self._goal(elements), signs)
         if found is None:
             return None
-        rounding = [self._sign * bool(each.parts) for each in elements]
-        for coefficients in _short(found.coefficients.tolist(), rounding):
+        best: Bound | None = None
+        wanted = found.factor * ROOM
+        for coefficients in _short(found.coefficients.tolist(), self._sign):
             if all(part.cone.proves(_margin(part, coefficients)) for part in parts):
                 terms = (each.value.scaled(number) for each, number in zip(elements, coefficients, strict=True))
-                return self._context.bound(sum(terms, ZERO))
-        return None
+                bound = self._context.bound(sum(terms, ZERO))
+                best = bound if bound.better(best) else best
+                if bound.far <= wanted and bound.near <= LENIENT * wanted:
+                    break
+        return best
 
     def _parts(self, elements: Sequence[Element]) -> list[Part]:
         """For each step what must be at least 0."""
@@ -107,29 +136,38 @@ class Synthesis:
     def _goal(self, elements: Sequence[Element]) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
-        points = [*context.weighed, *context.far]
-        factors = [
-            [float(self._sign * context.writer.number(each.value, point) / (value + 1)) for each in elements]
-            for point, value in points
+        near = [self._factors(elements, *each) for each in context.weighed]
+        watched = [[*each, float(LENIENT)] for each in near] + [
+            [*self._factors(elements, *each), 1.0] for each in context.far
         ]
-        watched = np.array(factors).reshape(len(points), len(elements))
-        return Goal(watched.mean(axis=0), watched if context.values is not None else watched[:0])
+        mean = np.array(near).reshape(len(near), len(elements)).mean(axis=0)
+        return Goal(mean, np.array(watched if context.values is not None else []))
+
+    def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
+        number = self._context.writer.number
+        return [float(self._sign * number(each.value, point) / (value + 1)) for each in elements]
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
     return sum((gain.scaled(number) for gain, number in zip(part.gains, coefficients, strict=True)), part.rest)
 
 
-def _short(numbers: Sequence[float], sides: Sequence[int]) -> Iterator[Coefficients]:
-    """Fractions near the numbers, the simplest first; none below its number where the side is 1, or above with -1."""
+def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
+    """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
     seen = set()
     for most in DENOMINATORS:
-        near = [Fraction(each).limit_denominator(most) for each in numbers]
-        near = [
-            side * Fraction(math.ceil(side * number * most - NEAR), most) if side else each
-            for each, number, side in zip(near, numbers, sides, strict=True)
-        ]
-        coefficients = tuple(fmpq(each.numerator, each.denominator) for each in near)
-        if coefficients not in seen:
-            seen.add(coefficients)
-            yield coefficients
+        nearest = [Fraction(each).limit_denominator(most) or _least(each) for each in numbers]
+        safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
+        for coefficients in (_exact(nearest), _exact(safe)):
+            if coefficients not in seen:
+                seen.add(coefficients)
+                yield coefficients
+
+
+def _least(number: float) -> Fraction:
+    """A unit fraction no farther from 0 than a number, so that no term is lost."""
+    return Fraction(0) if abs(number) < NEAR else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))
+
+
+def _exact(numbers: Sequence[Fraction]) -> Coefficients:
+    return tuple(fmpq(each.numerator, each.denominator) for each in numbers)

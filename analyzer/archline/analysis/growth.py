@@ -62,7 +62,7 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
         if name in facts.quotients:
             continue
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
-            for value in values:
+            for value in map(facts.restore, values):
                 if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
                     found.extend(parse_facts(f"{name} {relation} {to_text(value)}"))
     return tuple(found)

@@ -10,6 +10,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
+from archline.analysis.recursion.shares import shares
 from archline.analysis.recursion.system import Function
 
 MAX_ELEMENTS = 40
@@ -60,13 +61,16 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = [Element(each) for each in _logarithms(function, names)]
-    if len(few) < len(monomials):
-        low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
+    low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
+    if len(low) < len(plain):
         yield _distinct(low)
         yield _distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
     powers = [Element(each) for each in _powers(function, names, max(map(_degree, monomials)))]
     yield _distinct(plain)
+    shared = [Element(each) for each in shares(function, names)]
+    if shared:
+        yield _distinct([*low, *shared])
     yield _distinct([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return

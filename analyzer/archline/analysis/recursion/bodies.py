@@ -207,7 +207,7 @@ class Bodies(Statements):
         """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
         facts = scope.facts
         behind = self._following[self._following.index(statement) + 1 :]
-        for call in (each.call for each in behind if isinstance(each, s.Invoke)):
+        for call in (call for each in behind if (call := _made(each)) is not None):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
@@ -281,6 +281,14 @@ def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ..
                 return [never_negative("<", difference), never_negative(">", difference)]
             return [never_negative(wanted, difference)]
     return [()]
+
+
+def _made(statement: s.Stmt) -> s.Call | None:
+    """The call that a statement of a block makes whenever it is reached."""
+    match statement:
+        case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
+            return call
+    return None
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:

@@ -28,6 +28,8 @@ from archline.analysis.recursion.calls import NotComparableError
 from archline.analysis.recursion.monotone import rounded
 from archline.analysis.recursion.pool import Pool
 from archline.analysis.recursion.program import Point, Program, Writer
+from archline.analysis.recursion.room import scaled
+from archline.analysis.recursion.shares import alone
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
@@ -150,7 +152,9 @@ class Search:
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
-        best: Bound | None = None
+        best = self._of_power()
+        if best is not None:
+            return best
         for turn, elements in enumerate(self._bases()):
             found = self._try(elements)
             if found is not None and (best is None or found.factor < best.factor):
@@ -158,6 +162,13 @@ class Search:
             if best is not None and best.factor <= (GOOD if turn < ENOUGH else FAIR):
                 break
         return best
+
+    def _of_power(self) -> Bound | None:
+        """An upper bound in the power of 2 alone that halves, whatever the data makes of the other sizes."""
+        elements = alone(self._function)
+        if not self._upper or self._values is not None or not elements:
+            return None
+        return self._try(tuple(map(Element, elements)))
 
     def _program(self, elements: tuple[Element, ...], all_: bool = False) -> Program:
         """The program over the elements, or over those that can be written at the sizes of every call."""
@@ -213,7 +224,10 @@ class Search:
         order = list(self._steps)
         failed = 0
         tried = [*((each, True) for each in _rounded(best, self._upper)), (best, False)]
-        for coefficients, short in (*tried, *((each, False) for each in _eased(best, self._upper))):
+        eased = list(_eased(best, self._upper))
+        if self._upper and self._function.facts.powers:
+            eased.extend(scaled(best))
+        for coefficients, short in (*tried, *((each, False) for each in eased)):
             if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
                 continue
             open_ = next((step for step in order if not program.proves(step, coefficients)), None)

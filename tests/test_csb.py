@@ -129,6 +129,6 @@ def test_entries_by_rows_are_noticed() -> None:
 
 def test_chunks_of_several_blocks_hold_few_entries() -> None:
     blocks = full(8).blocks(4)
-    entries = {"blk": blocks.offsets, "row": blocks.row, "col": blocks.col, "val": blocks.val, "nb": 2, "b": 4}
-    arguments = {**entries, "x": np.ones(8), "y": np.zeros(4), "i": 0, "chunk": np.array([0, 2])}
+    entries = {"blk": blocks.offsets[:3], "row": blocks.row[:32], "col": blocks.col[:32], "val": blocks.val[:32]}
+    arguments = {**entries, "x": np.ones((2, 4)), "y": np.zeros(4), "chunk": np.array([0])}
     assert refusal("sparse.csb::csb_row", arguments) == ["AL509"]

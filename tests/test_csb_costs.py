@@ -24,7 +24,7 @@ def derived(target: str) -> Costs:
     return derive(*load(target))
 
 
-@pytest.mark.parametrize("target", [BLOCK])
+@pytest.mark.parametrize("target", [BLOCK, "sparse.csb::csb_chunk", "sparse.csb::csb_row"])
 def test_all_that_is_ensured_holds(target: str) -> None:
     verdicts = decide(*load(target), derived(target))
     assert verdicts

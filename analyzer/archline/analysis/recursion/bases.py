@@ -10,7 +10,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
-from archline.analysis.recursion.shares import shares
+from archline.analysis.recursion.shares import products, shares
 from archline.analysis.recursion.system import Function
 
 MAX_ELEMENTS = 40
@@ -62,6 +62,9 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = [Element(each) for each in _logarithms(function, names)]
     low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
+    multiplied = [Element(each) for each in products(function, names)]
+    if multiplied:
+        yield _distinct([*low, *multiplied])
     if len(low) < len(plain):
         yield _distinct(low)
         yield _distinct([*low, *logs])

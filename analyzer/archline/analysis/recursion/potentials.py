@@ -29,7 +29,7 @@ from archline.analysis.recursion.monotone import rounded
 from archline.analysis.recursion.pool import Pool
 from archline.analysis.recursion.program import Point, Program, Writer
 from archline.analysis.recursion.room import scaled
-from archline.analysis.recursion.shares import alone
+from archline.analysis.recursion.shares import shallow
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
@@ -152,7 +152,7 @@ class Search:
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
-        best = self._of_power()
+        best = self._shallow()
         if best is not None:
             return best
         for turn, elements in enumerate(self._bases()):
@@ -163,12 +163,12 @@ class Search:
                 break
         return best
 
-    def _of_power(self) -> Bound | None:
-        """An upper bound in the power of 2 alone that halves, whatever the data makes of the other sizes."""
-        elements = alone(self._function)
-        if not self._upper or self._values is not None or not elements:
+    def _shallow(self) -> Bound | None:
+        """An upper bound that grows with the depth of the calls alone, whatever the data makes of the sizes."""
+        if not self._upper or self._values is not None:
             return None
-        return self._try(tuple(map(Element, elements)))
+        tried = (self._try(tuple(map(Element, each))) for each in shallow(self._function))
+        return next((each for each in tried if each is not None), None)
 
     def _program(self, elements: tuple[Element, ...], all_: bool = False) -> Program:
         """The program over the elements, or over those that can be written at the sizes of every call."""

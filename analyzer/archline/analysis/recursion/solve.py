@@ -17,6 +17,7 @@ from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
+from archline.analysis.recursion.leaves import holds_at_leaves
 from archline.analysis.recursion.potentials import Bound, Given, bound, exact_form
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.system import Equation, Function, System
@@ -122,6 +123,8 @@ class Recursions:
                 self._everywhere[key] = None
             elif not closed.regimes:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
+            elif holds_at_leaves(function, found_value := _recursive(closed, upper), upper):
+                self._everywhere[key] = found_value
             else:
                 found = bound(system, function, upper, self._without(metric, algorithm), everywhere=True)
                 self._everywhere[key] = None if found is None else found.value
@@ -160,6 +163,11 @@ class Recursions:
         if isinstance(work.amount, Unknown):
             return None
         return work.regimes[-1].upper if work.regimes else work.amount.upper
+
+
+def _recursive(closed: Closed, upper: bool) -> Poly:
+    """The bound of the recursive cases, which is the last regime."""
+    return closed.regimes[-1].upper if upper else closed.regimes[-1].lower
 
 
 def _signature(system: System) -> str:

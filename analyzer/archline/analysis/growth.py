@@ -59,7 +59,7 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
             limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
             found.extend(fact for limit in limits for fact in parse_facts(f"{power.name} {relation} {limit}"))
     for name, bounds in facts.bounds.items():
-        if name in facts.quotients:
+        if name in facts.quotients or not name.isidentifier():
             continue
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
             for value in map(facts.restore, values):

@@ -206,9 +206,11 @@ class Bodies(Statements):
 
     def _label(self, name: str) -> str:
         """A symbol for an integer of the data; branches may each have one of the same name."""
-        while name in self._data:
-            name += "'"
-        return name
+        label, count = name, 1
+        while label in self._data:
+            count += 1
+            label = f"{name} ({count})"
+        return label
 
     def _together(self, facts: Facts) -> dict[str, Bounds]:
         """What holds in the whole case, with what is learned here: in a branch that the data picks, only of its own."""

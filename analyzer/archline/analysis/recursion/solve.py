@@ -22,6 +22,7 @@ from archline.analysis.recursion.potentials import Bound, Given, bound, exact_fo
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
+from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
@@ -61,6 +62,20 @@ class Recursions:
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         span = self._amount(algorithm, "span")
         return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
+
+    def plain(self, algorithm: s.Algorithm) -> Tally:
+        """The same with bounds in one expression for all sizes, which is what can be bounded over sizes of the data."""
+        tally = self.tally(algorithm)
+        flops = {kind: self._plain(algorithm, f"flops.{kind}") for kind in tally.flops}
+        span = self._plain(algorithm, "span")
+        return Tally(flops, self._plain(algorithm, "work"), paths.serial(span), tally.declared)
+
+    def _plain(self, algorithm: s.Algorithm, metric: str) -> Amount:
+        upper = self.everywhere(algorithm, metric, True)
+        if upper is None:
+            return self._amount(algorithm, metric)
+        lower, facts = self.everywhere(algorithm, metric, False), declared(self._outer.module, algorithm).facts
+        return Known(facts.restore(lower or ZERO), facts.restore(upper))
 
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
         return self.closed(algorithm, metric).amount

@@ -1,6 +1,6 @@
-"""Terms of closed forms for recursions on a power of 2 and on other sizes: its products with them where it stays.
+"""Terms of closed forms for recursions on a power of 2 and on other sizes.
 
-Where calls halve it, quotients: r/d doubles at each level where calls share r out.
+A power that calls halve divides the sizes that they share out; one that they keep is multiplied with sizes.
 """
 
 from __future__ import annotations

@@ -55,3 +55,8 @@ def test_blocks_at_their_dearest(side: int, shape: str) -> None:
     arguments = {**entries, "x": np.ones(side), "y": np.zeros(side)}
     ran = execute_case(BLOCK, arguments, RECURSIVE[BLOCK].results(arguments), compiled=False)
     assert not list(disagreements(derived(BLOCK), executed(ran.counts), ran.sizes))
+
+
+def test_the_product_rests_on_what_is_assumed_of_chunks_and_in_them() -> None:
+    assumed = [each.split(" (assumed")[0] for each in derived("sparse.csb::spmv_csb").assumptions if "assumed" in each]
+    assert assumed == ["c >= 1", "c <= nb", "(c - 1)*b <= 2*(blk[i*nb + nb] - blk[i*nb])", "r <= b"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Bounds, Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol, spend
 from archline.analysis.recursion.binades import holds_in_binades
@@ -62,6 +62,14 @@ def _holds_at(value: Poly, facts: Facts, exponent: str, number: Poly) -> bool:
     return _Proof(facts.with_bounds(bounds), exponent).holds(there(value))
 
 
+def _holds_at_all(value: Poly, points: range) -> bool:
+    (name,) = value.names
+    try:
+        return all(evaluate(value, {name: point}) >= 0 for point in points)
+    except EvaluationError:
+        return False
+
+
 class _Proof:
     """One search, with a bound on its steps."""
 
@@ -85,8 +93,7 @@ class _Proof:
         if not others:
             return self._facts.nonnegative(value) or holds_in_binades(value, self._facts)
         if (points := self._points(value)) is not None:
-            (name,) = value.names
-            return all(evaluate(value, {name: point}) >= 0 for point in points)
+            return _holds_at_all(value, points)
         atom = max(others, key=self._facts.age)
         parts = value.coefficients(atom)
         if set(parts) - {0, 1}:

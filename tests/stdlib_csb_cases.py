@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from stdlib_cases import Arguments, Random, Results, block_product
+from stdlib_cases import Arguments, Random, Results
 
 
 def by_quadrants(places: Any, side: int) -> Any:
@@ -46,20 +45,31 @@ def square_product(a: Any) -> Results:
 
 
 def one_row(rng: Random, nb: int, b: int) -> Arguments:
-    """A row of blocks: chunks of several blocks that hold b entries at most, and of one."""
+    """Neighbouring blocks of a row: chunks of several blocks that hold b entries at most, and of one."""
     arguments = compressed_blocks(rng, nb, b)
-    row = int(rng.integers(nb))
-    ends = arguments["blk"][row * nb : (row + 1) * nb + 1]
+    place = int(rng.integers(nb)) * nb
+    ends = arguments["blk"][place : place + nb + 1]
     chunk = [0]
     while chunk[-1] < nb:
         fits = [j for j in range(chunk[-1] + 1, nb + 1) if ends[j] - ends[chunk[-1]] <= b or j == chunk[-1] + 1]
         chunk.append(int(rng.choice(fits)))
-    return {**arguments, "y": rng.normal(size=b), "i": row, "chunk": np.array(chunk)}
+    entries = {name: arguments[name][ends[0] : ends[-1]] for name in ("row", "col", "val")}
+    starts = np.array(chunk[:-1]) + int(rng.integers(3))
+    return {"chunk": starts, "blk": ends, **entries, "x": rng.normal(size=(nb, b)), "y": rng.normal(size=b)}
+
+
+def few_entries(rng: Random, g: int, b: int) -> Arguments:
+    """Blocks of a row that are one chunk."""
+    block = np.sort(rng.integers(0, g, int(rng.integers(b + 1))))
+    ends = np.searchsorted(block, np.arange(g + 1))
+    entries = {name: rng.integers(0, b, len(block)) for name in ("row", "col")}
+    return {"blk": ends, **entries, "val": rng.normal(size=len(block)), "x": rng.normal(size=(g, b)), "y": np.zeros(b)}
 
 
 def row_product(a: Any) -> Results:
-    whole = SimpleNamespace(**{**vars(a), "y": np.zeros(a.nb * a.b)})
-    return {"y": a.y + block_product(whole)["y"][a.i * a.b : (a.i + 1) * a.b]}
+    g, b = a.x.shape
+    block = np.repeat(np.arange(g), np.diff(a.blk))
+    return {"y": a.y + scipy.sparse.coo_array((a.val, (a.row, block * b + a.col)), shape=(b, g * b)) @ a.x.ravel()}
 
 
 def halves(rng: Random, lower: int, upper: int, d: int) -> Arguments:

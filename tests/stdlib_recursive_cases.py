@@ -31,7 +31,15 @@ from stdlib_cases import (
     vector,
     vectors,
 )
-from stdlib_csb_cases import compressed_blocks, halves, one_row, one_square, row_product, square_product
+from stdlib_csb_cases import (
+    compressed_blocks,
+    few_entries,
+    halves,
+    one_row,
+    one_square,
+    row_product,
+    square_product,
+)
 
 RECURSIVE: dict[str, Case] = {}
 """The cases by target, of what is recursive and of what belongs to it."""
@@ -320,6 +328,7 @@ BLOCK = st.sampled_from([1, 2, 4, 8, 16])
 BLOCKS = st.integers(1, 5)
 add("sparse.csb::spmv_csb", compressed_blocks, block_product, nb=BLOCKS, b=BLOCK)
 add("sparse.csb::csb_row", one_row, row_product, nb=BLOCKS, b=BLOCK)
+add("sparse.csb::csb_chunk", few_entries, row_product, g=BLOCKS, b=BLOCK)
 add("sparse.csb::csb_block", one_square, square_product, d=BLOCK)
 add(
     "sparse.csb::quadrant_split",

@@ -11,12 +11,14 @@ import pytest
 import scipy.io
 import scipy.sparse
 
+from archline.analysis.analyse import derive
 from archline.execution.data import bind_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
+from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import execute_case, load
 from stdlib_recursive_cases import RECURSIVE
 
@@ -46,6 +48,7 @@ def test_real_matrices(path: Path, b: int) -> None:
     assert nz == reference.nnz
     # 2 a nonzero; of c chunks in a row of blocks, c - 1 bring b additions, and (c - 1)*b is at most twice its entries.
     assert 2 * nz <= run.counts.flops <= 4 * nz
+    assert not list(disagreements(derive(*load(TARGET)), executed(run.counts), run.sizes))
     # The bounds of the paper, with room for the constant of a binary search at each of few entries.
     assert run.counts.work <= 40 * (nb**2 + nz)
     assert run.counts.span <= 80 * (b * math.log2(2 + nb) + nb)
@@ -129,6 +132,6 @@ def test_entries_by_rows_are_noticed() -> None:
 
 def test_chunks_of_several_blocks_hold_few_entries() -> None:
     blocks = full(8).blocks(4)
-    entries = {"blk": blocks.offsets, "row": blocks.row, "col": blocks.col, "val": blocks.val, "nb": 2, "b": 4}
-    arguments = {**entries, "x": np.ones(8), "y": np.zeros(4), "i": 0, "chunk": np.array([0, 2])}
+    entries = {"blk": blocks.offsets[:3], "row": blocks.row[:32], "col": blocks.col[:32], "val": blocks.val[:32]}
+    arguments = {**entries, "x": np.ones((2, 4)), "y": np.zeros(4), "chunk": np.array([0])}
     assert refusal("sparse.csb::csb_row", arguments) == ["AL509"]

@@ -18,7 +18,7 @@ from stdlib_cases import Ran, execute_case, load
 from stdlib_recursive_cases import RECURSIVE
 from test_stdlib_counts import compared
 
-INNER = {"stencil.trapezoid::trapezoid", "sparse.csb::csb_row"}
+INNER = {"stencil.trapezoid::trapezoid"}
 """Parts of an algorithm whose costs are ensured of the whole."""
 
 

@@ -250,11 +250,14 @@ class Facts:
         return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
-        """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`."""
+        """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`, the oldest.
+
+        What relates other sizes to the power then bounds those sizes: r <= 2^k is a bound of r.
+        """
         label = f"log2({name})"
         exponent = Poly.symbol(label).scaled(every)
         replaced = a.exponential(2, exponent)
-        extended = self.with_symbol(label, (Poly.constant(least),))
+        extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
         logarithm = Poly.of_atom(a.Function("log2", Poly.symbol(name)))
         quotients = {**self.quotients, label: logarithm / every}

@@ -47,10 +47,13 @@ _budget = _Budget()
 
 
 @contextmanager
-def budget(terms: int) -> Iterator[None]:
-    """Limit the work of the block to about so many term products; raises TooComplexError beyond."""
+def budget(terms: int, own: bool = False) -> Iterator[None]:
+    """Limit the work of the block to about so many term products; raises TooComplexError beyond.
+
+    A limit around it holds as well, except for a block with its `own`.
+    """
     before = _budget.left
-    _budget.left = terms if before is None else min(before, terms)
+    _budget.left = terms if before is None or own else min(before, terms)
     try:
         yield
     finally:

@@ -74,7 +74,7 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
     costs = Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices),
-        _assumptions(algorithm),
+        _assumptions(module, algorithm),
         metrics,
         kinds,
         tuple(step.mapped(scope.facts.restore) for step in steps) if scope.facts.quotients else steps,
@@ -124,11 +124,15 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     return replace(cost, regimes=regimes, ends=moved)
 
 
-def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:
+def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+    """What the costs rest on: the algorithm's facts, and what is assumed in it and in what it calls."""
     facts = [format_fact(fact) for fact in algorithm.where]
-    for statement in s.nodes(algorithm.body):
-        if isinstance(statement, s.Assume):
-            facts.extend(f"{format_fact(fact)} (assumed at line {statement.span.line})" for fact in statement.facts)
+    for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
+        place = "" if each is algorithm else f" of `{each.name}`"
+        for statement in s.nodes(each.body):
+            if isinstance(statement, s.Assume):
+                line = f"(assumed at line {statement.span.line}{place})"
+                facts.extend(f"{format_fact(fact)} {line}" for fact in statement.facts)
     return tuple(facts)
 
 

@@ -59,10 +59,10 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
             limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
             found.extend(fact for limit in limits for fact in parse_facts(f"{power.name} {relation} {limit}"))
     for name, bounds in facts.bounds.items():
-        if name in facts.quotients:
+        if name in facts.quotients or not name.isidentifier():
             continue
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
-            for value in values:
+            for value in map(facts.restore, values):
                 if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
                     found.extend(parse_facts(f"{name} {relation} {to_text(value)}"))
     return tuple(found)
@@ -169,11 +169,24 @@ def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     inner = value.map_atoms(lambda atom: atom.argument if isinstance(atom, a.PositivePart) else None)
     for whole in (value, inner):
         positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
-        for share in SHARES:
-            part = positive.scaled(share)
-            if _at_least(value, part, facts):
-                return _text(costs, part, False)
+        for kept in (positive, _apart(positive, whole)):
+            for share in SHARES:
+                part = kept.scaled(share)
+                if kept and _at_least(value, part, facts):
+                    return _text(costs, part, False)
     return _text(costs, value, False)
+
+
+def _apart(positive: Poly, whole: Poly) -> Poly:
+    """The positive terms that are no multiples of negative ones: (q - 1)*b + r is at least r, as q may be 1."""
+    negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
+    return Poly(
+        {
+            monomial: coefficient
+            for monomial, coefficient in positive.terms.items()
+            if not any(all(dict(monomial).get(x, 0) >= power for x, power in each.items()) for each in negative)
+        }
+    )
 
 
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:

@@ -19,7 +19,8 @@ class Scope:
     """Names with static values, arrays with what their declarations promise, and facts.
 
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
-    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`.
+    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `settled` names
+    the integers of the data that are symbols here because an `assume` bounds them.
     """
 
     module: Module
@@ -28,6 +29,7 @@ class Scope:
     below: Mapping[str, Poly] = field(default_factory=dict)
     segments: Mapping[str, a.Segments] = field(default_factory=dict)
     reads_offsets: bool = False
+    settled: frozenset[str] = frozenset()
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""

@@ -29,6 +29,7 @@ from archline.analysis.scope import (
     with_fact,
     without_condition,
 )
+from archline.analysis.settled import with_assumed, without_settled
 from archline.analysis.tally import FREE, STEP, Tally, chosen, one_of, unknown
 from archline.language import syntax as s
 from archline.language.model import BoundBy, Module, Signature, ViewType
@@ -101,6 +102,8 @@ class Statements:
         body, _ = self.algorithm(target)
         sizes = self._sizes(call, target, scope)
         facts = scope.facts
+        if any(not each.names.isdisjoint(scope.settled) for each in sizes.values()) and component(self.module, target):
+            body = self.recursions.plain(target)
 
         def at_call(amount: Amount) -> Amount:
             return at_sizes(amount, sizes, facts, call)
@@ -137,9 +140,13 @@ class Statements:
         holds_array = False
         for statement in body:
             tally, rule, children = self._statement(statement, scope)
+            if scope.settled:
+                tally = without_settled(tally, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
                 steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
+            if isinstance(statement, s.Assume) and self._solves:
+                scope = with_assumed(statement, body, scope)
             scope = self._after(statement, scope)
             holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
         if holds_array:

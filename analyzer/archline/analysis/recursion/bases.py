@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
+from itertools import product as pairs
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
+from archline.analysis.recursion.shares import products, shares
 from archline.analysis.recursion.system import Function
 
 MAX_ELEMENTS = 40
@@ -66,13 +68,19 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = list(_logarithms(function, names))
+    low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
+    multiplied = [Element(each) for each in products(function, names)]
+    if multiplied:
+        yield _distinct([*low, *multiplied])
     if len(few) < len(monomials):
-        low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
         yield _distinct(low)
         yield _distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
     powers = [Element(each) for each in _powers(function, names, max(map(_degree, monomials)))]
     yield _distinct(plain)
+    shared = [Element(each) for each in shares(function, names)]
+    if shared:
+        yield _distinct([*low, *shared])
     yield _distinct([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return
@@ -94,15 +102,15 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
     names = [name for name in function.least if name not in function.facts.rewrites]
     logs = list(_sided(function, names))
     squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    cubes = [_product(x, y) for x, y in product(logs, squares) if x.sign == y.sign]
+    cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     for elements in (
         few,
         [*few, *logs],
-        all_,
-        [*all_, *logs],
         [*some, *logs, *squares],
         [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
+        all_,
+        [*all_, *logs],
         [*some, *logs, *squares, *cubes],
         [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],
     ):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Facts
+from archline.algebra.facts import Bounds, Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis import paths
 from archline.analysis.amounts import Amount
@@ -101,7 +101,8 @@ class Bodies(Statements):
         self._loops = 0
         self._following: tuple[s.Stmt, ...] = ()
         self._data: dict[str, None] = {}
-        self._facts: Facts | None = None
+        self._facts = Facts()
+        self._older: frozenset[str] = frozenset()
         self._unnamed: dict[str, a.Data] = {}
         self._unsettled: dict[str, None] = {}
         self._last_assigned = _last_assigned(algorithm)
@@ -122,11 +123,11 @@ class Bodies(Statements):
         return found
 
     def _follow(self, scope: Scope, way: _Way) -> Case:
-        self._way, self._data, self._loops, self._facts = way, {}, 0, None
-        self._unsettled = {}
+        self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
+        self._unsettled, self._older = {}, frozenset()
         tally, steps = self.block(self._algorithm.body, scope)
         closed = tally.then(Tally(path=SYNC), scope.facts)
-        facts = self._facts or scope.facts
+        facts = self._facts
         for name in self._data:
             if name in self._unnamed:
                 ends = (
@@ -196,18 +197,40 @@ class Bodies(Statements):
         for name in [each for each in self._unsettled if self._last_assigned.get(each, (0, 0)) <= _last(statement)]:
             # From here on the integer keeps its value.
             del self._unsettled[name]
-            self._data[name] = None
-            scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
-            scope = self._with_extents(name, statement, scope)
-        if self._facts is None or len(scope.facts.bounds) >= len(self._facts.bounds):
-            self._facts = scope.facts
+            label = self._label(name)
+            self._data[label] = None
+            scope = scope.with_value(name, Poly.symbol(label)).with_facts(scope.facts.with_symbol(label))
+            scope = self._with_extents(label, statement, scope)
+        self._facts = self._facts.with_bounds(self._together(scope.facts))
         return scope
+
+    def _label(self, name: str) -> str:
+        """A symbol for an integer of the data; branches may each have one of the same name."""
+        label, count = name, 1
+        while label in self._data:
+            count += 1
+            label = f"{name} ({count})"
+        return label
+
+    def _together(self, facts: Facts) -> dict[str, Bounds]:
+        """What holds in the whole case, with what is learned here: in a branch that the data picks, only of its own."""
+        known = dict(self._facts.bounds)
+        for name, each in facts.bounds.items():
+            if name not in known:
+                known[name] = each
+            elif name not in self._older:
+                before = known[name]
+                known[name] = Bounds(
+                    tuple(dict.fromkeys((*before.lower, *each.lower))),
+                    tuple(dict.fromkeys((*before.upper, *each.upper))),
+                )
+        return known
 
     def _with_extents(self, settled: str, statement: s.Stmt, scope: Scope) -> Scope:
         """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
         facts = scope.facts
         behind = self._following[self._following.index(statement) + 1 :]
-        for call in (each.call for each in behind if isinstance(each, s.Invoke)):
+        for call in (call for each in behind if (call := _made(each)) is not None):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
@@ -237,7 +260,7 @@ class Bodies(Statements):
             return super()._if(branches, scope)
         taken = indicator(first.condition, scope)
         if taken is None:
-            return super()._if(branches, scope)
+            return self._by_data_branch(branches, scope)
         decided = next((each.taken for each in self._way.decisions if each.branch is first), None)
         simplified = scope.facts.simplify(taken)
         if decided is None:
@@ -250,6 +273,15 @@ class Bodies(Statements):
             return test.then(body, scope.facts), "test, which holds in this case", children
         other, _, children = self._rest(rest, scope)
         return test.then(other, scope.facts), "test, which does not hold in this case", children
+
+    def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
+        outer = self._older
+        self._older = frozenset(self._facts.bounds)
+        try:
+            return super()._if(branches, scope)
+        finally:
+            self._older = outer
 
 
 def _ways(way: _Way, undecided: _UndecidedError) -> Iterable[_Way]:
@@ -281,6 +313,14 @@ def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ..
                 return [never_negative("<", difference), never_negative(">", difference)]
             return [never_negative(wanted, difference)]
     return [()]
+
+
+def _made(statement: s.Stmt) -> s.Call | None:
+    """The call that a statement of a block makes whenever it is reached."""
+    match statement:
+        case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
+            return call
+    return None
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:

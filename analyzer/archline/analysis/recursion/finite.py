@@ -13,6 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.binades import holds_in_binades
+from archline.analysis.recursion.exponents import holds_beside_power
 
 MAX_POINTS = 5_000
 MAX_INTEGER = 1 << 62
@@ -30,6 +31,7 @@ def holds_everywhere(value: Poly, facts: Facts) -> bool:
         return _at_all(value, ranges)
     return (
         holds_in_binades(value, facts)
+        or holds_beside_power(value, facts)
         or never_negative(value, facts)
         or (ranges is not None and _at_all(value, ranges))
     )

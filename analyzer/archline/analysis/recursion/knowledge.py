@@ -11,6 +11,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 
 MAX_WAYS = 64
+MAX_RAISED = 64
 Values = tuple[Poly, ...]
 
 
@@ -67,8 +68,27 @@ def _transitive(facts: Facts) -> Facts:
         for low, high in product(known.lower, known.upper):
             value = high - low
             if not value.is_constant and not facts.nonnegative(value):
-                facts = facts.with_nonnegative(_of_exponents(value))
+                facts = _raised(facts.with_nonnegative(_of_exponents(value)), value)
     return facts
+
+
+def _raised(facts: Facts, value: Poly) -> Facts:
+    """The facts where a value of one integer is >= 0, of which the least one may be raised: 2^k < 4^k makes k >= 1."""
+    names = [name for name in value.names if name in facts.bounds]
+    if len(names) != 1 or value.names != set(names):
+        return facts
+    (name,) = names
+    known = facts.bounds[name]
+    least = max((each.constant_term for each in known.lower if each.is_constant), default=None)
+    if least is None:
+        return facts
+    raised = least
+    while raised < least + MAX_RAISED:
+        there = value.substitute({name: Poly.constant(raised)})
+        if not there.is_constant or there.constant_term >= 0:
+            break
+        raised = raised + 1
+    return facts if raised == least else facts.with_nonnegative(Poly.symbol(name) - raised)
 
 
 def _together(values: Values) -> list[Values]:

@@ -85,8 +85,9 @@ def _enough(context: Context, best: Bound) -> bool:
 def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:
     """The ways to look for a bound, the most promising first."""
     function, upper = context.function, context.upper
-    yield Synthesis(context).bound
-    yield Sampling(context).bound
+    ways = [Synthesis(context).bound, Sampling(context).bound]
+    # Sizes that the data shares out over a power are among the terms of the other search alone.
+    yield from reversed(ways) if function.facts.powers and given.values is None else ways
     other = rounded(function, upper) if given.values is not None else None
     if other is not None:
         yield Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere)).bound

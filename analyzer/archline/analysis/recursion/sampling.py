@@ -13,6 +13,8 @@ from archline.analysis.recursion.bases import Element, bases
 from archline.analysis.recursion.context import Bound, Context
 from archline.analysis.recursion.pool import Pool
 from archline.analysis.recursion.program import Coefficients, Program
+from archline.analysis.recursion.room import scaled
+from archline.analysis.recursion.shares import shallow
 from archline.analysis.recursion.steps import Step
 
 ROUNDS = 6
@@ -31,14 +33,26 @@ class Sampling:
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
-        best: Bound | None = None
+        best = self._shallow()
+        if best is not None:
+            return best
         for turn, elements in enumerate(bases(self._context.function, *self._context.forcings())):
             found = self._try(elements)
             if found is not None and found.better(best):
                 best = found
+            if best is not None and self._context.values is None and not self._context.upper:
+                # Nothing tells how near it is.
+                break
             if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
                 break
         return best
+
+    def _shallow(self) -> Bound | None:
+        """An upper bound that grows with the depth of the calls alone, whatever the data makes of the sizes."""
+        if not self._context.upper or self._context.values is not None:
+            return None
+        tried = (self._try(tuple(map(Element, each))) for each in shallow(self._context.function))
+        return next((each for each in tried if each is not None), None)
 
     def _try(self, elements: tuple[Element, ...]) -> Bound | None:
         context = self._context
@@ -86,7 +100,10 @@ class Sampling:
         order = list(self._context.steps)
         failed = 0
         tried = [*((each, True) for each in _rounded(best, self._context.upper)), (best, False)]
-        for coefficients, short in (*tried, *((each, False) for each in _eased(best, self._context.upper))):
+        eased = list(_eased(best, self._context.upper))
+        if self._context.upper and self._context.function.facts.powers:
+            eased.extend(scaled(best))
+        for coefficients, short in (*tried, *((each, False) for each in eased)):
             if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
                 continue
             open_ = next((step for step in order if not program.proves(step, coefficients)), None)

@@ -1,7 +1,6 @@
-"""Terms that c calls of half the size reproduce exactly: v^i * (c/2^i)^log2(w), with v and w near the size.
+"""Terms of closed forms for recursions on a power of 2 and on other sizes.
 
-A call leaves at most a c-th of such a term (for an upper bound) where v' <= v/2 for v = n - s, and w' >= w/2 for
-w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other way round.
+A power that calls halve divides the sizes that they share out; one that they keep is multiplied with sizes.
 """
 
 from __future__ import annotations
@@ -9,61 +8,74 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
-from archline.analysis.recursion.bases import Element
-from archline.analysis.recursion.steps import Step
-from archline.analysis.recursion.system import Function
-
-MAX_SHIFT = 6
-MAX_COUNT = 64
+from archline.algebra.facts import Power
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.recursion.system import Function, calls
 
 
-def shares(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
-    """The terms, for functions of one size all of whose calls are of about its half."""
+def products(function: Function, names: Sequence[str]) -> tuple[Poly, ...]:
+    """A power that all calls keep, times sizes: q pieces of b each."""
+    return tuple(size * power for power in _kept(function) for size in _sure(function, names))
+
+
+def shares(function: Function, names: Sequence[str]) -> Iterator[Poly]:
+    """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
+
+    r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
+    """
+    for power in function.facts.powers:
+        if _stays(function, power):
+            continue
+        exponent = Poly.symbol(power.exponent)
+        yield exponent
+        for name in names:
+            share = Poly.symbol(name) * a.exponential(2, -exponent)
+            yield share
+            yield share * exponent
+
+
+def shallow(function: Function) -> Iterator[tuple[Poly, ...]]:
+    """What a path through the calls costs where the data may split sizes in any way, in sets to try before others.
+
+    1, log2(d) and d of a power d that halves; of one that stays also its product with the depth that the sizes give.
+    """
     names = [name for name in function.least if name not in function.facts.rewrites]
-    calling = [step for step in steps if step.calls]
-    if len(names) != 1 or len(function.parameters) != 1 or not calling:
+    if len(function.facts.powers) != 1 or not names:
         return
-    size = Poly.symbol(names[0])
-    above, below = (_shift(size, calling, sign) for sign in (1, -1))
-    counts = sorted({count for step in calling if (count := _count(step)) is not None})
-    if above is None or below is None:
-        return
-    ceiling, floor = a.ceil_log2(size - above), a.ceil_log2(size + below + 1) - 1
-    base, sign = (size - above, 1) if upper else (size + below, -1)
-    for count in counts:
-        # The power of w nearest to the term itself: what rounding the logarithm changes is least.
-        power = (count - 1).bit_length()
-        if count != 1 << power:
-            yield Element(base**power * _power(count, power, floor if upper else ceiling), sign=sign, parts=count)
+    (power,) = function.facts.powers
+    size = _of(power)
+    if not _stays(function, power):
+        yield ONE, Poly.symbol(power.exponent), size
+    elif sure := _sure(function, names):
+        others = (each for each in map(Poly.symbol, names) if each not in sure)
+        logs = tuple(map(a.ceil_log2, sure))
+        yield ONE, size, *others, *logs, *(log * size for log in logs)
 
 
-def _power(count: int, power: int, logarithm: Poly) -> Poly:
-    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -power
+def _kept(function: Function) -> list[Poly]:
+    return [_of(power) for power in function.facts.powers if _stays(function, power)]
 
 
-def _count(step: Step) -> int | None:
-    """How many calls a step makes."""
-    total = sum((factor for factor, _ in step.calls), Poly.constant(0))
-    if not total.is_constant or total.constant_term.q != 1:
-        return None
-    count = int(total.constant_term.p)
-    return count if 2 <= count <= MAX_COUNT else None
+def _of(power: Power) -> Poly:
+    return a.exponential(2, Poly.symbol(power.exponent))
 
 
-def _shift(size: Poly, steps: Sequence[Step], sign: int) -> int | None:
-    """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
-    for shift in range(MAX_SHIFT + 1):
-        if all(
-            _at_least(size.scaled(sign) + shift - argument.scaled(2 * sign), step.facts)
-            for step in steps
-            for _, call in step.calls
-            for argument in call.arguments
-        ):
-            return shift
-    return None
+def _stays(function: Function, power: Power) -> bool:
+    """Whether every call of the function by itself has the power that its caller has."""
+    size = function.facts.rewritten(power.name)
+    return all(each == size for each in _given(function, power.name))
 
 
-def _at_least(value: Poly, facts: Facts) -> bool:
-    return facts.nonnegative(facts.simplify(value))
+def _sure(function: Function, names: Sequence[str]) -> list[Poly]:
+    """The sizes of which the calls' are known without the data."""
+    data = {each for equation in function.equations for each in equation.data}
+    return [Poly.symbol(name) for name in names if all(each.names.isdisjoint(data) for each in _given(function, name))]
+
+
+def _given(function: Function, name: str) -> Iterator[Poly]:
+    """What the calls of the function by itself give for a parameter."""
+    place = function.parameters.index(name)
+    for equation in function.equations:
+        for call in calls(equation.value):
+            if call.function == function.name:
+                yield call.arguments[place]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from archline.algebra.atoms import positive_part
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Ends, Regime
@@ -17,13 +17,18 @@ from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
+from archline.analysis.recursion.leaves import holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.values import Values
+from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
 from archline.language.printer import format_expression
+
+MAX_EFFORT = 6_000_000
+"""Term products for one metric of one algorithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,22 @@ class Recursions:
         span = self._amount(algorithm, "span")
         return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
 
+    def plain(self, algorithm: s.Algorithm) -> Tally:
+        """The same with bounds in one expression for all sizes, which is what can be bounded over sizes of the data."""
+        tally = self.tally(algorithm)
+        flops = {kind: self._plain(algorithm, f"flops.{kind}") for kind in tally.flops}
+        span = self._plain(algorithm, "span")
+        return Tally(flops, self._plain(algorithm, "work"), paths.serial(span), tally.declared)
+
+    def _plain(self, algorithm: s.Algorithm, metric: str) -> Amount:
+        extracted = self.extracted(algorithm)
+        least, most = extracted.function(metric, False), extracted.function(metric, True)
+        high = None if most is None else self.everywhere(most, metric, True)
+        if least is None or high is None:
+            return self._amount(algorithm, metric)
+        low, facts = self.everywhere(least, metric, False), declared(self._outer.module, algorithm).facts
+        return Known(facts.restore(low or ZERO), facts.restore(high))
+
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
         return self.closed(algorithm, metric).amount
 
@@ -79,7 +100,8 @@ class Recursions:
         same = algorithm, _signature(system)
         try:
             if same not in self._alike:
-                self._alike[same] = self._solved(algorithm, metric)
+                with budget(MAX_EFFORT, own=True):
+                    self._alike[same] = self._solved(algorithm, metric)
             found = self._alike[same]
         except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
             reason = str(problem) or "the sizes of its calls do not compare with its own"
@@ -105,8 +127,11 @@ class Recursions:
                 self._everywhere[key] = None
             elif not closed.regimes:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
+            elif holds_at_leaves(function, value := _recursive(closed, upper), upper):
+                self._everywhere[key] = value
             else:
-                found = bound(function, upper, self._given(metric, function), everywhere=True)
+                with budget(MAX_EFFORT, own=True):
+                    found = bound(function, upper, self._given(metric, function), everywhere=True)
                 self._everywhere[key] = None if found is None else found.value
         return self._everywhere[key]
 
@@ -166,6 +191,11 @@ class Recursions:
         if isinstance(work.amount, Unknown):
             return None
         return work.regimes[-1].upper if work.regimes else work.amount.upper
+
+
+def _recursive(closed: Closed, upper: bool) -> Poly:
+    """The bound of the recursive cases, which is the last regime."""
+    return closed.regimes[-1].upper if upper else closed.regimes[-1].lower
 
 
 def _settled(function: Function, functions: Mapping[str, Function]) -> bool:

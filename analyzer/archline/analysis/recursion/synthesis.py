@@ -16,16 +16,17 @@ import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import evaluate
-from archline.algebra.polynomial import ZERO, Poly, rational
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
 from archline.analysis.recursion.bases import Element, families
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
 from archline.analysis.recursion.context import Bound, Context, Seen
 from archline.analysis.recursion.finite import points
+from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.program import Coefficients, Point
-from archline.analysis.recursion.shares import shares
 from archline.analysis.recursion.steps import Step
 
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
+MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)
 NEAR_ENOUGH = Fraction(32)
 LENIENT = 2
@@ -51,7 +52,7 @@ class Synthesis:
         turn = 0
         for sets in self._promising():
             for elements in sets:
-                found = self._try(elements)
+                found = self._within_limits(elements)
                 if found is not None and found.better(best):
                     best = found
                 if best is not None and self._enough(best, turn):
@@ -62,6 +63,9 @@ class Synthesis:
         return best
 
     def _enough(self, best: Bound, turn: int) -> bool:
+        if self._context.values is None:
+            # Nothing tells how near it is; an upper bound of plain terms is seldom improved by richer ones.
+            return self._context.upper or turn >= ENOUGH
         if not best.steady:
             return False
         # One that grows as the function does is seldom brought much nearer by richer sets.
@@ -91,11 +95,18 @@ class Synthesis:
     def _families(self) -> Iterator[tuple[Element, ...]]:
         """Sets of elements to try, from the plain to the rich."""
         context = self._context
-        powers = tuple(shares(context.function, context.steps, context.upper))
+        powers = tuple(reproduced(context.function, context.steps, context.upper))
         for turn, elements in enumerate(families(context.function, *context.forcings())):
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
+
+    def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
+        try:
+            with budget(MAX_EFFORT, own=True):
+                return self._try(elements)
+        except OutOfBudgetError:
+            return None
 
     def _try(self, elements: Sequence[Element]) -> Bound | None:
         parts = self._parts(elements)

@@ -114,7 +114,12 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     more = 0 if metric.startswith("flops") else 1
     value = closed.value
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
-    return replace(cost, regimes=regimes, value=None if value is None else lambda sizes: value(sizes) + more)
+    return replace(
+        cost,
+        regimes=regimes,
+        value=None if value is None else lambda sizes: value(sizes) + more,
+        recurrence=statements.recursions.told(algorithm, metric, more),
+    )
 
 
 def _assumptions(algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
+from archline.analysis.recurrence import Recurrence
 from archline.language.source import Span
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
@@ -44,6 +45,7 @@ class Cost:
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
     `value` gives the count at sizes where it follows from a recurrence, which is exact where bounds are not.
+    `recurrence` is how a recursive algorithm's bounds come about; None where there is no recurrence.
     """
 
     metric: str
@@ -55,6 +57,7 @@ class Cost:
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
     value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False, compare=False)
+    recurrence: Recurrence | None = field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:

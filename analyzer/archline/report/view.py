@@ -14,6 +14,7 @@ from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
 from archline.analysis.costs import Cost, Costs, ends_at
 from archline.analysis.derivation import Step
+from archline.analysis.recurrence import Recurrence
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
 
@@ -61,6 +62,7 @@ class Row:
     place: str | None
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
+    recurrence: Recurrence | None = None
 
     @property
     def exact(self) -> bool:
@@ -226,7 +228,9 @@ def _row(cost: Cost, at: Point | None) -> Row:
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
-    return Row(metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared, regimes)
+    return Row(
+        metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared, regimes, cost.recurrence
+    )
 
 
 def values_at(cost: Cost, at: Point) -> Values | None:

@@ -13,7 +13,7 @@ Cases without calls need it only at the sizes that calls reach: at others the fu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
@@ -47,10 +47,17 @@ Coefficients = tuple[fmpq, ...]
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A proved bound of a function in its recursive cases, and the largest factor to the function at the samples."""
+    """A proved bound of a function in its recursive cases, and the largest factor to the function at the samples.
+
+    `steps` are those of the proof, with equality in those of `equal` at least; `rounded` tells that they are of the
+    function whose calls all round their sizes to one side.
+    """
 
     value: Poly
     factor: Fraction
+    steps: tuple[Step, ...] = ()
+    equal: frozenset[Step] = frozenset()
+    rounded: bool = False
 
 
 class Search:
@@ -123,30 +130,39 @@ class Search:
             return None
         return value if value.numerator.bit_length() <= MAX_BITS else None
 
-    def exact(self) -> Poly | None:
+    def exact(self) -> Bound | None:
         """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes."""
         for elements in self._bases():
             program = self._program(elements, all_=True)
             coefficients = program.fitted(self._weighed)
-            if coefficients is not None and self._satisfied(program, coefficients):
-                return program.value(coefficients)
+            if coefficients is None:
+                continue
+            equal = self._satisfied(program, coefficients)
+            if equal is not None:
+                return Bound(program.value(coefficients), Fraction(1), tuple(self._steps), equal)
         return None
 
     def _bases(self) -> Iterator[tuple[Element, ...]]:
         inner = [step.forcing for step in self._steps if step.calls]
         return bases(self._function, inner, [step.forcing for step in self._steps if not step.calls])
 
-    def _satisfied(self, program: Program, coefficients: Coefficients) -> bool:
-        """Every case holds: with equality in one of the steps that it is the largest of, and none is larger."""
+    def _satisfied(self, program: Program, coefficients: Coefficients) -> frozenset[Step] | None:
+        """Every case holds: with equality in one of the steps that it is the largest of, and none is larger.
+
+        The steps that hold with equality; None where a case does not hold.
+        """
         equal: dict[Equation, bool] = {}
+        same_in: set[Step] = set()
         for step in self._steps:
             same = program.proves_equal(step, coefficients)
             if not same and not program.proves(step, coefficients):
-                return False
+                return None
             equal[step.equation] = equal.get(step.equation, not step.calls) or same
-            if not same and not step.calls:
-                return False
-        return all(equal.values())
+            if same:
+                same_in.add(step)
+            elif not step.calls:
+                return None
+        return frozenset(same_in) if all(equal.values()) else None
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
@@ -219,7 +235,7 @@ class Search:
             open_ = next((step for step in order if not program.proves(step, coefficients)), None)
             if open_ is None:
                 value = program.value(coefficients)
-                return Bound(value, self.factor(value))
+                return Bound(value, self.factor(value), tuple(self._steps))
             # What fails with some coefficients mostly fails with others.
             failed += 1
             order = [open_, *(step for step in order if step is not open_)]
@@ -267,7 +283,7 @@ class Given:
         return self.upper if upper else self.lower
 
 
-def exact_form(system: System, function: Function, given: Given) -> Poly | None:
+def exact_form(system: System, function: Function, given: Given) -> Bound | None:
     """A closed form of an exact function, or None where none is found."""
     try:
         return Search(system, function, True, given.upper, given.values).exact()
@@ -290,6 +306,6 @@ def bound(system: System, function: Function, upper: bool, given: Given, everywh
     except NotComparableError:
         return None
     if found is not None:
-        found = Bound(found.value, own.factor(found.value))
+        found = replace(found, factor=own.factor(found.value), rounded=True)
     known = [each for each in (best, found) if each is not None]
     return min(known, key=lambda each: each.factor, default=None)

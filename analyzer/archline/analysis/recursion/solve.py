@@ -13,30 +13,35 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Regime
+from archline.analysis.recurrence import Recurrence
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
+from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
 from archline.analysis.recursion.potentials import Bound, Given, bound, exact_form
+from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.system import Equation, Function, System
+from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
-from archline.language.printer import format_expression
 
 
 @dataclass(frozen=True, eq=False)
 class Closed:
     """What is known of a metric: bounds in one expression, and by regimes where that reads better.
 
-    `value` gives the exact count at sizes, for functions of the sizes alone.
+    `value` gives the exact count at sizes, for functions of the sizes alone. `proofs` say how the recursive cases' form
+    or bounds are known.
     """
 
     amount: Amount
     regimes: tuple[Regime, ...] = ()
     value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False)
+    proofs: tuple[Proof, ...] = field(default=(), repr=False)
 
 
 class Recursions:
@@ -92,7 +97,16 @@ class Recursions:
         def value(sizes: Mapping[str, int]) -> Fraction:
             return values.at(name, sizes)
 
-        return Closed(found.amount, found.regimes, value)
+        return replace(found, value=value)
+
+    def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
+        """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
+        extracted = self.extracted(algorithm)
+        system = extracted.systems[metric]
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        if isinstance(system, Unknown) or lower is None or upper is None:
+            return None
+        return told(system, lower, upper, self.closed(algorithm, metric).proofs, more)
 
     def _given(self, metric: str) -> Given:
         functions = self._extraction.systems(metric)
@@ -143,14 +157,19 @@ class Recursions:
         given = given if system.exact else Given(given.lower, given.upper, None)
         exact = exact_form(system, upper, given) if system.exact else None
         if exact is not None:
-            return _by_regimes(upper, exact, exact)
+            return replace(_by_regimes(upper, exact.value, exact.value), proofs=(Proof.of("=", exact),))
         low, high = bound(system, lower, False, given), bound(system, upper, True, given)
         most = self._most(algorithm, metric) if high is None else high.value
         if most is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        return _by_regimes(upper, _clamped(upper, low), most)
+        least = _clamped(upper, low)
+        proofs = (
+            Proof(">=", least, reason="a count is never negative") if low is None else Proof.of(">=", low),
+            Proof("<=", most, reason="it is at most the work") if high is None else Proof.of("<=", high),
+        )
+        return replace(_by_regimes(upper, least, most), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""
@@ -186,13 +205,16 @@ def _by_regimes(function: Function, lower: Poly, upper: Poly) -> Closed:
     same = all(facts.simplify(each.lower) == lower and facts.simplify(each.upper) == upper for each in ends)
     if same or all(_fits(each, lower, upper) for each in ends):
         return Closed(_known(facts, lower, upper))
+    recursive = [each for each in function.equations if each.recursive]
     taken = [_indicator(each.decisions) for each in ends]
     rest = ONE - sum(taken, ZERO)
     low = sum((one * each.lower for one, each in zip(taken, ends, strict=True)), rest * lower)
     high = sum((one * each.upper for one, each in zip(taken, ends, strict=True)), rest * upper)
-    regimes = [Regime(_condition(each.decisions), (each.facts,), each.lower, each.upper) for each in ends]
-    recursive = tuple(each.facts for each in function.equations if each.recursive)
-    regimes.append(Regime("otherwise", recursive, lower, upper))
+    skipped = [each.decisions for each in recursive]
+    regimes = [
+        Regime(among(each.decisions, skipped) or "always", (each.facts,), each.lower, each.upper) for each in ends
+    ]
+    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
     return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
 
 
@@ -225,14 +247,3 @@ def _indicator(decisions: tuple[Decision, ...]) -> Poly:
     for each in decisions:
         product = product * (each.indicator if each.taken else ONE - each.indicator)
     return product
-
-
-def _condition(decisions: tuple[Decision, ...]) -> str:
-    """The conditions as text, those that fail with `not`."""
-    parts = []
-    for each in decisions:
-        condition = each.branch.condition
-        assert condition is not None
-        text = format_expression(condition)
-        parts.append(text if each.taken else f"not ({text})")
-    return " and ".join(parts) or "always"

@@ -164,16 +164,22 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
-    if all(coefficient > 0 for coefficient in value.terms.values()):
+    inner = _without_maxima(value, fmpq(1))
+    if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _text(costs, value, False)
-    inner = value.map_atoms(lambda atom: atom.argument if isinstance(atom, a.PositivePart) else None)
-    for whole in (value, inner):
+    # A maximum is at least the mean of what it is the larger of, which tells of both.
+    for whole in dict.fromkeys((_without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
         for share in SHARES:
             part = positive.scaled(share)
             if _at_least(value, part, facts):
                 return _text(costs, part, False)
     return _text(costs, value, False)
+
+
+def _without_maxima(value: Poly, share: fmpq) -> Poly:
+    """A share of e for each max(0, e): less than that, where it has a positive factor."""
+    return value.map_atoms(lambda atom: atom.argument.scaled(share) if isinstance(atom, a.PositivePart) else None)
 
 
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:

@@ -43,6 +43,9 @@ class _Writer:
         yield from self._section("solution", self._solution())
         for claim in self._recurrence.claims:
             yield from self._claim(claim)
+        if row.growth is not None:
+            yield ""
+            yield from wrap(f"{self._function} is {row.growth}", self._width)
 
     def _section(self, title: str, rows: list[list[str]]) -> Iterator[str]:
         yield ""

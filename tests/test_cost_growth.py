@@ -9,8 +9,10 @@ import pytest
 import archline as al
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
+from archline.analysis.growth import Piece, decide_growth
 from archline.analysis.shapes import ShapelessError, shapes, written
 from archline.api.growth import order
+from archline.language.parser import parse_expression
 from archline.report.json import costs as documented
 from cli_support import cli
 from stdlib_targets import TRIED
@@ -131,6 +133,13 @@ def test_symbols_of_declared_costs_may_vanish_and_have_no_growth() -> None:
 def test_unknown_costs_have_no_growth() -> None:
     text = "algorithm f(x: inout real[n]):\n    while x[0] < 1.0 at most n^n times:\n        x[0] += 1.0\n"
     assert growth(text) is None
+
+
+def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
+    """What the analysis derives is no mistake of the program, however long it is."""
+    deep = "max(1, " * 400 + "n" + ")" * 400
+    outcome, reason = decide_growth("O", [Piece("", (), deep, deep)], parse_expression("n"), lambda *_: True)
+    assert (outcome, reason) == ("unknown", "the derived bounds are nested too deeply to compare")
 
 
 # Reports

@@ -39,7 +39,7 @@ def test_cost_of_one_algorithm() -> None:
     flops = found["costs"]["flops"]
     assert flops["status"] == "exact"
     assert flops["lower"] == flops["upper"] == "2*n*m*p"
-    assert flops["growth"] is None
+    assert flops["growth"] == "Theta(n*m*p)"
     assert flops["regimes"] == []
     assert flops["value"] == {"lower": "192", "upper": "192"}
     assert set(found["flops_by_kind"]) == {"add", "mul"}

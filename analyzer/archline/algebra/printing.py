@@ -95,11 +95,18 @@ class _Writer:
             case a.Offset():
                 return f"{atom.segments.array}[{self.text(atom.index)}]"
             case a.Applied():
-                return f"{atom.function}({', '.join(self.text(part) for part in atom.arguments)})"
+                return f"{atom.function}({', '.join(self._argument(part) for part in atom.arguments)})"
             case a.Gap():
                 array = atom.segments.array
                 return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"
         return atom.key
+
+    def _argument(self, value: Poly) -> str:
+        """An argument of a function: half of n is n/2, as recurrences have it."""
+        match list(value.terms.items()):
+            case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
+                return f"{self._term(monomial, fmpq(coefficient.p))}/{coefficient.q}"
+        return self.text(value)
 
     def _remainder(self, atom: _Shown) -> str:
         return "%".join(self._factor(part) for part in atom.arguments)

@@ -114,14 +114,15 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     more = 0 if metric.startswith("flops") else 1
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
+    told = statements.recursions.told(algorithm, metric, more)
     if ends is None:
-        return replace(cost, regimes=regimes)
+        return replace(cost, regimes=regimes, recurrence=told)
 
     def moved(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
         least, most = ends(sizes)
         return least + more, most + more
 
-    return replace(cost, regimes=regimes, ends=moved)
+    return replace(cost, regimes=regimes, ends=moved, recurrence=told)
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
+from archline.analysis.recurrence import Recurrence
 from archline.language.source import Span
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
@@ -48,6 +49,7 @@ class Cost:
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
     `ends` gives the least and the greatest count at sizes where recurrences give them, which are sharper than bounds.
+    `recurrence` is how a recursive algorithm's bounds come about; None where there is no recurrence.
     """
 
     metric: str
@@ -58,9 +60,8 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
-    ends: Callable[[Mapping[str, int]], tuple[Fraction, Fraction]] | None = field(
-        default=None, repr=False, compare=False
-    )
+    ends: Ends | None = field(default=None, repr=False, compare=False)
+    recurrence: Recurrence | None = field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:

@@ -97,7 +97,10 @@ def _sides(relation: str) -> tuple[str, ...]:
 
 def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
-    lower, upper = (parse_expression(each) for each in (piece.lower, piece.upper))
+    try:
+        lower, upper = (parse_expression(each) for each in (piece.lower, piece.upper))
+    except ArchlineError:
+        return "unknown", "the derived bounds are nested too deeply to compare"
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return "holds", ""
@@ -164,10 +167,11 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
-    if all(coefficient > 0 for coefficient in value.terms.values()):
+    inner = _without_maxima(value, fmpq(1))
+    if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _text(costs, value, False)
-    inner = value.map_atoms(lambda atom: atom.argument if isinstance(atom, a.PositivePart) else None)
-    for whole in (value, inner):
+    # A maximum is at least the mean of what it is the larger of, which tells of both.
+    for whole in dict.fromkeys((_without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
         for kept in (positive, _apart(positive, whole)):
             for share in SHARES:
@@ -187,6 +191,11 @@ def _apart(positive: Poly, whole: Poly) -> Poly:
             if not any(all(dict(monomial).get(x, 0) >= power for x, power in each.items()) for each in negative)
         }
     )
+
+
+def _without_maxima(value: Poly, share: fmpq) -> Poly:
+    """A share of e for each max(0, e): less than that, where it has a positive factor."""
+    return value.map_atoms(lambda atom: atom.argument.scaled(share) if isinstance(atom, a.PositivePart) else None)
 
 
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import Poly
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.order import growth
 from archline.api import rules
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.language import model
@@ -66,6 +67,11 @@ class Metric:
     def upper(self) -> sympy.Expr | None:
         """The upper bound."""
         return self._sympy(self._cost.upper)
+
+    @property
+    def growth(self) -> str | None:
+        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are proved; None where neither is."""
+        return self._report.growth(self._cost)
 
     def _sympy(self, value: Poly | None) -> sympy.Expr | None:
         from archline.algebra.sympy_bridge import to_sympy
@@ -133,6 +139,7 @@ class CostReport:
         self._module = module
         self._node = node
         self._costs = costs
+        self._growths: dict[str, str | None] = {}
 
     @property
     def name(self) -> str:
@@ -207,8 +214,16 @@ class CostReport:
         """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
         return checked_point(given, self.names, self.where, option=option, needed=needed)
 
-    def view(self, at: Point | None = None) -> CostView:
-        """What the reports show, at a point."""
+    def growth(self, cost: Cost) -> str | None:
+        """How a cost grows, as its metric's `growth` has it."""
+        if cost.metric not in self._growths:
+            self._growths[cost.metric] = growth(self._module, self._node, self._costs, cost).text
+        return self._growths[cost.metric]
+
+    def view(self, at: Point | None = None, *, growth: bool = True) -> CostView:
+        """What the reports show, at a point; without growth it takes less time."""
+        if growth:
+            return cost_view(self._node, self._costs, self.ensures, at, self.growth)
         return cost_view(self._node, self._costs, self.ensures, at)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
@@ -234,7 +249,7 @@ class CostReport:
     def _repr_latex_(self) -> str:
         from archline.report.latex import costs
 
-        return costs(self.view())
+        return costs(self.view(growth=False))
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
 def _checked(target: str, subjects: list[Algorithm]) -> CheckView:
     from archline.report.view import CheckView, claims
 
-    found = tuple((subject.name, subject.cost().view().contracts) for subject in subjects)
+    found = tuple((subject.name, subject.cost().view(growth=False).contracts) for subject in subjects)
     whole = "::" not in target
     return CheckView(target, found, claims(subjects[0].module.program) if whole and subjects else ())
 

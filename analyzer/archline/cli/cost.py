@@ -58,7 +58,10 @@ def _points(text: str | None, reports: list[CostReport]) -> list[Point | None]:
 
 
 def _rendered(options: argparse.Namespace, reports: list[CostReport], points: list[Point | None]) -> str:
-    views = [report.view(point) for report, point in zip(reports, points, strict=True)]
+    views = [
+        report.view(point, growth=options.format in ("text", "json"))
+        for report, point in zip(reports, points, strict=True)
+    ]
     match options.format:
         case "json":
             from archline.report import json

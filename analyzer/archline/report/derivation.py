@@ -8,6 +8,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.amounts import Amount, Unknown, map_known
 from archline.analysis.derivation import Step
 from archline.analysis.tally import Tally, flops_total
+from archline.report import recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView
 
@@ -15,6 +16,10 @@ from archline.report.view import CostView
 def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work or span)."""
     row = next(row for row in view.rows if row.metric == metric)
+    if row.recurrence is not None:
+        return "\n".join(recursion.text(view, row, row.recurrence, width)) + "\n"
+    if not view.derivation and row.lower is None:
+        return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.reason}", width)) + "\n"
     lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]
     for step in view.derivation:
         lines.extend(_step(view, step, metric, 0, width, ()))

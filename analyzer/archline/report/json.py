@@ -18,7 +18,7 @@ def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def costs(view: CostView) -> dict[str, Any]:
-    """`archline cost`. `growth` is reserved: null in this version."""
+    """`archline cost`."""
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
@@ -39,7 +39,7 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         "status": row.status,
         "lower": None if row.lower is None else view.text(row.lower),
         "upper": None if row.upper is None else view.text(row.upper),
-        "growth": None,
+        "growth": row.growth,
         "regimes": [
             {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)} for each in row.regimes
         ],

@@ -45,6 +45,8 @@ def _cost_table(view: CostView, width: int) -> list[str]:
     rows = [["metric", "status", "", "cost"]]
     for row in view.rows:
         rows.extend(_bounds(view, row, row.metric))
+        if row.growth is not None:
+            rows.append(["", "growth", "", row.growth])
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
 from archline.analysis.costs import Cost, Costs, ends_at
 from archline.analysis.derivation import Step
+from archline.analysis.recurrence import Recurrence
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
 
@@ -49,7 +50,8 @@ class RegimeRow:
 class Row:
     """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
 
-    `values` holds it at the view's point; None without a point, or where it has no rational value there.
+    `values` holds it at the view's point; None without a point, or where it has no rational value there. `growth` is
+    its order, None where that is not known or not shown.
     """
 
     metric: str
@@ -61,6 +63,8 @@ class Row:
     place: str | None
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
+    recurrence: Recurrence | None = None
+    growth: str | None = None
 
     @property
     def exact(self) -> bool:
@@ -196,9 +200,13 @@ class EnergyView:
 
 
 def cost_view(
-    algorithm: s.Algorithm, costs: Costs, verdicts: tuple[Verdict, ...] = (), at: Point | None = None
+    algorithm: s.Algorithm,
+    costs: Costs,
+    verdicts: tuple[Verdict, ...] = (),
+    at: Point | None = None,
+    growth: Callable[[Cost], str | None] = lambda _: None,
 ) -> CostView:
-    """The view of derived costs, evaluated at `at` where one is given."""
+    """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each."""
     return CostView(
         algorithm=costs.algorithm,
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
@@ -207,15 +215,15 @@ def cost_view(
         may_vanish=costs.may_vanish,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
-        rows=tuple(_row(cost, at) for cost in costs),
-        kinds=tuple(_row(cost, at) for cost in costs.flops_by_kind.values()),
+        rows=tuple(_row(cost, at, growth(cost)) for cost in costs),
+        kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(_contract(verdict) for verdict in verdicts),
         at=at,
         derivation=costs.derivation,
     )
 
 
-def _row(cost: Cost, at: Point | None) -> Row:
+def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
     values: Values | None = None
     reason = cost.reason
     if at is not None:
@@ -226,7 +234,19 @@ def _row(cost: Cost, at: Point | None) -> Row:
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
-    return Row(metric, cost.status, cost.lower, cost.upper, values, reason, place, cost.declared, regimes)
+    return Row(
+        metric,
+        cost.status,
+        cost.lower,
+        cost.upper,
+        values,
+        reason,
+        place,
+        cost.declared,
+        regimes,
+        cost.recurrence,
+        growth,
+    )
 
 
 def values_at(cost: Cost, at: Point) -> Values | None:

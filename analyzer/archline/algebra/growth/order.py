@@ -118,6 +118,20 @@ def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict
         return _refutable(question, refuter, str(problem))
 
 
+def proves(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
+    """Whether f = O(g) is proved at the first attempt: `is_O` without what it does about questions that fail."""
+    names = names_of(f) | names_of(g) | domain.names
+    reader = domain.reader(names)
+    try:
+        upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
+        if lower is None:
+            return False
+        sides = largest_of_smallest(upper), smallest_of_largest(lower)
+        return Search(domain, names, None, *FIRST).prove(*sides) is not None
+    except OutOfReachError:
+        return False
+
+
 def _checked(expr: s.Expr, value: Envelope) -> Lattice:
     if value.upper is None:
         text = format_expression(expr)

@@ -14,6 +14,7 @@ from archline.analysis.amounts import Amount
 from archline.analysis.derivation import Step
 from archline.analysis.indicators import indicator
 from archline.analysis.paths import SYNC
+from archline.analysis.recursion.conditions import named
 from archline.analysis.recursion.graph import component
 from archline.analysis.recursion.knowledge import Knowledge
 from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value
@@ -26,11 +27,15 @@ MAX_CASES = 48
 
 @dataclass(frozen=True)
 class Decision:
-    """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds."""
+    """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds.
+
+    `condition` is that of the branch in terms of what a caller knows: for each `let` stands what it names.
+    """
 
     branch: s.Branch
     taken: bool
     indicator: Poly
+    condition: s.Expr
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,9 @@ class TooManyCasesError(Exception):
 class _UndecidedError(Exception):
     """An `if` on sizes that the current case does not decide."""
 
-    def __init__(self, branch: s.Branch, indicator: Poly, scope: Scope) -> None:
+    def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
         super().__init__()
-        self.branch, self.indicator, self.scope = branch, indicator, scope
+        self.branch, self.indicator, self.condition, self.scope = branch, indicator, condition, scope
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,7 @@ class Bodies(Statements):
         self._older: frozenset[str] = frozenset()
         self._unnamed: dict[str, a.Data] = {}
         self._unsettled: dict[str, None] = {}
+        self._lets: dict[str, s.Expr] = {}
         self._last_assigned = _last_assigned(algorithm)
 
     def cases(self) -> list[Case]:
@@ -124,7 +130,7 @@ class Bodies(Statements):
 
     def _follow(self, scope: Scope, way: _Way) -> Case:
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
-        self._unsettled, self._older = {}, frozenset()
+        self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.block(self._algorithm.body, scope)
         closed = tally.then(Tally(path=SYNC), scope.facts)
         facts = self._facts
@@ -188,6 +194,8 @@ class Bodies(Statements):
         scope = super()._after(statement, scope)
         if self._loops:
             return scope
+        if isinstance(statement, s.Let):
+            self._lets[statement.name] = named(statement.value, self._lets)
         if (
             isinstance(statement, s.Local)
             and isinstance(statement.type, s.ScalarType)
@@ -265,7 +273,7 @@ class Bodies(Statements):
         simplified = scope.facts.simplify(taken)
         if decided is None:
             if not simplified.is_constant:
-                raise _UndecidedError(first, simplified, scope)
+                raise _UndecidedError(first, simplified, named(first.condition, self._lets), scope)
             decided = bool(simplified)
         test = self._test(first.condition, scope)
         if decided:
@@ -292,7 +300,8 @@ def _ways(way: _Way, undecided: _UndecidedError) -> Iterable[_Way]:
     for taken in (True, False):
         known = before.learn(_values(branch.condition, taken, scope))
         if known is not None:
-            yield _Way((*way.decisions, Decision(branch, taken, undecided.indicator)), known)
+            decision = Decision(branch, taken, undecided.indicator, undecided.condition)
+            yield _Way((*way.decisions, decision), known)
 
 
 def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ...]]:

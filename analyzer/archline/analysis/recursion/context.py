@@ -36,12 +36,17 @@ class Bound:
     """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
 
     `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
+    `steps` are those of the proof, with equality in those of `equal` at least; `rounded` tells that they are of the
+    function whose calls all round their sizes to one side.
     """
 
     value: Poly
     near: Fraction
     far: Fraction
     steady: bool
+    steps: tuple[Step, ...] = ()
+    equal: frozenset[Step] = frozenset()
+    rounded: bool = False
 
     @property
     def factor(self) -> Fraction:
@@ -152,14 +157,14 @@ class Context:
     def bound(self, value: Poly) -> Bound:
         """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for."""
         if self.values is None:
-            return Bound(value, Fraction(1), self._size_at_far(value), False)
+            return Bound(value, Fraction(1), self._size_at_far(value), False, tuple(self.steps))
         steady = all(
             self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
         )
         near, far = (
             max((self._factor(value, *each) for each in seen), default=Fraction(1)) for seen in (self.weighed, self.far)
         )
-        return Bound(value, near, far, steady)
+        return Bound(value, near, far, steady, tuple(self.steps))
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""

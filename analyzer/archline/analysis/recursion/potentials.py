@@ -12,10 +12,10 @@ or a proof with unknown coefficients of its own (`synthesis`). Each case is then
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from archline.algebra.polynomial import Poly, TooComplexError
+from archline.algebra.polynomial import TooComplexError
 from archline.analysis.recursion.calls import NotComparableError
 from archline.analysis.recursion.context import Bound, Context
 from archline.analysis.recursion.fitting import exact
@@ -43,7 +43,7 @@ class Given:
     values: Values | None
 
 
-def exact_form(function: Function, given: Given) -> Poly | None:
+def exact_form(function: Function, given: Given) -> Bound | None:
     """A closed form of a function of the sizes alone, or None where none is found."""
     try:
         return exact(Context(function, True, given.foreign[Side.EXACT], given.values))
@@ -68,7 +68,8 @@ def bound(function: Function, upper: bool, given: Given, everywhere: bool = Fals
         except NotComparableError:
             continue
         if found is not None:
-            found = context.bound(found.value)
+            rated = context.bound(found.value)
+            found = replace(rated, steps=found.steps, rounded=found.steps != rated.steps)
             best = found if found.better(best) else best
         if best is not None and _enough(context, best):
             break

@@ -13,19 +13,23 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Ends, Regime
+from archline.analysis.recurrence import Recurrence
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
+from archline.analysis.recursion.conditions import among
+from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
 from archline.analysis.recursion.leaves import holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
+from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.system import Equation, Function, System, calls
+from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
-from archline.language.printer import format_expression
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
@@ -36,11 +40,13 @@ class Closed:
     """What is known of a metric: bounds in one expression, and by regimes where that reads better.
 
     `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
+    `proofs` say how the recursive cases' form or bounds are known.
     """
 
     amount: Amount
     regimes: tuple[Regime, ...] = ()
     ends: Ends | None = field(default=None, repr=False)
+    proofs: tuple[Proof, ...] = field(default=(), repr=False)
 
 
 class Recursions:
@@ -116,7 +122,16 @@ class Recursions:
             known = [values.at(name, sizes) for name in names]
             return known[0], known[-1]
 
-        return Closed(found.amount, found.regimes, ends)
+        return replace(found, ends=ends)
+
+    def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
+        """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
+        extracted = self.extracted(algorithm)
+        system = extracted.systems[metric]
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        if isinstance(system, Unknown) or lower is None or upper is None:
+            return None
+        return told(system, lower, upper, self.closed(algorithm, metric).proofs, more)
 
     def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
@@ -160,28 +175,34 @@ class Recursions:
         values.learn(self._extraction.systems(metric))
         return values
 
-    def _side(self, function: Function, metric: str, upper: bool) -> Poly | None:
+    def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
         """A function itself in its recursive cases, or a bound of it there."""
         given = self._given(metric, function)
         if given.values is not None and (exact := exact_form(function, given)) is not None:
             self._exact.add(function.name)
             return exact
-        found = bound(function, upper, given)
-        return None if found is None else found.value
+        return bound(function, upper, given)
 
     def _solved(self, algorithm: s.Algorithm, metric: str) -> Closed:
         extracted = self.extracted(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
-        least = self._side(lower, metric, False)
-        same = lower is upper and upper.name in self._exact
-        most = least if same else self._side(upper, metric, True) or self._most(algorithm, metric)
+        low = self._side(lower, metric, False)
+        if low is not None and lower is upper and upper.name in self._exact:
+            return replace(_by_regimes(lower, upper, low.value, low.value), proofs=(Proof.of("=", low),))
+        high = self._side(upper, metric, True)
+        most = self._most(algorithm, metric) if high is None else high.value
         if most is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        return _by_regimes(lower, upper, _clamped(lower, least), most)
+        least = _clamped(lower, None if low is None else low.value)
+        proofs = (
+            Proof(">=", least, reason="a count is never negative") if low is None else Proof.of(">=", low),
+            Proof("<=", most, reason="it is at most the work") if high is None else Proof.of("<=", high),
+        )
+        return replace(_by_regimes(lower, upper, least, most), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""
@@ -243,9 +264,10 @@ def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Cl
     low, high = rest * lower, rest * upper
     for one, (first, second) in zip(taken, ends, strict=True):
         low, high = low + one * first.value, high + one * second.value
-    regimes = [Regime(_condition(a.decisions), (a.facts,), a.value, b.value) for a, b in ends]
-    recursive = tuple(a.facts for a, b in both if a.recursive or b.recursive)
-    regimes.append(Regime("otherwise", recursive, lower, upper))
+    recursive = [a for a, b in both if a.recursive or b.recursive]
+    skipped = [each.decisions for each in recursive]
+    regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
+    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
     return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
 
 
@@ -276,14 +298,3 @@ def _indicator(decisions: tuple[Decision, ...]) -> Poly:
     for each in decisions:
         product = product * (each.indicator if each.taken else ONE - each.indicator)
     return product
-
-
-def _condition(decisions: tuple[Decision, ...]) -> str:
-    """The conditions as text, those that fail with `not`."""
-    parts = []
-    for each in decisions:
-        condition = each.branch.condition
-        assert condition is not None
-        text = format_expression(condition)
-        parts.append(text if each.taken else f"not ({text})")
-    return " and ".join(parts) or "always"

@@ -1,0 +1,139 @@
+"""How a cost grows: a short expression that it is Theta of, or O and Omega, each shown by the growth prover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from archline.algebra.growth import rules
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.order import proves
+from archline.algebra.polynomial import Poly
+from archline.analysis.costs import Cost, Costs
+from archline.analysis.growth import Piece, pieces
+from archline.analysis.points import assumed
+from archline.analysis.scope import declared
+from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_expression
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a cost is O of and Omega of, each None where it is not known."""
+
+    upper: str | None
+    lower: str | None
+
+    @property
+    def text(self) -> str | None:
+        """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+        if self.upper is not None and self.upper == self.lower:
+            return f"Theta({self.upper})"
+        known = [f"{name}({each})" for name, each in (("O", self.upper), ("Omega", self.lower)) if each is not None]
+        return ", ".join(known) or None
+
+
+def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
+    sizes = module.signatures[algorithm].size_names
+    if cost.lower is None or cost.upper is None or not (cost.lower.names | cost.upper.names) <= set(sizes):
+        # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
+        return Growth(None, None)
+    facts = (*algorithm.where, *assumed(algorithm))
+    try:
+        known = pieces(costs, cost, facts, declared(module, algorithm).facts)
+        return _Search(cost, sizes, facts, known).growth()
+    except ArchlineError:
+        # A closed form or a fact that has no growth.
+        return Growth(None, None)
+
+
+class _Search:
+    def __init__(self, cost: Cost, sizes: Sequence[str], facts: tuple[s.Fact, ...], known: Sequence[Piece]) -> None:
+        self._cost, self._sizes, self._pieces = cost, sizes, known
+        self._facts = facts
+        self._domains = [_domain(each.facts) for each in known]
+
+    def growth(self) -> Growth:
+        uppers = [upper for _, upper in self._bounds]
+        upper = next((each for each in self._proposed(uppers) if self._above(each)), None)
+        if upper is not None and self._below(upper):
+            return Growth(upper, upper)
+        lowers = [lower for lower, _ in self._bounds]
+        tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
+        lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
+        return Growth(upper, lower)
+
+    @property
+    def _bounds(self) -> list[tuple[Poly, Poly]]:
+        """The bounds by regimes, that of the recursive cases first."""
+        if self._cost.regimes:
+            return [(each.lower, each.upper) for each in reversed(self._cost.regimes)]
+        assert self._cost.lower is not None
+        assert self._cost.upper is not None
+        return [(self._cost.lower, self._cost.upper)]
+
+    def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
+        """What to try: what the recursive cases grow like, then together with the others."""
+        for considered in dict.fromkeys((tuple(values[:1]), tuple(values))):
+            try:
+                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes))
+            except ShapelessError:
+                continue
+            if found:
+                yield written(without(list(found), self._covered), self._sizes)
+
+    def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
+        if not self._facts and not shape.names <= frozenset[str]().union(*(each.names for each in rest)):
+            # It grows with a size on which the others do not depend.
+            return False
+        if not shape.logarithmic and all(each.logarithmic for each in rest):
+            return False
+        return self._everywhere is not None and _holds(
+            written([shape], self._sizes), written(rest, self._sizes), self._everywhere
+        )
+
+    @cached_property
+    def _everywhere(self) -> Domain | None:
+        return _domain(self._facts)
+
+    def _above(self, text: str) -> bool:
+        """Whether the cost is O of it."""
+        return all(
+            domain is None or piece.upper == "0" or _holds(piece.upper, text, domain)
+            for piece, domain in zip(self._pieces, self._domains, strict=True)
+        )
+
+    def _below(self, text: str) -> bool:
+        """Whether it is O of the cost."""
+        return all(
+            domain is None or _holds(text, piece.lower, domain)
+            for piece, domain in zip(self._pieces, self._domains, strict=True)
+        )
+
+
+@lru_cache(maxsize=64)
+def _domain(facts: tuple[s.Fact, ...]) -> Domain | None:
+    """The sizes that satisfy the facts; None where there are none from 1 on."""
+    try:
+        return Domain(facts)
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            return None
+        raise
+
+
+# Metrics of an algorithm share bounds and growths, and reading takes longer than most proofs.
+_expression = lru_cache(maxsize=256)(parse_expression)
+
+
+def _holds(f: str, g: str, domain: Domain) -> bool:
+    try:
+        return proves(_expression(f), _expression(g), domain)
+    except ArchlineError as problem:
+        # Nothing is claimed where there are no sizes; else a side is not positive, or has no growth.
+        return problem.diagnostics[0].rule is rules.NO_SIZES

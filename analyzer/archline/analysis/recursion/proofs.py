@@ -1,0 +1,33 @@
+"""How the closed form or a bound of a recursive algorithm is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.recursion.context import Bound
+from archline.analysis.recursion.steps import Step
+
+Relation = Literal["=", ">=", "<="]
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
+
+    `equal` are the steps that hold with equality where the function is the value. `rounded`: the steps are of the
+    function whose calls all round their sizes to one side.
+    """
+
+    relation: Relation
+    value: Poly
+    steps: tuple[Step, ...] = ()
+    equal: frozenset[Step] = frozenset()
+    rounded: bool = False
+    reason: str = ""
+
+    @staticmethod
+    def of(relation: Relation, found: Bound) -> Proof:
+        """The proof that a search found."""
+        return Proof(relation, found.value, found.steps, found.equal, found.rounded)

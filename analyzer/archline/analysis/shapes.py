@@ -1,0 +1,257 @@
+"""What a cost may grow like: its terms without constants, rounding and what is subtracted; proposals, not proofs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import log2
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import Atom, Poly, Symbol
+
+MAX_SHAPES = 16
+MAX_POWER, MAX_PRODUCTS = 12, 64
+_LOG = "log2("
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class ShapelessError(Exception):
+    """An expression that is not made of powers of sizes and logarithms."""
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A sum of rationals times log2(b), by b; 1 itself is log2(2)."""
+
+    parts: tuple[tuple[int, fmpq], ...]
+
+    @staticmethod
+    def of(parts: Mapping[int, fmpq]) -> Exponent:
+        """The sum without what is 0."""
+        return Exponent(tuple(sorted((base, part) for base, part in parts.items() if part)))
+
+    def plus(self, other: Exponent) -> Exponent:
+        """The sum of two."""
+        parts = dict(self.parts)
+        for base, part in other.parts:
+            parts[base] = parts.get(base, fmpq(0)) + part
+        return Exponent.of(parts)
+
+    def times(self, factor: fmpq) -> Exponent:
+        """A multiple."""
+        return Exponent.of({base: part * factor for base, part in self.parts})
+
+    def with_base(self, base: int) -> Exponent:
+        """A rational times log2(base). Raises ShapelessError for others."""
+        if base == 2 or not self.parts:
+            return self
+        match self.parts:
+            case ((2, part),):
+                return Exponent.of({base: part})
+        raise ShapelessError
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no part is below 0."""
+        return all(part > 0 for _, part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """In the language's syntax."""
+        return " + ".join(_part(base, part) for base, part in self.parts).replace("+ -", "- ")
+
+
+def _part(base: int, part: fmpq) -> str:
+    if base == 2:
+        return str(part)
+    return f"log2({base})" if part == 1 else f"{part}*log2({base})"
+
+
+ONE = Exponent.of({2: fmpq(1)})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A product of powers of sizes, and of logarithms and roots of what is written there."""
+
+    factors: tuple[tuple[str, Exponent], ...] = ()
+
+    @staticmethod
+    def of(factors: Mapping[str, Exponent]) -> Shape:
+        """The product without powers of 0."""
+        return Shape(tuple(sorted((base, power) for base, power in factors.items() if power.parts)))
+
+    def product(self, other: Shape) -> Shape:
+        """The product of two."""
+        factors = dict(self.factors)
+        for base, power in other.factors:
+            factors[base] = factors[base].plus(power) if base in factors else power
+        return Shape.of(factors)
+
+    def raised(self, power: fmpq) -> Shape:
+        """A power of it."""
+        return Shape.of({base: each.times(power) for base, each in self.factors})
+
+    def with_base(self, base: int) -> Shape:
+        """base^log2(it)."""
+        return Shape.of({factor: power.with_base(base) for factor, power in self.factors})
+
+    def divides(self, other: Shape) -> bool:
+        """Whether the other is it times powers that are never below 1."""
+        return all(power.nonnegative for _, power in other.product(self.raised(fmpq(-1))).factors)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The sizes in it."""
+        return frozenset(name for base, _ in self.factors for name in _NAME.findall(base)) - {"log2"}
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether it has logarithms only."""
+        return all(base.startswith(_LOG) for base, _ in self.factors)
+
+    def text(self, order: Sequence[str]) -> str:
+        """In the language's syntax, sizes in their order."""
+        ranked = sorted(self.factors, key=lambda pair: _rank(pair[0], order))
+        above = [_power(base, power) for base, power in ranked if not _below(power)]
+        below = [_power(base, power.times(fmpq(-1))) for base, power in ranked if _below(power)]
+        return "/".join(["*".join(above) or "1", *below])
+
+
+Rank = tuple[bool, int, str]
+
+
+def _rank(base: str, order: Sequence[str]) -> Rank:
+    """Sizes as an algorithm has them, then logarithms of them."""
+    first = min((order.index(name) for name in _NAME.findall(base) if name in order), default=len(order))
+    return base.startswith(_LOG), first, base
+
+
+def _below(power: Exponent) -> bool:
+    return all(part < 0 for _, part in power.parts)
+
+
+def _power(base: str, power: Exponent) -> str:
+    if power == ONE:
+        return base
+    plain = power.text.isdigit() or re.fullmatch(r"log2\(\d+\)", power.text)
+    return f"{base}^{power.text}" if plain else f"{base}^({power.text})"
+
+
+def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:
+    """The sum of shapes, the highest powers first, then as their sizes come."""
+
+    def key(shape: Shape) -> tuple[bool, float, list[Rank]]:
+        sizes = sorted(_rank(base, order) for base, _ in shape.factors)
+        return not sizes, -degree(shape), sizes
+
+    return " + ".join(each.text(order) for each in sorted(shapes, key=key))
+
+
+def degree(shape: Shape) -> float:
+    """How fast a shape grows, roughly: logarithms hardly count."""
+    total = 0.0
+    for base, power in shape.factors:
+        number = sum(float(int(part.p)) / int(part.q) * log2(logarithm) for logarithm, part in power.parts)
+        total += number * (0.01 if base.startswith(_LOG) else 1.0)
+    return total
+
+
+def shapes(value: Poly, order: Sequence[str]) -> list[Shape]:
+    """The terms that a value may grow like, without those that divide others. Raises ShapelessError."""
+    return list(_Reader(order).terms(value))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    order: Sequence[str]
+
+    def terms(self, value: Poly) -> tuple[Shape, ...]:
+        found: dict[Shape, None] = {}
+        for monomial, coefficient in value.terms.items():
+            if coefficient > 0:
+                product: tuple[Shape, ...] = (Shape(),)
+                for atom, power in monomial:
+                    product = _products(product, self._raised(atom, power))
+                found |= dict.fromkeys(product)
+        if len(found) > MAX_SHAPES:
+            raise ShapelessError
+        return _largest(found)
+
+    def _raised(self, atom: Atom, power: int) -> tuple[Shape, ...]:
+        inner = self._atom(atom)
+        if len(inner) == 1:
+            return (inner[0].raised(fmpq(power)),)
+        if not 0 < power <= MAX_POWER:
+            raise ShapelessError
+        return reduce(_products, [inner] * power)
+
+    def _atom(self, atom: Atom) -> tuple[Shape, ...]:
+        match atom:
+            case Symbol():
+                return (Shape.of({atom.name: ONE}),)
+            case a.PositivePart(argument=argument):
+                return self.terms(argument)
+            case a.CeilLog2(argument=argument) | a.Function(function="log2", argument=argument):
+                return (self._logarithm(argument),)
+            case a.Function(function="sqrt" | "isqrt", argument=argument):
+                return (_only(self.terms(argument)).raised(fmpq(1, 2)),)
+            case a.Floor() | a.Quotient():
+                above, below = (self.terms(part) for part in atom.parts)
+                return _products(above, (_only(below).raised(fmpq(-1)),))
+            case a.Exponential(base=base, exponent=exponent):
+                return (self._exponential(base, exponent),)
+        raise ShapelessError
+
+    def _logarithm(self, argument: Poly) -> Shape:
+        # Logarithms are read as log2(2 + w): a constant beside w adds nothing.
+        inner = [each for each in self.terms(argument) if each.factors]
+        if not inner:
+            return Shape()
+        return Shape.of({f"{_LOG}{written(inner, self.order)})": ONE})
+
+    def _exponential(self, base: int, exponent: Poly) -> Shape:
+        """b^(c*log2(x)), rounded or not."""
+        result = Shape()
+        for monomial, coefficient in exponent.terms.items():
+            match monomial:
+                case ():
+                    continue
+                case (((a.CeilLog2(argument=x) | a.Function(function="log2", argument=x)), 1),):
+                    result = result.product(_only(self.terms(x)).with_base(base).raised(coefficient))
+                case _:
+                    raise ShapelessError
+        return result
+
+
+def _only(found: tuple[Shape, ...]) -> Shape:
+    if len(found) != 1:
+        raise ShapelessError
+    return found[0]
+
+
+def _products(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    found = tuple(dict.fromkeys(x.product(y) for x in left for y in right))
+    if len(found) > MAX_PRODUCTS:
+        raise ShapelessError
+    return found
+
+
+def _largest(found: Iterable[Shape]) -> tuple[Shape, ...]:
+    """Without those that divide others."""
+    found = tuple(found)
+    return tuple(each for each in found if not any(each != other and each.divides(other) for other in found))
+
+
+def without(found: Sequence[Shape], covered: Callable[[Shape, Sequence[Shape]], bool]) -> list[Shape]:
+    """The shapes without those that the rest is known to cover, slow ones first."""
+    kept = list(found)
+    for each in sorted(found, key=degree):
+        rest = [other for other in kept if other != each]
+        if rest and covered(each, rest):
+            kept = rest
+    return kept

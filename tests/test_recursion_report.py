@@ -1,0 +1,214 @@
+"""`--explain` on recursive programs: the recurrence that a reader would write down, its solution and the proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from flint import fmpq
+
+import archline as al
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly, rational
+from archline.analysis.costs import Cost
+from archline.analysis.recurrence import Case, Recurrence
+from archline.language.evaluate import holds
+from archline.language.parser import parse_expression
+from cli_support import cli
+
+HALVES = """algorithm halves(x: inout real[n]):
+    if n > 1:
+        for i in 0..n:
+            x[i] += 1.0
+        halves(x[0..n//2])
+        halves(x[n//2..n])
+"""
+NESTED = """algorithm nested(x: inout real[n]):
+    let h = n//2
+    if h <= 2:
+        x[0] += 1.0
+    elif n <= 12:
+        x[0] = x[0]*x[0] + 1.0
+    else:
+        nested(x[0..h])
+        nested(x[h..n])
+"""
+SPLIT = """algorithm parts(x: inout real[n]):
+    if n > 1:
+        local p: int = 0
+        for i in 1..n:
+            if x[i] < x[0]:
+                p += 1
+        assume p >= 1, p < n
+        parts(x[0..p])
+        parts(x[p..n])
+"""
+
+
+@cache
+def derived(text: str) -> al.CostReport:
+    module = al.loads(text)
+    return module[list(module)[-1]].cost()
+
+
+def explained(text: str, metric: str) -> list[str]:
+    return derived(text).explain(metric).splitlines()
+
+
+def test_the_recurrence_of_two_halves() -> None:
+    """n additions and both halves: F(n) = n + F(floor(n/2)) + F(ceil(n/2)), F(1) = 0."""
+    lines = explained(HALVES, "flops")
+    assert lines[0] == "derivation of the flops of halves: F(n) stands for that of a call"
+    assert "  n > 1:      F(n) =  n + F(ceil(n/2)) + F(floor(n/2))" in lines
+    assert "  otherwise:  F(n) =  0" in lines
+    assert lines[lines.index("  otherwise:  F(n) =  0") + 1].strip() == "(no calls)"
+    # The sum of all levels: n*ceil(log2(n)) + n - 2^ceil(log2(n)).
+    assert "  F(n) =  n*ceil(log2(n)) + n - 2^(ceil(log2(n)))" in lines
+    assert not any("together:" in line or "max(0, n - 1)" in line for line in lines)
+
+
+def test_the_call_itself_counts_in_work() -> None:
+    """The call, a test, and n iterations with an addition each; arithmetic on sizes is free."""
+    lines = explained(HALVES, "work")
+    assert "  n > 1:      W(n) =  2*n + W(ceil(n/2)) + W(floor(n/2)) + 2" in lines
+    assert "  otherwise:  W(n) =  2" in lines
+
+
+def test_the_proof_of_an_exact_form_is_one_identity_a_case() -> None:
+    """F = 2nmp of a product halved along its largest size: both parts of every cut add up to 2nmp."""
+    lines = al.algorithm("dense.matmul::matmul_co").cost().explain("flops").splitlines()
+    assert "  F(n, m, p) =  2*n*m*p" in lines
+    start = next(index for index, line in enumerate(lines) if "by induction" in line)
+    proof = [line.split(":  ")[1].strip() for line in lines[start + 1 :] if ":  " in line]
+    assert proof == [
+        # Calls are made where a size is 17 or more: one that calls have is then at least 8.
+        "2*n*m*p = C(n, m, p) for n >= 8 or m >= 8 or p >= 8",
+        "C(ceil(n/2), m, p) + C(floor(n/2), m, p) = 2*n*m*p = C(n, m, p)",
+        "C(n, ceil(m/2), p) + C(n, floor(m/2), p) = 2*n*m*p = C(n, m, p)",
+        "C(n, m, ceil(p/2)) + C(n, m, floor(p/2)) = 2*n*m*p = C(n, m, p)",
+    ]
+
+
+def test_sizes_that_divide_are_written_as_quotients() -> None:
+    """The Fourier transform of a power of two: twice n/2."""
+    lines = al.algorithm("fft.fft::fft").cost().explain("work").splitlines()
+    assert any("2*W(n/2)" in line for line in lines)
+    assert "  W(n) =  8*n*log2(n) + 4*n - 2" in lines
+
+
+def test_conditions_speak_of_sizes_not_of_let_names() -> None:
+    cost = derived(NESTED).costs["work"]
+    assert [each.when for each in cost.regimes] == ["n//2 <= 2", "n <= 12", "otherwise"]
+    lines = explained(NESTED, "work")[1:]
+    shown = [line.split(":")[0].strip() for line in lines if re.search(r":\s+W\(", line)]
+    assert shown == ["n//2 <= 2", "n <= 12", "otherwise"] * 2
+
+
+def test_a_condition_that_fails_is_turned_round() -> None:
+    """Where the recursive case comes first, what remains is where its condition fails."""
+    text = "algorithm f(x: inout real[n]):\n    if not (n <= 4 or n == 6) and n != 9:\n        f(x[0..n//2])\n"
+    text += "        f(x[n//2..n])\n    else:\n        x[0] += 1.0\n"
+    assert [each.when for each in derived(text).costs["work"].regimes] == ["n <= 4 or n == 6 or n == 9", "otherwise"]
+
+
+def test_what_the_data_gives_is_named_with_what_is_known_of_it() -> None:
+    lines = [line.strip() for line in explained(SPLIT, "flops")]
+    assert "n > 1:      F(n) =  n + F(n - p) + F(p) - 1" in lines
+    assert "with 1 <= p <= n - 1, which the data gives" in lines
+
+
+def test_an_unknown_recurrence_has_its_reason_once() -> None:
+    text = "algorithm f(x: inout real[n]):\n    while x[0] < 1.0 at most n^n times:\n        f(x)\n"
+    (line,) = explained(text, "work")
+    assert line.startswith("the work of f is unknown: ")
+
+
+def test_the_command_prints_the_recurrence() -> None:
+    shown = cli("cost", "sort.mergesort::mergesort", "--explain", "--metric", "flops").out
+    # At most one comparison for each element that is merged.
+    assert "F(n) <=  n + F(ceil(n/2)) + F(floor(n/2))" in shown
+    assert "together:" not in shown
+
+
+# The lines hold
+TARGETS = (
+    "dense.matmul::matmul_co",
+    "fft.fft::fft",
+    "scan.recursive::sum_tree",
+    "dense.transpose_recursive::transpose_co",
+)
+LARGE = ((64, 64, 64), (100, 3, 40), (17, 17, 17), (1, 2, 3), (257, 1, 99), (16, 33, 5))
+
+
+def points(report: al.CostReport) -> Iterator[dict[str, int]]:
+    for values in LARGE:
+        sizes = dict(zip(report.parameters, values, strict=False))
+        if all(holds(fact, sizes) for fact in report.where):
+            yield sizes
+
+
+def first_case(recurrence: Recurrence, sizes: Mapping[str, int]) -> Case:
+    return next(each for each in recurrence.cases if not each.when or holds(parse_expression(each.when), sizes))
+
+
+def applied(recurrence: Recurrence, value: Callable[[Mapping[str, int]], Fraction]) -> Callable[..., fmpq]:
+    """The value at the sizes of a call."""
+
+    def at(letter: str, arguments: tuple[fmpq, ...]) -> fmpq:
+        return rational(value(dict(zip(recurrence.parameters, map(int, arguments), strict=True))))
+
+    return at
+
+
+def exact(report: al.CostReport) -> Iterator[tuple[Cost, Recurrence]]:
+    for cost in report.costs:
+        if cost.recurrence is not None and cost.value is not None:
+            yield cost, cost.recurrence
+
+
+@pytest.mark.parametrize("target", [*TARGETS, HALVES, NESTED], ids=lambda each: each.split("(")[0][-20:])
+def test_the_case_that_is_shown_gives_the_cost(target: str) -> None:
+    """At sizes: the first case whose condition holds, with the costs of its calls, is the cost."""
+    report = derived(target) if "\n" in target else al.algorithm(target).cost()
+    tried = 0
+    for cost, recurrence in exact(report):
+        assert cost.value is not None
+        for sizes in points(report):
+            case = first_case(recurrence, sizes)
+            assert evaluate(case.lower, sizes, applied(recurrence, cost.value)) == cost.value(sizes)
+            tried += 1
+    assert tried >= 6
+
+
+@pytest.mark.parametrize("target", [*TARGETS, HALVES, NESTED], ids=lambda each: each.split("(")[0][-20:])
+def test_the_lines_of_the_proof_hold_at_sizes(target: str) -> None:
+    report = derived(target) if "\n" in target else al.algorithm(target).cost()
+    tried = 0
+    for _, recurrence in exact(report):
+        for sizes in points(report):
+            case = first_case(recurrence, sizes)
+            for claim in recurrence.claims if case.recursive else ():
+                bound = evaluate(claim.value, sizes)
+                claimed = applied(recurrence, lambda at, value=claim.value: evaluate(value, at))
+                for line in claim.lines:
+                    if line.when != case.when:
+                        continue
+                    shown = evaluate(line.calls, sizes, claimed)
+                    assert related(shown, line.relation, bound)
+                    assert line.written is None or at_most_one_value(line.written, sizes, shown)
+                    tried += 1
+    assert tried >= 3
+
+
+def related(left: Fraction, relation: str, right: Fraction) -> bool:
+    return left == right if relation == "=" else left <= right if relation == "<=" else left >= right
+
+
+def at_most_one_value(written: Poly, sizes: Mapping[str, int], shown: Fraction) -> bool:
+    try:
+        return evaluate(written, sizes) == shown
+    except EvaluationError:
+        return True

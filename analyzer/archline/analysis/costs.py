@@ -43,7 +43,8 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `value` gives the count at sizes where it follows from a recurrence, which is exact where bounds are not.
+    `value` gives the count at sizes where it follows from a recurrence, which is exact where bounds are not; `ends`
+    the bounds at sizes where they follow from other metrics.
     """
 
     metric: str
@@ -55,6 +56,9 @@ class Cost:
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
     value: Callable[[Mapping[str, int]], Fraction] | None = field(default=None, repr=False, compare=False)
+    ends: Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def exact(self) -> bool:
@@ -66,6 +70,8 @@ def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, 
     """The bounds at a point: by the recurrence, where there is one, which is exact. Raises EvaluationError."""
     assert cost.lower is not None
     assert cost.upper is not None
+    if cost.ends is not None:
+        return cost.ends(point)
     if cost.value is not None:
         try:
             count = cost.value({name: int(value) for name, value in point.items()})

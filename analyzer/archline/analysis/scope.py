@@ -19,7 +19,8 @@ class Scope:
     """Names with static values, arrays with what their declarations promise, and facts.
 
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
-    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`.
+    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `fixed` are the
+    symbols that have one value throughout the body, other than loop variables.
     """
 
     module: Module
@@ -28,6 +29,7 @@ class Scope:
     below: Mapping[str, Poly] = field(default_factory=dict)
     segments: Mapping[str, a.Segments] = field(default_factory=dict)
     reads_offsets: bool = False
+    fixed: frozenset[str] = frozenset()
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -260,7 +262,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
-    scope = Scope(module, facts, values)
+    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)

@@ -196,9 +196,13 @@ class EnergyView:
 
 
 def cost_view(
-    algorithm: s.Algorithm, costs: Costs, verdicts: tuple[Verdict, ...] = (), at: Point | None = None
+    algorithm: s.Algorithm,
+    costs: Costs,
+    verdicts: tuple[Verdict, ...] = (),
+    at: Point | None = None,
+    time: Cost | None = None,
 ) -> CostView:
-    """The view of derived costs, evaluated at `at` where one is given."""
+    """The view of derived costs, evaluated at `at` where one is given; `time` is shown beside them."""
     return CostView(
         algorithm=costs.algorithm,
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
@@ -207,7 +211,7 @@ def cost_view(
         may_vanish=costs.may_vanish,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
-        rows=tuple(_row(cost, at) for cost in costs),
+        rows=tuple(_row(cost, at) for cost in (*costs, *([] if time is None else [time]))),
         kinds=tuple(_row(cost, at) for cost in costs.flops_by_kind.values()),
         contracts=tuple(_contract(verdict) for verdict in verdicts),
         at=at,
@@ -268,6 +272,6 @@ def contract_text(ensures: s.Ensures) -> str:
     bound = format_expression(ensures.bound)
     relation = ensures.relation
     comparison = relation in ("==", "<=", ">=")
-    text = f"{ensures.metric} {relation} {bound}" if comparison else f"{ensures.metric} is {relation}({bound})"
+    text = f"{ensures.subject} {relation} {bound}" if comparison else f"{ensures.subject} is {relation}({bound})"
     when = ", ".join(format_fact(fact) for fact in ensures.when)
     return f"{text} when {when}" if when else text

@@ -61,6 +61,23 @@ class Recursions:
         span = self._amount(algorithm, "span")
         return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
 
+    def smooth(self, algorithm: s.Algorithm) -> Tally:
+        """The costs, with bounds in one expression instead of bounds by regimes, which a loop does not sum up well."""
+        known = self.tally(algorithm)
+        flops = {kind: self._smooth(algorithm, f"flops.{kind}", amount) for kind, amount in known.flops.items()}
+        work, span = self._smooth(algorithm, "work", known.work), self._smooth(algorithm, "span", known.span)
+        return replace(known, flops=flops, work=work, path=paths.serial(span))
+
+    def _smooth(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
+        if isinstance(amount, Unknown) or amount.exact or not self.closed(algorithm, metric).regimes:
+            return amount
+        low, high = (self.everywhere(algorithm, metric, upper) for upper in (False, True))
+        function = self.extracted(algorithm).function(metric, True)
+        if high is None or function is None:
+            return amount
+        sure = low is not None and all(holds_everywhere(low, each.facts) for each in function.equations)
+        return _known(function.facts, low if low is not None and sure else ZERO, high)
+
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
         return self.closed(algorithm, metric).amount
 

@@ -12,8 +12,6 @@ from archline.analysis.contracts import decide
 from stdlib_cases import CASES, execute_case, load
 from test_stdlib_counts import BOUNDED
 
-DECIDED = ("==", "<=", ">=")
-
 
 @pytest.mark.parametrize("target", CASES)
 @settings(max_examples=12, deadline=None)

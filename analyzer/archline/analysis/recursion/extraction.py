@@ -97,7 +97,7 @@ class Extraction:
             if not split and (not amount.exact or not amount.lower.names.isdisjoint(case.data)):
                 return None
             data = tuple(each for each in case.data if each in amount.lower.names | amount.upper.names)
-            equations.append(Equation(case.decisions, case.facts, amount.lower, amount.upper, data))
+            equations.append(Equation(case.decisions, case.facts, amount.lower, amount.upper, data, case.known))
         module = self._outer.module
         signature = module.signatures[algorithm]
         functions: dict[str, Function] = {}

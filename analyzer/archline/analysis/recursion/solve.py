@@ -13,14 +13,17 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Regime
+from archline.analysis.recursion import indexed
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import holds_everywhere
 from archline.analysis.recursion.potentials import Bound, Given, bound, exact_form
+from archline.analysis.recursion.quantities import declaration
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.system import Equation, Function, System
 from archline.analysis.recursion.values import Values
+from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
@@ -158,6 +161,9 @@ class Recursions:
         assert upper is not None
         given = self._without(metric, algorithm)
         given = given if system.exact else Given(given.lower, given.upper, None)
+        by_indices = self._by_indices(system, upper, given)
+        if by_indices is not None:
+            return by_indices
         exact = exact_form(system, upper, given) if system.exact else None
         if exact is not None:
             return _by_regimes(upper, exact, exact)
@@ -168,6 +174,14 @@ class Recursions:
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
         return _by_regimes(upper, _clamped(upper, low), most)
+
+    def _by_indices(self, system: System, function: Function, given: Given) -> Closed | None:
+        """The closed form of a recursion that moves indices about."""
+        if len(function.parameters) == len(function.least):
+            return None
+        scope = declared(self._outer.module, function.algorithm)
+        found = indexed.closed(system, function, declaration(function.algorithm, scope), given.values)
+        return None if found is None else Closed(_known(function.facts, *found))
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""

@@ -18,7 +18,8 @@ from archline.language import syntax as s
 class Equation:
     """What a function equals in one case, or lies between, in terms of itself at smaller sizes.
 
-    `lower` and `upper` hold `Applied` atoms for recursive calls; in exact systems they are the same.
+    `lower` and `upper` hold `Applied` atoms for recursive calls; in exact systems they are the same. `known` are values
+    >= 0 that the decisions tell.
     """
 
     decisions: tuple[Decision, ...]
@@ -26,6 +27,7 @@ class Equation:
     lower: Poly
     upper: Poly
     data: tuple[str, ...]
+    known: tuple[Poly, ...] = ()
 
     @property
     def recursive(self) -> bool:

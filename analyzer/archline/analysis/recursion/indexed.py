@@ -23,6 +23,7 @@ from random import Random
 
 from flint import fmpq, fmpq_mat
 
+from archline.algebra.atoms import positive_part
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, TooComplexError, budget, rational
 from archline.analysis.recursion.combination import Situation
@@ -34,7 +35,7 @@ from archline.language.evaluate import holds
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
-TRIES, ROUNDS = 600, 2
+TRIES, ROUNDS = 400, 2
 MAX_STEPS = 1_500
 WIDEST, SHIFTS = 4, 3
 Point = Mapping[str, int | Fraction]
@@ -78,7 +79,8 @@ def _move(function: Function, equation: Equation) -> Move:
     made = []
     for call, factor in factors.items():
         number = factor.constant_term
-        if call.function != function.name or not factor.is_constant or number.q != 1 or number < 0:
+        plain = call.function == function.name and not any(map(calls, call.arguments))
+        if not plain or not factor.is_constant or number.q != 1 or number < 0:
             raise NotIndexedError
         made.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
     if calls(forcing) or equation.data:
@@ -102,6 +104,8 @@ def elements(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
 def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
     """The sum of multiples of forms that is what every case says, for all indices."""
     rows = [row for move in all_moves for row in _identities(move, forms, move.forcing)]
+    if not rows:
+        return None
     reduced, rank = fmpq_mat(rows).rref()
     total = ZERO
     for row in range(rank):
@@ -238,6 +242,11 @@ class Search:
                 return found[0]
         return None
 
+    def clamped(self, bound: Poly) -> Poly:
+        """A lower bound that says something where it is below 0."""
+        below = any(evaluate(bound, each.point) < 0 for each in self._samples)
+        return positive_part(bound) if below else bound
+
     def size(self, bound: Poly) -> Fraction:
         """How large a bound is beside the function, at the samples."""
         return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples), Fraction(0))
@@ -322,12 +331,12 @@ def closed(
     system: System, function: Function, declaration: Declaration, values: Values | None
 ) -> tuple[Poly, Poly] | None:
     """A lower and an upper bound, the same where the form is exact; None where none is found."""
-    if values is None or function.facts.rewrites:
+    if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
         with budget(MAX_TERM_PRODUCTS):
             return _closed(moves(system, function), function, declaration, values)
-    except (NotIndexedError, TooComplexError):
+    except (NotIndexedError, TooComplexError, EvaluationError):
         return None
 
 
@@ -341,7 +350,7 @@ def _closed(
     search = Search(function, all_moves, declaration, values)
     kept = handed_on(all_moves, forms)
     lower, upper = (_bound(search, kept, declaration.quantities, side) for side in (False, True))
-    return None if lower is None or upper is None else (lower, upper)
+    return None if lower is None or upper is None else (search.clamped(lower), upper)
 
 
 def _bound(search: Search, kept: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:

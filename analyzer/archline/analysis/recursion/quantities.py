@@ -80,16 +80,26 @@ def _promised(fact: s.Fact, scope: Scope) -> Iterator[Poly]:
 def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
     found: dict[Poly, None] = {}
     for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
-        if not (isinstance(node, s.Binary) and node.op in ("+", "-")):
-            continue
-        try:
-            value = static_value(node, scope)
-        except NotStaticError:
+        value = _linear_in(node, scope)
+        if value is None:
             continue
         value = value - value.constant_term
         if _is_difference(value, indices) and -value not in found:
             found[value] = None
     return tuple(found)[:MAX_QUANTITIES]
+
+
+def _linear_in(node: object, scope: Scope) -> Poly | None:
+    """What a sum is, or a comparison compares with 0."""
+    try:
+        match node:
+            case s.Binary(op="+" | "-"):
+                return static_value(node, scope)
+            case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
+                return static_value(left, scope) - static_value(right, scope)
+    except NotStaticError:
+        pass
+    return None
 
 
 def _is_difference(value: Poly, indices: frozenset[str]) -> bool:

@@ -153,11 +153,13 @@ class Invariant:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Indices at which the case `number` applies, and the function's value."""
+    """Indices at which the case `number` applies, the function's value there, what is added, and the calls."""
 
     number: int
     point: Point
     value: Fraction
+    forcing: Fraction
+    calls: tuple[tuple[int, Point], ...]
 
 
 class Search:
@@ -169,7 +171,7 @@ class Search:
         self._situations = [
             Situation((*declaration.facts, *move.equation.known), declaration.ranges, move.pinned) for move in all_moves
         ]
-        self._samples = list(self._drawn(0))
+        self._samples = [list(self._drawn(seed)) for seed in range(ROUNDS)]
 
     def _drawn(self, seed: int) -> Iterator[Sample]:
         function, random = self._function, Random(seed)
@@ -181,9 +183,17 @@ class Search:
                 arguments = tuple(fmpq(sizes[name]) for name in function.parameters)
                 point = coordinates(function, arguments)
                 number = function.equations.index(case_at(function, point))
-                yield Sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
+                yield self._sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
             except EvaluationError:
                 continue
+
+    def _sample(self, number: int, point: Point, value: Fraction) -> Sample:
+        move = self._moves[number]
+        made = tuple(
+            (times, {**point, **{name: evaluate(argument, point) for name, argument in given.items()}})
+            for times, given in move.calls
+        )
+        return Sample(number, point, value, evaluate(move.forcing, point), made)
 
     @cached_property
     def invariants(self) -> tuple[Invariant, ...]:
@@ -215,12 +225,11 @@ class Search:
     def _plausible(self, value: Poly, begin: int) -> bool:
         """Whether no sample speaks against it; and some for it: it says nothing where it always holds."""
         negative = False
-        for sample in self._samples:
+        for sample in self._samples[0]:
             inside = evaluate(value, sample.point) >= 0
             negative = negative or not inside
-            if (inside or sample.number == begin) and any(
-                evaluate(value.substitute(given), sample.point) < 0 for _, given in self._moves[sample.number].calls
-            ):
+            kept = inside or sample.number == begin
+            if kept and any(evaluate(value, there) < 0 for _, there in sample.calls):
                 return False
         return negative
 
@@ -232,8 +241,8 @@ class Search:
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
         """A bound that is proved, made of forms."""
         program = _Program(self._moves, forms, upper, invariant)
-        for seed in range(ROUNDS):
-            for sample in self._samples if not seed else self._drawn(seed):
+        for samples in self._samples:
+            for sample in samples:
                 program.require(sample)
             found = program.solve()
             if found is None:
@@ -244,12 +253,12 @@ class Search:
 
     def clamped(self, bound: Poly) -> Poly:
         """A lower bound that says something where it is below 0."""
-        below = any(evaluate(bound, each.point) < 0 for each in self._samples)
+        below = any(evaluate(bound, each.point) < 0 for each in self._samples[0])
         return positive_part(bound) if below else bound
 
     def size(self, bound: Poly) -> Fraction:
         """How large a bound is beside the function, at the samples."""
-        return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples), Fraction(0))
+        return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
 
 
 class _Program:
@@ -267,7 +276,6 @@ class _Program:
 
     def require(self, sample: Sample) -> None:
         """Both bounds keep the case at a sample; the first is to be tight there."""
-        move = self._moves[sample.number]
         here = [rational(evaluate(form, sample.point)) for form in self._forms]
         weight = fmpq(1) / (1 + rational(sample.value))
         for index, number in enumerate(here):
@@ -276,10 +284,9 @@ class _Program:
             row = [fmpq(0)] * self._width
             self._add(row, here, inside, 1)
             within = inside or self._enters(sample.number)
-            for times, given in move.calls:
-                there = {**sample.point, **{name: evaluate(value, sample.point) for name, value in given.items()}}
+            for times, there in sample.calls:
                 self._add(row, [rational(evaluate(form, there)) for form in self._forms], within, -times)
-            self._at_least(row, rational(evaluate(move.forcing, sample.point)))
+            self._at_least(row, rational(sample.forcing))
             # What follows from the calls, at those that are no samples.
             itself = [fmpq(0)] * self._width
             self._add(itself, here, inside, 1)

@@ -31,6 +31,8 @@ def facts(name: str, least: int) -> Facts:
         (N * LEVEL - N + 1, 1),
         (a.exponential(2, LEVEL) - N, 1),
         (floor(N, 2).scaled(3) - N + 1, 2),
+        # A logarithm of n - 2 is 0 up to n = 3.
+        (N * a.ceil_log2(N - 2) - a.exponential(2, a.ceil_log2(N - 2)) + 2, 1),
         (N**2 * a.exponential(3, LEVEL) * a.exponential(2, LEVEL) ** -2 - N, 3),
     ],
 )
@@ -43,6 +45,8 @@ def test_found(value: Poly, least: int) -> None:
     [
         (N * N - N.scaled(2), "n", 1),
         (a.exponential(2, LEVEL) - N - 1, "n", 1),
+        # False at n = 1 alone, below the sizes that have a logarithm.
+        (N * a.ceil_log2(N - 1) + N - 2, "n", 1),
         # Floors by numbers with a large common multiple, and within each other.
         (floor(N, 5) + floor(N, 7) - N.scaled(2), "n", 2),
         (floor(N, 25) - N.scaled(2), "n", 2),

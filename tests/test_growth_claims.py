@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import evaluate
+from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.contracts import Verdict, decide
+from archline.analysis.growth import _merged
 from archline.language.loader import load_text
 
+N = Poly.symbol("n")
 TRIANGLE = "for i in 0..n-1:\n    for j in 0..i:\n        x[j] += 1.0"
 HALVES = """
 if n > 1:
@@ -16,6 +23,8 @@ if n > 1:
     spawn f(x[0..n//2])
     spawn f(x[n//2..n])
     sync"""
+# The span adds ceil(log2(n - 1 - i)) for every i: n*log2(n) less what is linear.
+SHRINKING = "for i in 0..n:\n    parallel for j in i+1..n:\n        x[j] += 1.0"
 QUARTERS = "if n > 3:\n    for i in 0..n:\n        x[i] += 1.0\n    f(x[0..n//4])\n    f(x[n//4..n//4 + n//4])"
 
 
@@ -39,6 +48,8 @@ def decided(claim: str, body: str, where: str = "") -> Verdict:
         ("work is O(n^2)", HALVES),
         ("flops is O(n*log2(n))", HALVES),
         ("span is Theta(n)", HALVES),
+        ("span is Theta(n*log2(n))", SHRINKING),
+        ("work is Theta(n^2)", SHRINKING),
         # T(n) = 2*T(n//4) + n: the root dominates.
         ("work is Theta(n)", QUARTERS),
         ("flops is O(n)", QUARTERS),
@@ -58,6 +69,8 @@ def test_holds(claim: str, body: str) -> None:
         ("work is Theta(n)", HALVES, "cost over the claim"),
         ("work is Omega(n^2)", HALVES, "claim over the cost"),
         ("span is O(log2(n))", HALVES, "cost over the claim"),
+        ("span is O(n)", SHRINKING, "cost over the claim"),
+        ("span is Omega(n*log2(n)^2)", SHRINKING, "claim over the cost"),
         ("work is Omega(n*log2(n))", QUARTERS, "claim over the cost"),
         # At n = 1 there are no flops at all.
         ("flops is Theta(n^2)", TRIANGLE, "at n = 1 the claim is 1 and the cost 0"),
@@ -68,6 +81,20 @@ def test_fails_with_sizes_to_check(claim: str, body: str, told: str) -> None:
     assert found.outcome == "fails", found.reason
     assert told in found.reason
     assert "n = " in found.reason
+
+
+@settings(deadline=None)
+@given(
+    powers=st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 2)), min_size=1, max_size=3),
+    sign=st.sampled_from([1, -1]),
+    size=st.integers(1, 200),
+)
+def test_merged_logarithms_bound_a_term(powers: list[tuple[int, int]], sign: int, size: int) -> None:
+    term = N.scaled(sign)
+    for more, power in powers:
+        term = term * a.ceil_log2(N + more) ** power
+    exact = evaluate(term, {"n": size})
+    assert evaluate(_merged(term, False), {"n": size}) <= exact <= evaluate(_merged(term, True), {"n": size})
 
 
 def test_a_fact_decides() -> None:

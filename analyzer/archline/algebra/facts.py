@@ -504,5 +504,5 @@ class _Proof:
         if modulus.is_constant:
             return ((value - _slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
         if self.holds(value):
-            return (ZERO,), (value,)
+            return (ONE if self.holds(value - modulus) else ZERO,), (value,)
         return (), ()

@@ -27,7 +27,7 @@ class _Writer:
 
     def text(self, value: Poly) -> str:
         """The whole expression, its terms from the highest degree down."""
-        value = _shorter(value)
+        value = shortened(value)
         parts: list[str] = []
         for monomial in sorted(value.terms, key=self._term_key):
             coefficient = value.terms[monomial]
@@ -119,7 +119,7 @@ class _Writer:
     def _at_least_one(self, value: Poly) -> str:
         """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
         text = self.text(value)
-        shown = _shorter(value)
+        shown = shortened(value)
         plain = sum(shown.terms.values()) >= 1 and all(each > 0 for each in shown.terms.values())
         plain = plain and all(
             isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
@@ -147,7 +147,7 @@ def _is_remainder(monomial: Monomial) -> bool:
     return len(monomial) == 1 and monomial[0][1] == 1 and getattr(monomial[0][0], "form", None) == "%"
 
 
-def _shorter(value: Poly) -> Poly:
+def shortened(value: Poly) -> Poly:
     """Write atoms in the form that makes the whole expression shortest."""
     for atom in sorted(value.atoms(), key=lambda each: (not isinstance(each, a.PositivePart), str(each))):
         for form in _forms(atom):
@@ -165,7 +165,7 @@ def _length(value: Poly) -> tuple[int, int]:
 def _forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
-            argument = _shorter(atom.argument)
+            argument = shortened(atom.argument)
             above = Poly({m: c for m, c in argument.terms.items() if c > 0})
             below = above - argument
             if not above or not below:
@@ -178,6 +178,9 @@ def _forms(atom: Atom) -> list[Poly]:
                 whole = int((above.constant_term / atom.modulus.constant_term).floor())
                 above = above - atom.modulus * whole
             forms = [Poly.of_atom(_Shown("ceil", (above, atom.modulus))) + (whole - 1)]
+            if len(atom.modulus.terms) > 1:
+                # ceil(e/m) came in as floor((e + m - 1)/m), m a sum such as ceil(n/N).
+                forms.append(Poly.of_atom(_Shown("ceil", (above - atom.modulus, atom.modulus))))
             if atom.modulus == Poly.constant(2):
                 forms.append(atom.argument - Poly.of_atom(_Shown("ceil", (atom.argument, atom.modulus))))
             if len(atom.modulus.terms) == 1:

@@ -87,10 +87,11 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
 def _within_budget(module: Module, algorithm: s.Algorithm) -> tuple[Statements, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
+    recursive = any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
     for coarse in (False, True):
         statements = Statements(module, coarse)
         try:
-            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if component(module, algorithm) else 1)):
+            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
                 return statements, statements.algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)
@@ -118,7 +119,7 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     if ends is None:
         return replace(cost, regimes=regimes, recurrence=told)
 
-    def moved(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+    def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         least, most = ends(sizes)
         return least + more, most + more
 

@@ -11,8 +11,9 @@ from typing import Literal
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, TooComplexError, budget
+from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
-from archline.analysis.growth import decide_growth, pieces
+from archline.analysis.growth import decide_growth, pieces, pieces_of_time
 from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -45,9 +46,9 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
 
 
 def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
-    if ensures.metric not in costs.metrics:
+    cost = _cost(ensures, costs)
+    if cost is None:
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
-    cost = costs[ensures.metric]
     if cost.lower is None or cost.upper is None:
         return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
     if ensures.relation not in ("==", "<=", ">="):
@@ -55,10 +56,20 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
     return _comparison(ensures, algorithm, costs, cost, scope)
 
 
+def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
+    """What is bounded, if it is derived."""
+    if ensures.processors is not None:
+        return time_on(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
+    return costs.metrics.get(ensures.metric)
+
+
 def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
-    found = pieces(costs, cost, facts, scope.facts)
+    if ensures.processors is None:
+        found = pieces(costs, cost, facts, scope.facts)
+    else:
+        found = pieces_of_time(costs, ensures.processors.id, facts, scope.facts)
     outcome, reason = decide_growth(ensures.relation, found, ensures.bound, _Confirmation(cost, facts, ensures.bound))
     trust = f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
     return Verdict(ensures, outcome, reason + trust)
@@ -104,7 +115,7 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
-            claim = _Claim(ensures, cost, claimed, facts)
+            claim = _Claim(ensures, costs, cost, claimed, facts)
             return claim.verdict(points(algorithm, scope, costs, ensures))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
@@ -115,12 +126,13 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
 @dataclass(frozen=True)
 class _Claim:
     ensures: s.Ensures
+    costs: Costs
     cost: Cost
     claimed: Poly
     facts: Facts
 
     def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
-        if all(never_negative(margin, facts) for facts, margin in self._margins()):
+        if all(any(never_negative(each, facts) for each in group) for facts, group in self._margins()):
             trust = f", given what {', '.join(self.cost.declared)} declares" if self.cost.declared else ""
             return Verdict(self.ensures, "holds", "proved for all sizes" + trust)
         for point in points:
@@ -131,8 +143,13 @@ class _Claim:
             return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")
         return Verdict(self.ensures, "unknown", "no counterexample at the sizes tried, and no proof")
 
-    def _margins(self) -> Iterator[tuple[Facts, Poly]]:
-        """What must be nonnegative for the claim to hold, and under which facts: those of each regime."""
+    def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
+        """What must be nonnegative for the claim to hold, one of each group, under the facts of each regime."""
+        if self.ensures.processors is not None:
+            processors = Poly.symbol(self.ensures.processors.id)
+            for group in margins(self.costs, processors, self.facts.restore(self.claimed), self.ensures.relation):
+                yield self.facts, tuple(each.substitute(self.facts.rewrites) for each in group)
+            return
         assert self.cost.lower is not None
         assert self.cost.upper is not None
         bounds = [(self.facts, self.cost.lower, self.cost.upper)]
@@ -140,9 +157,9 @@ class _Claim:
             bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
-                yield facts, self.claimed - upper.substitute(self.facts.rewrites)
+                yield facts, (self.claimed - upper.substitute(self.facts.rewrites),)
             if self.ensures.relation in ("==", ">="):
-                yield facts, lower.substitute(self.facts.rewrites) - self.claimed
+                yield facts, (lower.substitute(self.facts.rewrites) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         try:
@@ -154,7 +171,8 @@ class _Claim:
         too_much = relation in ("==", "<=") and lower > claimed
         too_little = relation in ("==", ">=") and upper < claimed
         # A count is a whole number at all sizes that run: elsewhere a `/` of sizes does not divide.
-        if not (too_much or too_little) or lower.denominator != 1 or upper.denominator != 1:
+        counted = self.ensures.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
+        if not (too_much or too_little) or not counted:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
         return f"derived {derived}, claimed {relation} {claimed}"

@@ -19,7 +19,7 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 METRICS = ("flops", "work", "span")
 
 
-Ends = Callable[[Mapping[str, int]], tuple[Fraction, Fraction]]
+Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
 """The least and the greatest count at sizes."""
 
 
@@ -48,8 +48,8 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `ends` gives the least and the greatest count at sizes where recurrences give them, which are sharper than bounds.
-    `recurrence` is how a recursive algorithm's bounds come about; None where there is no recurrence.
+    `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
+    sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
     """
 
     metric: str
@@ -75,7 +75,7 @@ def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, 
     assert cost.upper is not None
     if cost.ends is not None:
         try:
-            return cost.ends({name: int(value) for name, value in point.items()})
+            return cost.ends(point)
         except EvaluationError:
             # Too many steps, or a guarded call whose sizes are none: the closed form is left.
             pass

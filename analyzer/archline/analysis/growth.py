@@ -13,8 +13,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.growth import rules
 from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
 from archline.algebra.growth.order import Verdict as Answer
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
-from archline.algebra.printing import to_text
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
+from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.recursion.finite import holds_everywhere
 from archline.language import syntax as s
@@ -47,6 +47,21 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
         )
         for each in cost.regimes
         for case in each.cases
+    ]
+
+
+def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+    """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
+    work, span = (pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
+    return [
+        Piece(
+            " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each)),
+            tuple(dict.fromkeys((*one.facts, *other.facts))),
+            f"max({other.lower}, ({one.lower})/{processors})",
+            f"{other.upper} + ({one.upper})/{processors}",
+        )
+        for one in work
+        for other in span
     ]
 
 
@@ -100,7 +115,7 @@ def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outc
     try:
         lower, upper = (parse_expression(each) for each in (piece.lower, piece.upper))
     except ArchlineError:
-        return "unknown", "the derived bounds are nested too deeply to compare"
+        return "unknown", "the derived bounds have too many terms, or are nested too deeply, to compare"
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return "holds", ""
@@ -160,7 +175,7 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
             lambda atom: atom.argument if isinstance(atom, a.PositivePart) and len(value.terms) <= 2 else None
         )
     parts = []
-    for monomial, coefficient in _merged(value, upper).terms.items():
+    for monomial, coefficient in shortened(_merged(value, upper)).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
@@ -207,26 +222,38 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
 
 
 def _merged(value: Poly, upper: bool) -> Poly:
-    """ceil(log2(n + c)) is between ceil(log2(n)) and one more for 0 <= c <= n: one logarithm of each size is enough."""
+    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
         term = Poly.constant(coefficient)
+        reduced = False
         for atom, power in monomial:
             factor = Poly.of_atom(atom)
-            size = _size_of(atom)
-            if size is not None and power > 0:
-                factor = a.ceil_log2(size) + (ONE if upper == (coefficient > 0) else ZERO)
+            ends = _nearby(atom) if power > 0 else None
+            if ends is not None:
+                end = ends[upper == (coefficient > 0)]
+                less = end.constant_term < 0
+                # An end below 0 bounds no power, and no product with another such end.
+                if not less or (power == 1 and not reduced):
+                    factor, reduced = end, reduced or less
             term = term * factor**power
         total = total + term
     return total
 
 
-def _size_of(atom: Atom) -> Poly | None:
-    """The size n in ceil(log2(n + 1))."""
+def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+    """Bounds of ceil(log2(n + c)) in ceil(log2(n)), n >= 1: n/(1 + d) <= max(1, n - d) and n + d <= n*(1 + d)."""
     if not isinstance(atom, a.CeilLog2):
         return None
-    size = atom.argument - ONE
-    return size if len(size.terms) == 1 and all(isinstance(each, Symbol) for each in size.atoms()) else None
+    more = atom.argument.constant_term
+    size = atom.argument - more
+    if more.q != 1 or not more or len(size.terms) != 1:
+        return None
+    ((monomial, coefficient),) = size.terms.items()
+    if coefficient < 1 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
+        return None
+    level, apart = a.ceil_log2(size), a.ceil_log2(Poly.constant(1 + abs(more)))
+    return (level, level + apart) if more > 0 else (level - apart, level)
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:

@@ -27,7 +27,7 @@ def points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensure
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
     facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
-    machine = [name for name in MACHINE if any(name in _names(fact) for fact in facts)]
+    machine = [name for name in MACHINE if any(name in _names(each) for each in (*facts, ensures.processors))]
     names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
     if not names:
         yield {}

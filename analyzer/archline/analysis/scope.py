@@ -20,7 +20,8 @@ class Scope:
 
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
     arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `settled` names
-    the integers of the data that are symbols here because an `assume` bounds them.
+    the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
+    one value throughout the body, other than loop variables.
     """
 
     module: Module
@@ -30,6 +31,7 @@ class Scope:
     segments: Mapping[str, a.Segments] = field(default_factory=dict)
     reads_offsets: bool = False
     settled: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -262,7 +264,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
-    scope = Scope(module, facts, values)
+    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)

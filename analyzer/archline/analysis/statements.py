@@ -102,7 +102,7 @@ class Statements:
         body, _ = self.algorithm(target)
         sizes = self._sizes(call, target, scope)
         facts = scope.facts
-        if any(not each.names.isdisjoint(scope.settled) for each in sizes.values()) and component(self.module, target):
+        if self._solves and component(self.module, target) and _vary(sizes, scope):
             body = self.recursions.plain(target)
 
         def at_call(amount: Amount) -> Amount:
@@ -351,6 +351,11 @@ def _span_rule(statement: s.Stmt) -> str | None:
 
 def _less_one(amount: Amount) -> Amount:
     return map_known(amount, lambda value: value - 1)
+
+
+def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:
+    """Whether sizes of a call depend on a loop around it."""
+    return any(not value.names <= scope.fixed for value in sizes.values())
 
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:

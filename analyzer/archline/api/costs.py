@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import Poly
+from archline.analysis.brent import time_on
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.order import growth
@@ -185,6 +186,22 @@ class CostReport:
         """The longest path."""
         return self["span"]
 
+    def time(self, processors: int | str = "P") -> Metric:
+        """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem).
+
+        `processors` is a number, "P", or the name of a size. Raises ArchlineError (AL401, AL406) for others.
+        """
+        return Metric(self, self._time(processors))
+
+    def _time(self, processors: int | str) -> Cost:
+        if isinstance(processors, str):
+            if processors != "P" and processors not in self.names.sizes:
+                raise error(rules.UNKNOWN_SIZE, f"there is no size `{processors}`, nor is that P")
+            return time_on(self._costs, Poly.symbol(processors), processors)
+        if processors < 1:
+            raise error(rules.TOO_SMALL, f"P is {processors}; it is at least 1")
+        return time_on(self._costs, Poly.constant(processors), str(processors))
+
     @property
     def flops_by_kind(self) -> dict[str, Metric]:
         """Flops of each kind (add, mul, sqrt, ...)."""
@@ -220,11 +237,15 @@ class CostReport:
             self._growths[cost.metric] = growth(self._module, self._node, self._costs, cost).text
         return self._growths[cost.metric]
 
-    def view(self, at: Point | None = None, *, growth: bool = True) -> CostView:
-        """What the reports show, at a point; without growth it takes less time."""
+    def view(self, at: Point | None = None, processors: int | str | None = None, *, growth: bool = True) -> CostView:
+        """What the reports show, at a point; the time on so many processors too, where some are given.
+
+        Without growth it takes less time.
+        """
+        time = None if processors is None else self._time(processors)
         if growth:
-            return cost_view(self._node, self._costs, self.ensures, at, self.growth)
-        return cost_view(self._node, self._costs, self.ensures, at)
+            return cost_view(self._node, self._costs, self.ensures, at, self.growth, time)
+        return cost_view(self._node, self._costs, self.ensures, at, time=time)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """The derivation of a metric, step by step."""

@@ -10,7 +10,7 @@ from archline.cli import options as shared
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
-    from archline.api.settings import Point
+    from archline.api.settings import Given, Point
 
 FORMATS = ("text", "json", "latex", "markdown")
 
@@ -24,7 +24,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", choices=("flops", "work", "span"), default="work", help="what --explain is about (default: work)"
     )
+    parser.add_argument(
+        "--procs",
+        type=processors,
+        metavar="P",
+        help="show the time on so many processors too: a number, P to keep it open, or a size that says how many",
+    )
     shared.add_format(parser, FORMATS)
+
+
+def processors(text: str) -> int | str:
+    """A number of processors, or the name of one."""
+    return text if text.isidentifier() else shared.positive(text)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -35,31 +46,40 @@ def execute(options: argparse.Namespace) -> int:
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     reports = [subject.cost() for subject in shared.subjects(options)]
-    points = _points(options.at, reports)
+    points = _points(options, reports)
     sys.stdout.write(_rendered(options, reports, points))
     return 0
 
 
-def _points(text: str | None, reports: list[CostReport]) -> list[Point | None]:
+def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Point | None]:
     """The point of each algorithm; with several, a name need only belong to one of them."""
-    from archline.api.settings import check_known, checked_point, read_settings
+    from archline.api import rules
+    from archline.api.settings import check_known, read_settings
+    from archline.language.diagnostics import error
 
-    if text is None:
+    if options.at is None:
         return [None for _ in reports]
-    given = read_settings(text, "--at")
+    given = read_settings(options.at, "--at")
+    if isinstance(options.procs, int) and given.get("P", (options.procs, None))[0] != options.procs:
+        raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
     if len(reports) == 1:
-        return [checked_point(given, reports[0].names, reports[0].where)]
+        return [_point(given, reports[0], options.procs)]
     check_known(given, [report.names for report in reports])
-    points: list[Point | None] = []
-    for report in reports:
-        own = {name: each for name, each in given.items() if name in report.names.all}
-        points.append(checked_point(own, report.names, report.where))
-    return points
+    return [
+        _point({name: each for name, each in given.items() if name in report.names.all}, report, options.procs)
+        for report in reports
+    ]
+
+
+def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
+    """The values checked; P has to have one where the time on P processors is asked for."""
+    needed = report.names.needed
+    return report.point(given, (*needed, "P") if procs == "P" else needed, "--at")
 
 
 def _rendered(options: argparse.Namespace, reports: list[CostReport], points: list[Point | None]) -> str:
     views = [
-        report.view(point, growth=options.format in ("text", "json"))
+        report.view(point, options.procs, growth=options.format in ("text", "json"))
         for report, point in zip(reports, points, strict=True)
     ]
     match options.format:

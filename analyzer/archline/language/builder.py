@@ -406,8 +406,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     @v_args(meta=True)
     def ensures(self, meta: Meta, children: list[Any]) -> tuple[str, s.Ensures]:
-        metric, relation, bound, when = children
-        return ("ensures", s.Ensures(str(metric), str(relation), bound, when or (), span=self._span(meta)))
+        metric, processors, relation, bound, when = children
+        return ("ensures", s.Ensures(str(metric), processors, str(relation), bound, when or (), span=self._span(meta)))
 
     growth_ensures = ensures
 

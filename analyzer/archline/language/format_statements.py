@@ -135,8 +135,8 @@ def _keyword_between(before: s.Fact, after: s.Fact, keyword: str) -> bool:
 def _ensures(clause: s.Ensures) -> str:
     when = f" when {format_facts(clause.when)}" if clause.when else ""
     if clause.relation[0].isalpha():
-        return f"ensures {clause.metric} is {clause.relation}({format_expression(clause.bound)}){when}"
-    return f"ensures {clause.metric} {clause.relation} {format_expression(clause.bound)}{when}"
+        return f"ensures {clause.subject} is {clause.relation}({format_expression(clause.bound)}){when}"
+    return f"ensures {clause.subject} {clause.relation} {format_expression(clause.bound)}{when}"
 
 
 def _claim(claim: s.Claim) -> str:

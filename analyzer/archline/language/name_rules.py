@@ -99,7 +99,7 @@ UNKNOWN_METRIC = Rule(
     "unknown metric",
     """
     The metrics are flops, work, span, io, words, messages, memory, node_words, node_messages and
-    node_memory; claims also know time and energy.
+    node_memory; an `ensures` also `time(P)`, the time on P processors, and claims time and energy.
 
     ```
     ensures reads <= n       # write: ensures io <= n

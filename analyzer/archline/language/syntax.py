@@ -360,12 +360,21 @@ Stmt: TypeAlias = (
 # Contracts and the file's items.
 @tree
 class Ensures(Node):
-    """`ensures metric relation bound when facts`; relation is == <= >= Theta O or Omega."""
+    """`ensures metric relation bound when facts`; relation is == <= >= Theta O or Omega.
+
+    `processors` is the P of `ensures time(P) ...`.
+    """
 
     metric: str
+    processors: Name | None
     relation: str
     bound: Expr
     when: tuple[Fact, ...]
+
+    @property
+    def subject(self) -> str:
+        """What is bounded, as it is written: `work`, `time(P)`."""
+        return self.metric if self.processors is None else f"{self.metric}({self.processors.id})"
 
 
 @tree

@@ -205,8 +205,12 @@ def cost_view(
     verdicts: tuple[Verdict, ...] = (),
     at: Point | None = None,
     growth: Callable[[Cost], str | None] = lambda _: None,
+    time: Cost | None = None,
 ) -> CostView:
-    """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each."""
+    """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
+
+    `time` is shown beside them.
+    """
     return CostView(
         algorithm=costs.algorithm,
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
@@ -215,7 +219,10 @@ def cost_view(
         may_vanish=costs.may_vanish,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
-        rows=tuple(_row(cost, at, growth(cost)) for cost in costs),
+        rows=(
+            *(_row(cost, at, growth(cost)) for cost in costs),
+            *(() if time is None else (_row(time, at, None),)),
+        ),
         kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(_contract(verdict) for verdict in verdicts),
         at=at,
@@ -288,6 +295,6 @@ def contract_text(ensures: s.Ensures) -> str:
     bound = format_expression(ensures.bound)
     relation = ensures.relation
     comparison = relation in ("==", "<=", ">=")
-    text = f"{ensures.metric} {relation} {bound}" if comparison else f"{ensures.metric} is {relation}({bound})"
+    text = f"{ensures.subject} {relation} {bound}" if comparison else f"{ensures.subject} is {relation}({bound})"
     when = ", ".join(format_fact(fact) for fact in ensures.when)
     return f"{text} when {when}" if when else text

@@ -14,12 +14,14 @@ from math import lcm
 from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
 
 MAX_MODULUS = 24
 MAX_SPLITS = 5
 MAX_CHECKS = 400
+MAX_FIRST = 64
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,22 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
         terms = _terms(value, name, 0)
         return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], least)
     shift, modulus = _shift(value, name), _period(value)
-    if shift is None or least + shift < 1 or modulus > MAX_MODULUS:
+    if shift is None or modulus > MAX_MODULUS or not _first_sizes(value, name, least, 1 - shift):
         return False
+    least = max(least, 1 - shift)
     for case in _without_floors(value, name, modulus):
         terms = _terms(case, name, shift)
         if terms is None or not _all_binades(terms, least + shift):
             return False
     return True
+
+
+def _first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
+    """Whether value >= 0 at the sizes below `start`, where the logarithm is of less than 1; False for too many."""
+    try:
+        return start - least <= MAX_FIRST and all(evaluate(value, {name: size}) >= 0 for size in range(least, start))
+    except EvaluationError:
+        return False
 
 
 def _is_exponent(value: Poly, name: str) -> bool:

@@ -42,7 +42,7 @@ class Decision:
 class Case:
     """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
 
-    `facts` hold there. `data` names integers that only the data gives.
+    `facts` hold there, `known` are the values >= 0 of the decisions. `data` names integers that only the data gives.
     """
 
     decisions: tuple[Decision, ...]
@@ -50,6 +50,7 @@ class Case:
     tally: Tally
     steps: tuple[Step, ...]
     data: tuple[str, ...]
+    known: tuple[Poly, ...] = ()
 
 
 class TooManyCasesError(Exception):
@@ -142,7 +143,7 @@ class Bodies(Statements):
                 facts = facts.with_symbol(name, *ends)
             elif name not in facts.bounds:
                 facts = facts.with_symbol(name)
-        return Case(way.decisions, facts, closed, steps, tuple(self._data))
+        return Case(way.decisions, facts, closed, steps, tuple(self._data), way.known.nonnegative)
 
     # What differs from other algorithms
     def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[Step, ...]]:

@@ -29,6 +29,11 @@ class Extracted:
     systems: Mapping[str, System | Unknown]
     cases: tuple[Case, ...] = field(repr=False, default=())
 
+    def exact(self, metric: str) -> bool:
+        """Whether a metric is one function of the sizes."""
+        system = self.systems[metric]
+        return not isinstance(system, Unknown) and system.exact
+
     def function(self, metric: str, upper: bool) -> Function | None:
         """The function that the metric is, or that bounds it."""
         system = self.systems[metric]
@@ -160,7 +165,9 @@ class _Hidden:
 def _equation(case: Case, amount: Known, upper: bool) -> Equation:
     """One end of an amount in a case."""
     value = amount.upper if upper else amount.lower
-    return Equation(case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names))
+    return Equation(
+        case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names), case.known
+    )
 
 
 def _amount(tally: Tally, metric: str) -> Amount:

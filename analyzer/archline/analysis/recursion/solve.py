@@ -14,6 +14,7 @@ from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Ends, Regime
 from archline.analysis.recurrence import Recurrence
+from archline.analysis.recursion import indexed
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
@@ -23,6 +24,7 @@ from archline.analysis.recursion.finite import holds_everywhere
 from archline.analysis.recursion.leaves import holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
+from archline.analysis.recursion.quantities import declaration
 from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
@@ -74,19 +76,22 @@ class Recursions:
         return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
-        """The same with bounds in one expression for all sizes, which is what can be bounded over sizes of the data."""
-        tally = self.tally(algorithm)
-        flops = {kind: self._plain(algorithm, f"flops.{kind}") for kind in tally.flops}
-        span = self._plain(algorithm, "span")
-        return Tally(flops, self._plain(algorithm, "work"), paths.serial(span), tally.declared)
+        """The costs, with bounds in one expression instead of bounds by regimes, which loops and data sum up better."""
+        known = self.tally(algorithm)
+        flops = {kind: self._plain(algorithm, f"flops.{kind}", amount) for kind, amount in known.flops.items()}
+        work, span = self._plain(algorithm, "work", known.work), self._plain(algorithm, "span", known.path.finish)
+        return replace(known, flops=flops, work=work, path=paths.serial(span))
 
-    def _plain(self, algorithm: s.Algorithm, metric: str) -> Amount:
+    def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
+        if isinstance(amount, Unknown) or not self.closed(algorithm, metric).regimes:
+            return amount
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
         high = None if most is None else self.everywhere(most, metric, True)
         if least is None or high is None:
-            return self._amount(algorithm, metric)
-        low, facts = self.everywhere(least, metric, False), declared(self._outer.module, algorithm).facts
+            return amount
+        low = self.everywhere(least, metric, False)
+        facts = declared(self._outer.module, algorithm).facts
         return Known(facts.restore(low or ZERO), facts.restore(high))
 
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
@@ -118,7 +123,8 @@ class Recursions:
             return found
         values = self._values_of(metric)
 
-        def ends(sizes: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+        def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+            sizes = {name: int(value) for name, value in point.items()}
             known = [values.at(name, sizes) for name in names]
             return known[0], known[-1]
 
@@ -188,6 +194,9 @@ class Recursions:
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
+        by_indices = self._by_indices(metric, upper)
+        if by_indices is not None:
+            return by_indices
         low = self._side(lower, metric, False)
         if low is not None and lower is upper and upper.name in self._exact:
             return replace(_by_regimes(lower, upper, low.value, low.value), proofs=(Proof.of("=", low),))
@@ -203,6 +212,22 @@ class Recursions:
             Proof("<=", most, reason="it is at most the work") if high is None else Proof.of("<=", high),
         )
         return replace(_by_regimes(lower, upper, least, most), proofs=proofs)
+
+    def _by_indices(self, metric: str, function: Function) -> Closed | None:
+        """The closed form of a recursion that moves indices about."""
+        if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
+            return None
+        scope = declared(self._outer.module, function.algorithm)
+        found = indexed.closed(function, declaration(function.algorithm, scope), self._given(metric, function).values)
+        if found is None:
+            return None
+        low, high = found
+        if low == high:
+            proofs: tuple[Proof, ...] = (Proof("=", low, reason="each case is an identity in the indices"),)
+        else:
+            reason = "by induction over the differences of the indices"
+            proofs = Proof(">=", low, reason=reason), Proof("<=", high, reason=reason)
+        return Closed(_known(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Flops and span are at most the work."""

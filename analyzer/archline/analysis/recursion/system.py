@@ -18,13 +18,15 @@ from archline.language import syntax as s
 class Equation:
     """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
 
-    `data` names the integers in it that only the data gives: the function lies between its values for those.
+    `data` names the integers in it that only the data gives: the function lies between its values for those. `known`
+    are values >= 0 that the decisions tell.
     """
 
     decisions: tuple[Decision, ...]
     facts: Facts
     value: Poly
     data: tuple[str, ...]
+    known: tuple[Poly, ...] = ()
 
     @property
     def recursive(self) -> bool:

@@ -11,7 +11,7 @@ from archline.language import syntax as s
 from archline.language.checking.context import Body, Facts, Findings, Library, leaves
 from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
-from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule
 from archline.language.model import Kind
 from archline.language.source import Span
@@ -21,6 +21,7 @@ METRICS = (
     "node_words", "node_messages", "node_memory",
 )  # fmt: skip
 CLAIM_METRICS = (*METRICS, "energy", "time")
+ENSURED = (*METRICS, "time(P)")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
 
 
@@ -175,10 +176,23 @@ def check_contract(body: Body) -> None:
         formulas.fact(fact)
         body.assume(fact)
     for ensures in body.algorithm.ensures:
-        check_metric(body.findings, ensures.metric, METRICS, ensures.span)
+        _check_subject(body, ensures)
         formulas.quantity(ensures.bound)
         for fact in ensures.when:
             formulas.fact(fact)
+
+
+def _check_subject(body: Body, ensures: s.Ensures) -> None:
+    """Check what an `ensures` bounds: a metric, or `time(P)`, the time on P or on so many processors as a size says."""
+    processors = ensures.processors
+    if processors is None or ensures.metric != "time":
+        check_metric(body.findings, ensures.subject, ENSURED, ensures.span)
+        return
+    symbol = body.scope.find(processors.id)
+    if processors.id != "P" and (symbol is None or symbol.role is not Role.SIZE):
+        message = f"`{processors.id}` is not a size of `{body.algorithm.name}`, nor P"
+        body.findings.add(name_rules.UNKNOWN_NAME, message, processors.span)
+    body.facts.types[processors] = Kind.STATIC
 
 
 def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:

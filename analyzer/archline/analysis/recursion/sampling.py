@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -87,9 +88,14 @@ class Sampling:
                     if program.linear:
                         function = context.function
                         pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
-            for step, point in broken:
-                program.require(step, self._context.placed(point))
+            self._require(program, broken)
         return None
+
+    def _require(self, program: Program, broken: list[tuple[Step, dict[str, int]]]) -> None:
+        for step, point in broken:
+            # A watched point may have sizes that no call has.
+            with suppress(EvaluationError):
+                program.require(step, self._context.placed(point))
 
     def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
         near = np.array([int(each.p) / int(each.q) for each in coefficients])

@@ -103,9 +103,12 @@ class Caller:
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
         name = atom.key
         if name not in self.facts.bounds:
+            whole = self._halved(atom.argument)
             lower, upper = [Poly.constant(0)], []
             for reference in self.references:
-                above, below = self._halvings(atom.argument, reference)
+                above, below = (
+                    self._halvings(atom.argument, reference) if whole is None else self._beside(whole, reference)
+                )
                 logarithm = a.ceil_log2(reference)
                 if above is not None and above == below:
                     return logarithm - above
@@ -118,6 +121,33 @@ class Caller:
             self.facts = self.facts.with_symbol(name, lower, upper)
             self._bounded.add(name)
         return Poly.symbol(name)
+
+    def _halved(self, value: Poly) -> Poly | None:
+        """The x of a value ceil(x/2), x a size and a number, at least 2: its logarithm is then that of x less 1."""
+        floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
+        if len(floors) != 1 or floors[0].modulus != 2:
+            return None
+        (floor,) = floors
+        parts = value.coefficients(floor)
+        inside, sign, rest = floor.argument, parts[1], parts.get(0, Poly.constant(0))
+        if set(parts) - {0, 1} or not sign.is_constant or abs(sign.constant_term) != 1:
+            return None
+        # floor(y/2) + t is ceil((y - 1)/2 + t), and v - floor(y/2) + t is ceil((2*v - y)/2 + t).
+        whole = inside - 1 + rest.scaled(2) if sign == 1 else rest.scaled(2) - inside
+        plain = whole - whole.constant_term
+        return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
+
+    def _beside(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
+        """Numbers j with ceil(log2(whole)) - 1 at most, and at least, that of the reference less j."""
+        apart = whole - reference
+        if not apart.is_constant:
+            return None, None
+        facts = self.facts
+        if not apart:
+            return 1, 1
+        if apart.constant_term < 0:
+            return 1, 2 if facts.nonnegative(whole.scaled(2) - reference) else None
+        return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
         """The most j with value <= ceil(reference/2^j), where that has at least 2 halves, and the least with >=."""

@@ -26,6 +26,8 @@ from archline.analysis.recursion.program import Coefficients, Point
 from archline.analysis.recursion.steps import Step
 
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
+PLAIN = 6
+"""How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)
 NEAR_ENOUGH = Fraction(32)
@@ -77,7 +79,7 @@ class Synthesis:
         context = self._context
         written = list(dict.fromkeys(context.written(elements) for elements in self._families()))
         able = [elements for elements in written if self._able(elements)]
-        return able, [elements for elements in written if elements not in able]
+        return able, [elements for elements in written[:PLAIN] if elements not in able]
 
     def _able(self, elements: Sequence[Element]) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""

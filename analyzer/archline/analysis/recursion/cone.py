@@ -30,6 +30,7 @@ SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
+LITTLE = 1.25
 MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 
@@ -153,16 +154,44 @@ class Goal:
     mean: Array
     watched: Array
 
+    def little_lost(self, before: Array, after: Array) -> bool:
+        """Whether no factor of a row with the full share is much worse; those of lower bounds are below 0."""
+        far = self.watched[self.watched[:, -1] == 1.0][:, :-1]
+        old, new = far @ before, far @ after
+        return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
 
-def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = ()) -> Proposal | None:
-    """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c."""
+
+def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
+    """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c.
+
+    Up to `most` of the c that can be 0 at little loss are: the last ones first.
+    """
+    identities = _identities(parts, len(goal.mean))
+    ends = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
+    best = _solved(parts, goal, identities, ends)
+    if best is None or not len(goal.watched):
+        return best
+    start = best.coefficients
+    for index in list(reversed(np.flatnonzero(np.abs(best.coefficients) > NEAR)))[:most]:
+        fewer = [*ends[:index], (0.0, 0.0), *ends[index + 1 :]]
+        found = _solved(parts, goal, identities, fewer)
+        if found is not None and goal.little_lost(start, found.coefficients):
+            best, ends = found, fewer
+    return best
+
+
+def _solved(
+    parts: Sequence[Part],
+    goal: Goal,
+    identities: tuple[csr_matrix, Array],
+    ends: Sequence[tuple[float | None, float | None]],
+) -> Proposal | None:
     from scipy.optimize import linprog  # It takes long to import, and few programs need it.
 
-    matrix, right = _identities(parts, len(goal.mean))
+    matrix, right = identities
     count = matrix.shape[1]
     first = len(goal.mean) + 1
-    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
-    bounds += [(None, None)] + [(0.0, None)] * (count - first)
+    bounds = [*ends, (None, None), *[(0.0, None)] * (count - first)]
     aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count - first)])
     with silence():
         found = linprog(  # type: ignore[call-overload]
@@ -176,8 +205,8 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = ()) -> Pro
         )
     if found.status != 0:
         return None
-    ends = np.cumsum([first, *(len(part.cone.products) for part in parts)])
-    pieces = np.split(np.asarray(found.x), ends[:-1])
+    places = np.cumsum([first, *(len(part.cone.products) for part in parts)])
+    pieces = np.split(np.asarray(found.x), places[:-1])
     # A lower bound's entries are those of 1/factor, with a minus.
     largest = float(pieces[0][-1])
     factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)

@@ -21,7 +21,7 @@ from archline.analysis.recursion.values import Values
 
 POINTS = 16
 MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
-FAR = 12, 36
+FAR = 12, 48
 """Far points have sizes about 2 to these powers."""
 VERY_FAR = 400
 SAME = Fraction(3, 2)

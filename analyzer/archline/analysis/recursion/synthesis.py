@@ -26,6 +26,9 @@ from archline.analysis.recursion.program import Coefficients, Point
 from archline.analysis.recursion.steps import Step
 
 GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
+MAX_LEFT_OUT, FEW = 8, 3_000
+"""How many terms it is tried to do without, and the products up to which that takes little time."""
+NEGLIGIBLE = 1e-4
 PLAIN = 6
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
@@ -113,17 +116,19 @@ class Synthesis:
     def _try(self, elements: Sequence[Element]) -> Bound | None:
         parts = self._parts(elements)
         signs = [self._sign * each.sign for each in elements]
-        found = propose(parts, self._goal(elements), signs)
+        products = sum(len(part.cone.products) for part in parts)
+        found = propose(parts, self._goal(elements), signs, MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None
+        context = self._context
         best: Bound | None = None
         wanted = found.factor * ROOM
         for coefficients in _short(found.coefficients.tolist(), self._sign):
             if all(part.cone.proves(_margin(part, coefficients)) for part in parts):
                 terms = (each.value.scaled(number) for each, number in zip(elements, coefficients, strict=True))
-                bound = self._context.bound(sum(terms, ZERO))
+                bound = context.bound(sum(terms, ZERO))
                 best = bound if bound.better(best) else best
-                if bound.far <= wanted and bound.near <= LENIENT * wanted:
+                if bound.far <= wanted and bound.near <= LENIENT * wanted and (bound.steady or not context.far):
                     break
         return best
 
@@ -169,9 +174,12 @@ def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
     """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
     seen = set()
     for most in DENOMINATORS:
+        # What is this small is mostly no more than rounding.
+        numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
+        plain = [Fraction(round(each * most), most) for each in numbers]
         nearest = [Fraction(each).limit_denominator(most) or _least(each) for each in numbers]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
-        for coefficients in (_exact(nearest), _exact(safe)):
+        for coefficients in (_exact(plain), _exact(nearest), _exact(safe)):
             if coefficients not in seen:
                 seen.add(coefficients)
                 yield coefficients

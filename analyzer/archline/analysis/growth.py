@@ -16,6 +16,7 @@ from archline.algebra.growth.order import Verdict as Answer
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.recursion import cone
 from archline.analysis.recursion.finite import holds_everywhere
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -216,7 +217,8 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
-            return holds_everywhere((value - part).substitute(facts.rewrites), facts)
+            rest = (value - part).substitute(facts.rewrites)
+            return holds_everywhere(rest, facts) or cone.proves(rest, facts)
     except TooComplexError:
         return False
 

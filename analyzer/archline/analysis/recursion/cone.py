@@ -20,6 +20,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.analysis.recursion.arrays import Array
+from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.proposal import silence
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     ordered = dict.fromkeys((*major, *kept))
     wanted = frozenset(monomial for value in values for monomial in value.terms)
     return Cone(tuple(ordered), min(degree, MAX_DEGREE), wanted, len(major))
+
+
+def proves(value: Poly, facts: Facts) -> bool:
+    """Whether a value is proved to be at least 0, its logarithms as symbols that are ordered as their sizes are."""
+    caller = Caller(facts, ())
+    ordered = caller.ordered(facts.simplify(value))
+    ordered = caller.facts.simplify(ordered)
+    return cone(caller.facts, [ordered]).proves(ordered)
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:

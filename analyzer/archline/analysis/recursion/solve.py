@@ -14,7 +14,7 @@ from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Ends, Regime
 from archline.analysis.recurrence import Recurrence
-from archline.analysis.recursion import indexed
+from archline.analysis.recursion import cone, indexed
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
@@ -272,7 +272,8 @@ def _clamped(function: Function, low: Poly | None) -> Poly:
     """A lower bound that is not below 0 in any recursive case."""
     if low is None:
         return ZERO
-    sure = all(holds_everywhere(low, each.facts) for each in function.equations if each.recursive)
+    recursive = [each.facts for each in function.equations if each.recursive]
+    sure = all(holds_everywhere(low, facts) or cone.proves(low, facts) for facts in recursive)
     return low if sure else positive_part(low)
 
 

@@ -75,7 +75,10 @@ class Caller:
         name = atom.key
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
-            lower, upper = [Poly.constant(self._least(argument))], [argument - 1]
+            lower, upper = [Poly.constant(self._least(argument))], []
+            if facts.nonnegative(argument):
+                # That of 0 is 0, as that of 1 is.
+                upper.append(argument - 1 if facts.nonnegative(argument - 1) else argument)
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
             for other in self._ordered:

@@ -157,7 +157,7 @@ class Context:
     def bound(self, value: Poly) -> Bound:
         """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for."""
         if self.values is None:
-            return Bound(value, Fraction(1), self._size_at_far(value), False, tuple(self.steps))
+            return Bound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
         steady = all(
             self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
         )

@@ -88,6 +88,8 @@ class Caller:
                         upper.append(Poly.symbol(other.key) + 1)
                 if facts.nonnegative(other.argument - argument):
                     upper.append(Poly.symbol(other.key))
+                    if facts.nonnegative(argument.scaled(2) - other.argument):
+                        lower.append(Poly.symbol(other.key) - 1)
             self.facts = facts.with_symbol(name, lower, upper)
             self._ordered.append(atom)
         return Poly.symbol(name)

@@ -61,13 +61,13 @@ def factors(cost: Cost, points: Sequence[Sizes]) -> Factors | None:
     for point in points:
         try:
             low, high = evaluate(cost.lower, point), evaluate(cost.upper, point)
-            count = None if cost.value is None else cost.value(point)
+            counts = None if cost.ends is None else cost.ends(point)
         except EvaluationError:
             continue
         between.append(_factor(high, low))
-        if count is not None:
-            upper.append(_factor(high, count))
-            lower.append(_factor(count, low))
+        if counts is not None:
+            lower.append(_factor(counts[0], low))
+            upper.append(_factor(high, counts[1]))
     if not between:
         return None
     return Factors(max(between), max(upper, default=None), max(lower, default=None))

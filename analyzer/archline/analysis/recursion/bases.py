@@ -13,7 +13,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
 from archline.analysis.recursion.shares import products, shares
-from archline.analysis.recursion.system import Function
+from archline.analysis.recursion.system import Function, calls
 
 MAX_ELEMENTS = 40
 MAX_COUNT = 64
@@ -88,6 +88,9 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         yield _distinct([*plain, *logs, *powers])
     yield _distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
     yield _distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
+    exponentials = [Element(each) for each in _exponentials(function, names)]
+    if exponentials:
+        yield _distinct([*plain, *exponentials])
     if names:
         # Sizes that shrink by a constant: as many steps as the size, each with what is added.
         yield _distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
@@ -110,6 +113,8 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         [*some, *logs, *squares],
         [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
         all_,
+        # As many calls in a row as the size, each with what is added.
+        [*all_, *(_product(x, Element(Poly.symbol(name))) for x in few for name in names)],
         [*all_, *logs],
         [*some, *logs, *squares, *cubes],
         [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],
@@ -237,6 +242,14 @@ def _powers(function: Function, names: Sequence[str], degree: int) -> list[Poly]
                     )
                     found.extend((size + shift) ** i * share for shift in ((0,) if not i else (more - 1, more)))
     return found
+
+
+def _exponentials(function: Function, names: Sequence[str]) -> Iterator[Poly]:
+    """c^n, where c calls are of a size that is less by a number."""
+    sizes = [Poly.symbol(name) for name in names]
+    arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
+    if arguments and all(len(each) == 1 and (each[0] - sizes[0]).is_constant for each in arguments):
+        yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
 
 
 def _counts(function: Function) -> set[int]:

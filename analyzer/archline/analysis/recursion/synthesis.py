@@ -29,7 +29,7 @@ GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
 MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
 NEGLIGIBLE = 1e-4
-PLAIN = 6
+PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)

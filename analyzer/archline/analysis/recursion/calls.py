@@ -11,6 +11,7 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.system import Function
 
+TWO = Poly.constant(2)
 MAX_HALVINGS, MAX_RESOLVED = 4, 2
 MAX_LEAST = 12
 
@@ -48,6 +49,7 @@ class Caller:
     references: tuple[Poly, ...]
     _bounded: set[str] = field(default_factory=set)
     _ordered: list[a.CeilLog2] = field(default_factory=list)
+    _known: dict[str, Poly] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call."""
@@ -107,6 +109,8 @@ class Caller:
 
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
         name = atom.key
+        if name in self._known:
+            return self._known[name]
         if name not in self.facts.bounds:
             whole = self._halved(atom.argument)
             lower, upper = [Poly.constant(0)], []
@@ -116,7 +120,8 @@ class Caller:
                 )
                 logarithm = a.ceil_log2(reference)
                 if above is not None and above == below:
-                    return logarithm - above
+                    self._known[name] = logarithm - above
+                    return self._known[name]
                 if above is not None:
                     upper.append(logarithm - above)
                 if below is not None:
@@ -130,7 +135,7 @@ class Caller:
     def _halved(self, value: Poly) -> Poly | None:
         """The x of a value ceil(x/2), x a size and a number, at least 2: its logarithm is then that of x less 1."""
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
-        if len(floors) != 1 or floors[0].modulus != 2:
+        if len(floors) != 1 or floors[0].modulus != TWO:
             return None
         (floor,) = floors
         parts = value.coefficients(floor)

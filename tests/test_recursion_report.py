@@ -165,7 +165,7 @@ def applied(recurrence: Recurrence, value: Callable[[Mapping[str, int]], Fractio
 
 def exact(report: al.CostReport) -> Iterator[tuple[Cost, Recurrence]]:
     for cost in report.costs:
-        if cost.recurrence is not None and cost.value is not None:
+        if cost.recurrence is not None and cost.ends is not None:
             yield cost, cost.recurrence
 
 
@@ -175,10 +175,13 @@ def test_the_case_that_is_shown_gives_the_cost(target: str) -> None:
     report = derived(target) if "\n" in target else al.algorithm(target).cost()
     tried = 0
     for cost, recurrence in exact(report):
-        assert cost.value is not None
+        ends = cost.ends
+        assert ends is not None
         for sizes in points(report):
             case = first_case(recurrence, sizes)
-            assert evaluate(case.lower, sizes, applied(recurrence, cost.value)) == cost.value(sizes)
+            for end, value in enumerate((case.lower, case.upper)):
+                there = applied(recurrence, lambda at, ends=ends, end=end: ends(at)[end])
+                assert evaluate(value, sizes, there) == ends(sizes)[end]
             tried += 1
     assert tried >= 6
 

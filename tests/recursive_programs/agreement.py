@@ -35,10 +35,10 @@ def disagreements(costs: Costs, counts: Mapping[str, int], sizes: Sizes) -> Iter
 
 
 def _contradicted(cost: Cost, count: int, sizes: Sizes) -> Iterator[str]:
-    if cost.value is not None:
-        value = cost.value(sizes)
-        if value != count:
-            yield f"the recurrence gives {value}"
+    if cost.ends is not None:
+        least, most = cost.ends(sizes)
+        if not least <= count <= most:
+            yield f"the recurrence gives {least} to {most}"
     if cost.lower is None or cost.upper is None:
         if not cost.reason:
             yield "unknown without a reason"
@@ -74,10 +74,11 @@ def _applies(regime: Regime, sizes: Sizes) -> bool:
 
 
 def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:
-    """What the recurrence gives, where there is one and it is short enough."""
-    if cost.value is None:
+    """What the recurrence gives, where there is one of the sizes alone and it is short enough."""
+    if cost.ends is None:
         return None
     try:
-        return cost.value(sizes)
+        least, most = cost.ends(sizes)
     except EvaluationError:
         return None
+    return least if least == most else None

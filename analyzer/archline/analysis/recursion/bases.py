@@ -248,7 +248,7 @@ def _exponentials(function: Function, names: Sequence[str]) -> Iterator[Poly]:
     """c^n, where c calls are of a size that is less by a number."""
     sizes = [Poly.symbol(name) for name in names]
     arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
-    if arguments and all(len(each) == 1 and (each[0] - sizes[0]).is_constant for each in arguments):
+    if len(sizes) == len(function.parameters) == 1 and all((each[0] - sizes[0]).is_constant for each in arguments):
         yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
 
 

@@ -72,6 +72,11 @@ HOLDS = [
     ("n", "k*log2(n)", "k*log2(n) >= n"),
     ("b", "n", "b divides n"),
     ("n", "m", "n == m"),
+    ("m", "n", "n/m is power of 2"),
+    ("m", "n", "n/m is power of 1"),
+    ("m", "n", "n/m is power of 3/2"),
+    ("m", "n", "n/m is power of p"),
+    ("m", "p", "p - m is power of 2"),
     ("n^2", "m", "m == n^2 + p"),
     ("m", "n^2 + p", "m == n^2 + p"),
     ("n*m", "p^2", "n <= p and m <= p"),
@@ -214,6 +219,12 @@ def test_a_fact_with_a_negative_term_bounds_nothing() -> None:
     fact = "n + min(0, m - n) <= k"
     assert not isinstance(order_texts("k", "k - n/2", fact), Proved)
     assert not isinstance(order_texts("n", "k", fact), Proved)
+
+
+@pytest.mark.parametrize("base", ["1/2", "0.999", "1/p", "p/n", "2/3", "-2", "1 - p", "log2(3/2)", "n/m"])
+def test_powers_of_what_may_be_below_one_bound_nothing(base: str) -> None:
+    """n/m = (1/2)^k: m = 2^k*n is no O(n)."""
+    assert not isinstance(order_texts("m", "n", f"n/m is power of {base}"), Proved)
 
 
 def test_facts_that_cannot_be_used_are_left_out() -> None:

@@ -108,18 +108,18 @@ _EXECUTOR = (
 )  # fmt: skip
 
 _GROWTH = (
-    "test_growth.py", "test_growth_certificates.py", "test_growth_command.py",
+    "test_growth_curves.py", "test_growth.py", "test_growth_certificates.py", "test_growth_command.py",
     # The checker shares nothing with the prover: what it rejects is a mistake of the prover's.
     "test_certificates.py::test_hand_made_cases", "test_certificates.py::test_the_same_cases_the_other_way_round",
-    "test_certificates.py::test_growths_of_recurrences",
+    "test_certificates.py::test_mistakes_are_found", "test_certificates.py::test_growths_of_recurrences",
     *(f"test_growth_random.py::test_random_questions[{facts}]" for facts in (
         "", "n <= m + p", "n is power of 2", "n >= m*log2(m)", "n*m <= p^2, p <= n",
     )),
     "test_certificates_random.py::test_questions_with_subtraction",
 )  # fmt: skip
 _RECURRENCES = (
-    "test_recurrence_reading.py", "test_recurrence_solver.py", "test_recurrence_evaluation.py",
-    "test_recurrence_command.py", "test_recurrence_corpus.py",
+    "test_recurrence_parts.py", "test_recurrence_reading.py", "test_recurrence_solver.py",
+    "test_recurrence_evaluation.py", "test_recurrence_command.py", "test_recurrence_corpus.py",
 )  # fmt: skip
 _MULTI = ("test_recurrences_multi_parts.py", "test_recurrences_multi.py", "test_recurrences_multi_random.py")
 _RANDOM = tuple(f"test_recurrence_random.py::test_answers_agree_with_the_recurrences[{seed}]" for seed in (0, 100, 300))

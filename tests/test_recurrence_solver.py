@@ -119,6 +119,8 @@ EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
     ("T(n) = T(n-3) + n, T(2) = 2", lambda k: (k + 1) * (3 * k + 4) // 2, lambda k: 3 * k + 2),
     ("T(n) = 4*T(n-2), T(0) = 1", lambda k: 4**k, lambda k: 2 * k),
     ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", lambda k: 2 * 3**k - 1, lambda k: 4 ** (2**k)),
+    # log2(log2(n)) is k + 1 at 4^(2^k): the sum of 2, 3, ..., k + 1, and 1.
+    ("T(n) = T(sqrt(n)) + log2(log2(n)), T(4) = 1", lambda k: k * (k + 3) // 2 + 1, lambda k: 4 ** (2**k)),
     ("T(n) = T(n-1) + 1/n + 1, T(1) = 0", lambda k: sympy.harmonic(k + 1) + k - 1, lambda k: k + 1),
 ]
 
@@ -198,6 +200,9 @@ REFUSED = [
     ("T(n) = T(n/2) + 1/log2(n - 2)", "function of a difference"),
     ("T(n) = T(n/2 - 1) + 1/n, T(0) = 1", "without bound"),
     ("T(n) = T(n-1) + n, T(-3) = 0", "not positive"),
+    # log2(2 + w^2) is less than 2*log2(2 + w), by about 4/w: every level costs n/log2(n), and not 0.
+    ("T(n) = 2*T(n/2) + 2*n*log2(log2(n)) - n*log2(log2(n)^2)", "grow alike"),
+    ("T(n) = 2*T(n/2) + 2*n*log2(P) - n*log2(P^2)", "grow alike"),
     # Which base value a size meets depends on the size.
     ("A(n) = B(n/2), A(1) = 1/L; B(n) = A(n/2)", "different symbols"),
     ("A(n) = A(n/2) + B(n/3); B(n) = A(n/2) + B(n/2)", "different shares"),

@@ -13,9 +13,10 @@ from mpmath import mp, mpf
 from archline.algebra.growth import scales
 from archline.algebra.growth.asymptotics import Curve, along, holds
 from archline.algebra.growth.constants import Constant, OutOfReachError, root
+from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.expansion import constant
 from archline.algebra.growth.numeric import digits, exact_text, value_at
-from archline.algebra.growth.refutation import _digits, _log2_above
+from archline.algebra.growth.refutation import _constants, _digits, _log2_above
 from archline.algebra.growth.samples import curve_text, scale_text
 from archline.language.parser import parse_expression, parse_facts
 from growth_support import log_of
@@ -159,6 +160,16 @@ def test_digits_of_a_direction() -> None:
     assert _digits(value, slow, 2) == (fmpq(2, 3), fmpq(-2))
     assert _digits(value, slow, 3) == (fmpq(2, 3), fmpq(-2), fmpq(1, 2))
     assert _digits(slow * 5, slow, 1) == (fmpq(0), fmpq(5))
+
+
+def test_constants_for_facts_that_growth_leaves_open() -> None:
+    """2*q <= p where both are 2^T: p = 2*2^T; n is far above 100*m as it is."""
+    domain = Domain(parse_facts("n >= 100*m, p >= 2*q"))
+    one, two = (fmpq(1),), (fmpq(2),)
+    curve = Curve({"n": two, "m": one, "p": one, "q": one}, {})
+    assert _constants(domain.bounds, curve, ["m", "n", "p", "q"]) == {"p": 2}
+    level = Curve({"n": one, "m": one, "p": two, "q": one}, {})
+    assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))

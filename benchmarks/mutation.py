@@ -140,7 +140,7 @@ TARGETS = {
     "algebra": Target(
         ("algebra/*.py", "algebra/*/*.py"),
         (
-            "test_polynomial.py", "test_binades.py", "test_summation.py", "test_analysis_cases.py",
+            "test_facts.py", "test_polynomial.py", "test_summation.py", "test_binades.py", "test_analysis_cases.py",
             "test_agreement_quick.py", "test_contracts.py", "test_data_ranges.py", "test_remainders.py",
         ),
         {

@@ -47,6 +47,8 @@ GROWTH = [
     ("T(n) = 2*T(n/2) + ceil(log2(n)) + min(n, n^2)", "n*log2(n)"),
     ("T(n) = 2*T(n/2) + n - 1, T(1) = 0", "n*log2(n)"),
     ("T(n) = 2*(T(n/2) + n)/3 + T(n/2)/3", "n"),
+    ("T(n) = T(n/2) + exp(0)", "log2(n)"),
+    ("T(n) = 2*T(n/2) + n*exp(1)", "n*log2(n)"),
     # Symbols are carried along; n^p comes with the base.
     ("T(P) = T(P/2) + b^2, T(1) = 1", "b^2*log2(P)"),
     ("T(n) = 2*T(n/2) + n/L + 1", "n + n/L*log2(n)"),

@@ -16,11 +16,14 @@ from mpmath import mp, mpf
 from archline.algebra.recurrences import exponents, multi_exponents, multi_numbers
 from archline.algebra.recurrences.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.algebra.recurrences.checking import check_answer
+from archline.algebra.recurrences.forms import branches_of
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.reading_terms import TermReader
 from archline.algebra.recurrences.sequences import Piece, fibonacci, solve_sequence
 from archline.algebra.recurrences.solve import _System
-from archline.algebra.recurrences.splits import integrated
+from archline.algebra.recurrences.spectral import Spectrum
+from archline.algebra.recurrences.splits import excess, exponent_of, gathered, integrated
+from archline.algebra.recurrences.steps import characteristic, stride_of, strides, summed_up
 from archline.algebra.recurrences.terms import Term, nonnegative_from
 from archline.language.parser import parse_expression
 
@@ -103,7 +106,7 @@ RATIONALS = st.fractions(-4, 4, max_denominator=70).map(lambda each: fmpq(each.n
 
 def valued(text: str) -> mpf:
     """What an exponent's text means."""
-    return eval(re.sub(r"\b(\d+)", r"mpf(\1)", text), {"mpf": mpf, "log2": lambda x: mp.log(x, 2)})
+    return eval(re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)", r"mpf('\1')", text), {"mpf": mpf, "log2": lambda x: mp.log(x, 2)})
 
 
 @given(RATIOS, RATIONALS, RATIONALS)
@@ -317,3 +320,91 @@ def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: st
 
 def float_of(value: fmpq | int) -> float:
     return int(fmpq(value).p) / int(fmpq(value).q)
+
+
+# Exponents of one size, and bases of exponential growth.
+WEIGHTS = st.fractions(Fraction(1, 4), 6, max_denominator=4).map(lambda each: fmpq(each.numerator, each.denominator))
+SHARES = st.sampled_from([fmpq(1, 2), fmpq(1, 4), fmpq(1, 3), fmpq(2, 3), fmpq(3, 4), fmpq(1, 8), fmpq(1, 9)])
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([(2, fmpq(1, 2))], "1"), ([(7, fmpq(1, 2))], "log2(7)"), ([(1, fmpq(1, 2))], "0"), ([(fmpq(1, 4), fmpq(1, 2))], "-2"),
+        ([(1, fmpq(1, 2)), (6, fmpq(1, 4))], "log2(3)"), ([(1, fmpq(1, 3)), (1, fmpq(2, 3))], "1"), ([(1, fmpq(9, 25)), (1, fmpq(16, 25))], "1"),
+        ([(1, fmpq(1, 9)), (1, fmpq(4, 9))], "1/2"), ([(fmpq(1, 4), fmpq(1, 2)), (fmpq(1, 8), fmpq(1, 4))], "-1"), ([(8, fmpq(1, 4)), (8, fmpq(1, 16))], None),
+        ([(fmpq(1, 2), fmpq(1, 2)), (fmpq(1, 2), fmpq(1, 3))], "0"), ([(1, fmpq(1, 2)), (1, fmpq(1, 4))], "0.694241914"), ([(1, fmpq(1, 8)), (1, fmpq(1, 64))], "0.231413971"),
+    ],
+)  # fmt: skip
+def test_exponents_that_are_known(parts: list[tuple[fmpq, fmpq]], text: str | None) -> None:
+    found = exponent_of(gathered((fmpq(weight), share) for weight, share in parts))
+    assert text is None or found.text() == text
+
+
+@settings(max_examples=120)
+@given(st.lists(st.tuples(WEIGHTS, SHARES), min_size=1, max_size=3), st.integers(-3, 5))
+def test_exponents_solve_their_equation(drawn: list[tuple[fmpq, fmpq]], other: int) -> None:
+    parts = gathered(drawn)
+    assert len({share for _, share in parts}) == len(parts)
+    p = exponent_of(parts)
+    near = float(p.ball().mid())
+    assert sum(float_of(weight) * float_of(share) ** near for weight, share in parts) == pytest.approx(1, rel=1e-9)
+    assert float(valued(p.text())) == pytest.approx(near, rel=1e-8, abs=1e-12)
+    assert excess(parts, p) == 0 or not p.is_rational
+    assert excess(parts, exponents.rational(other)) == (near > other + 1e-9) - (near < other - 1e-9)
+
+
+@settings(max_examples=120)
+@given(st.lists(st.tuples(WEIGHTS, st.integers(1, 4)), min_size=1, max_size=3, unique_by=lambda each: each[1]))
+def test_bases_of_exponential_growth(calls: list[tuple[fmpq, int]]) -> None:
+    text, near = characteristic(tuple(calls))
+    assert sum(float_of(weight) * near**-step for weight, step in calls) == pytest.approx(1, rel=1e-9)
+    plain = re.sub(r"\bsqrt", "mp.sqrt", text)
+    assert float(eval(plain, {"mp": mp})) == pytest.approx(near, rel=1e-8)
+    # It is the base of a power.
+    assert text.isidentifier() or re.fullmatch(r"[\d.]+|\(.*\)|sqrt\(\d+\)", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "stride"), [("T(n-1)", fmpq(1)), ("T(n-4) + T(n-6)", fmpq(2)), ("T(n-1/2) + T(n-3/4)", fmpq(1, 4)), ("T(n-2/3) + T(n-4)", fmpq(2, 3))]
+)  # fmt: skip
+def test_strides(text: str, stride: fmpq) -> None:
+    problem = parse_recurrence(f"T(n) = {text}, T(0) = 1")
+    (branch,) = branches_of(problem.asked, frozenset("T"))
+    assert stride_of(branch.calls) == stride
+    assert all(weight == 1 for weight, _ in strides(branch, stride))
+    assert sorted(step * stride for _, step in strides(branch, stride)) == sorted(
+        -call.argument.offset for call in branch.calls
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("n", "n^2"), ("1", "n"), ("1/n", "log2(n)"), ("1/n^2", "1"), ("log2(n)", "n*log2(n)"), ("log2(n)/n", "log2(n)^2"), ("1/(n*log2(n))", "log2(log2(n))"),
+        ("1/(n*log2(n)^2)", "1"), ("log2(n)/n^2", "1"), ("1/sqrt(n)", "sqrt(n)"), ("n^2*log2(log2(n))", "n^3*log2(log2(n))"),
+    ],
+)  # fmt: skip
+def test_sums_over_sizes(text: str, total: str) -> None:
+    (term,), (expected,) = terms(text), terms(total)
+    assert summed_up(term).kind == expected.kind
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([[1, 1], [1, 1]], "1"), ([[1, 2], [3, 2]], "2"), ([[2, 1], [1, 2]], "log2(3)"), ([[0, 2], [2, 0]], "1"), ([[1, 1], [1, 0]], "0.694241914"),
+        ([[0, 1, 0], [0, 0, 1], [8, 0, 0]], "1"), ([[2, 1], [1, 1]], "1.38848383"), ([[fmpq(1, 4), fmpq(1, 4)], [fmpq(1, 4), fmpq(1, 4)]], "-1"),
+    ],
+)  # fmt: skip
+def test_spectral_radii(rows: list[list[int]], text: str) -> None:
+    """The exponent is the binary logarithm of the greatest eigenvalue."""
+    spectrum = Spectrum([[fmpq(each) for each in row] for row in rows], fmpq(1, 2))
+    assert spectrum.exponent.text() == text
+    eigenvalues = mp.matrix([[float_of(each) for each in row] for row in rows])
+    radius = max(abs(each) for each in mp.eig(eigenvalues, left=False, right=False))
+    assert float(spectrum.exponent.ball().mid()) == pytest.approx(float(mp.log(radius, 2)), rel=1e-12)
+    for other in (-2, 0, 1, 2, 3):
+        expected = (mp.log(radius, 2) > other + 1e-9) - (mp.log(radius, 2) < other - 1e-9)
+        assert spectrum.excess(exponents.rational(other)) == expected
+    assert spectrum.excess(exponents.log_ratio(fmpq(17), fmpq(2))) == -1

@@ -225,14 +225,20 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
                 ]
             case ast.ClassDef(decorator_list=decorators):
                 _hide_arguments(decorators, hide)
+            case ast.Compare(comparators=[ast.Name(id=name)]) if _is_effort(name):
+                hide(node)
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
             case ast.keyword(arg="strict", value=value):
                 hide(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in EFFORTS or name.lstrip("_").startswith("MAX_"):
+                if _is_effort(name):
                     hide(value)
     return found
+
+
+def _is_effort(name: str) -> bool:
+    return name in EFFORTS or name.lstrip("_").startswith("MAX_")
 
 
 def _hide_arguments(decorators: list[ast.expr], hide) -> None:  # type: ignore[no-untyped-def]

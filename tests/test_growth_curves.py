@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.growth import scales
+from archline.algebra.growth import samples, scales
 from archline.algebra.growth.asymptotics import Curve, along, holds
 from archline.algebra.growth.constants import Constant, OutOfReachError, root
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.expansion import constant
 from archline.algebra.growth.numeric import digits, exact_text, value_at
+from archline.algebra.growth.order import Refuted, order_texts
 from archline.algebra.growth.refutation import _constants, _digits, _log2_above
 from archline.algebra.growth.samples import curve_text, scale_text
 from archline.language.parser import parse_expression, parse_facts
@@ -150,6 +152,66 @@ def test_curves_in_the_syntax_of_the_language() -> None:
     assert scale_text((log, one)) == "2^((-1 + log2(3))*T)*T"
     assert scale_text((none, -log, one)) == "log2(T)/T^(-1 + log2(3))"
     assert scale_text((none, none)) == "1"
+
+
+# Sizes on curves, for people.
+@pytest.mark.parametrize(
+    ("powers", "time", "value"),
+    [
+        ((), 16, 1), ((1,), 16, 65536), ((fmpq(1, 2), 1), 16, 4096), ((0, fmpq(1, 2)), 16, 4), ((0, 0, 1), 16, 4), ((0, 0, 0, 1), 16, 2), ((0, 0, 0, 0, 1), 16, 1),
+        ((0, -1, 2), 16, 1), ((fmpq(1, 2),), 5, 5), ((0, fmpq(1, 2)), 5, 2), ((0, 0, 1), 7, 2), ((1, -1), 16, 4096), ((2,), 40, 1 << 80), ((0, -1), 16, 0),
+        ((1,), 1 << 20, None), ((0, 0, 0, 0, 1, 1), 2, None),
+    ],
+)  # fmt: skip
+def test_whole_sizes_on_a_curve(powers: tuple[fmpq, ...], time: int, value: int | None) -> None:
+    """2^T, T, log2(T), log2(log2(T)) and so on, multiplied and rounded down."""
+    found = samples._value(tuple(fmpq(each) for each in powers), time)
+    assert found == value
+    assert samples._value((fmpq(1, 2),), 1 << 20) == fmpq(2) ** (1 << 19)
+
+
+def test_points_on_a_curve() -> None:
+    assert samples._point(CURVE, 16) == {"n": 2048, "m": 85, "p": 4, "q": 5}
+    assert samples._point(CURVE, 1 << 22) is None
+    near = Curve({"n": (fmpq(0), fmpq(1))}, {"n": fmpq(1, 1000)})
+    assert samples._point(near, 16) == {"n": 1}
+    real = {name: samples._real(CURVE, name, 3) for name in "nmpq"}
+    assert all(
+        real[name].overlaps(arb(expected)) for name, expected in (("n", 128), ("m", fmpq(64, 3)), ("p", 3), ("q", 5))
+    )
+    assert all(each.rad() < 1e-30 for each in real.values())
+
+
+def test_counterexamples_are_written_out() -> None:
+    """c^3 = P makes c^4/P = c: at c = 16, 65536/4096."""
+    answer = order_texts("c^4", "P", "c^3 <= P")
+    assert isinstance(answer, Refuted)
+    found: Any = answer.counterexample
+    assert (found["kind"], found["curve"], found["ratio"]) == ("curve", {"P": "2^T", "c": "2^(1/3*T)"}, "2^(1/3*T)")
+    assert found["samples"][0] == {"at": {"P": "4096", "c": "16"}, "f": "65536", "g": "4096", "ratio": "16"}
+    assert found["samples"][1] == {
+        "at": {"P": "2^48", "c": "65536"},
+        "f": "1.84467e+19",
+        "g": "2.81475e+14",
+        "ratio": "65536",
+    }
+    assert len(found["samples"]) == 3
+    slow = order_texts("log2(log2(n))", "1")
+    assert isinstance(slow, Refuted)
+    shown: Any = slow.counterexample
+    assert shown["ratio"] == "log2(T)"
+    assert len(shown["samples"]) == 4
+    late = order_texts("n^0.01", "log2(n)^100")
+    assert isinstance(late, Refuted)
+    # 0.01*T is 100*log2(T) at T = 3*10^5; before that the quotient falls.
+    far: Any = late.counterexample
+    assert [each["at"]["n"] for each in far["samples"]] == ["2^65536", "2^(2^64)", "2^(2^256)"]
+    point = order_texts("n^2", "n^2 - n")
+    assert isinstance(point, Refuted)
+    assert point.counterexample == {"kind": "point", "at": {"n": "1"}, "f": "1", "g": "0"}
+    nothing = order_texts("n", "max(n, m) - m", "m >= 2*n")
+    assert isinstance(nothing, Refuted)
+    assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
 
 
 # Proposals.

@@ -162,6 +162,7 @@ BEYOND = [
     ("A(n) = A(n-1) + B(n-1); B(n) = A(n-1)", "((1+sqrt(5))/2)^n"),
     ("T(n) = T(n-1) + T(n/2) + n", None),
     ("T(n) = n*T(n-1), T(0) = 1", None),
+    ("T(n) = T(n-1) + T(n/2) + 1/2, T(1) = 0", None),
     ("T(n) = sqrt(n)*T(n/2) + 1", None),
     ("T(n) = log2(n)*T(n/2)", None),
     ("A(n) = A(n/2) + B(n); B(n) = 2*B(n-1) + 1", None),

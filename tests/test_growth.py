@@ -179,6 +179,7 @@ def test_fails(f: str, g: str, where: str) -> None:
         ("n/(n - m)", "n", "may be negative"),
         ("log2(n - m)", "n", "may be negative"),
         ("sqrt(n - m)", "n", "may be negative"),
+        ("(n - m)^9", "n", "may be negative"),
     ],
 )
 def test_out_of_reach(f: str, g: str, reason: str) -> None:

@@ -230,6 +230,11 @@ def test_constants_for_facts_that_growth_leaves_open() -> None:
     one, two = (fmpq(1),), (fmpq(2),)
     curve = Curve({"n": two, "m": one, "p": one, "q": one}, {})
     assert _constants(domain.bounds, curve, ["m", "n", "p", "q"]) == {"p": 2}
+    # log2(q) is 5*T where q = 2^(5*T), and twice that is surely more.
+    logs = Domain(parse_facts("n >= m*log2(q)")).bounds
+    assert _constants(logs, Curve({"n": (fmpq(0), fmpq(1)), "m": (), "q": (fmpq(5),)}, {}), ["m", "n", "q"]) == {
+        "n": 16
+    }
     level = Curve({"n": one, "m": one, "p": two, "q": one}, {})
     assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
 

@@ -172,6 +172,7 @@ def test_sequences_that_are_known() -> None:
     assert solve_sequence([(one, 1), (fmpq(3), 2)], lambda _: one, {}) is None
     # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
     assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (Piece(one, 0, None, 2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (Piece(one, 0, None, -2),)
     assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
 
 

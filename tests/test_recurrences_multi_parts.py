@@ -321,6 +321,16 @@ def test_constants_are_read_exactly() -> None:
     assert found.powers == (fmpq(2), fmpq(1, 4), fmpq(0))
 
 
+@pytest.mark.parametrize(
+    ("exponent", "value"),
+    [("2^2", 4), ("2^(-1)", fmpq(1, 2)), ("3 - 2*2 + 5/2", fmpq(3, 2)), ("1.25e1", fmpq(25, 2)), ("-0.5", fmpq(-1, 2)), ("(2/3)^3", fmpq(8, 27)),
+     ("log2(8)", 3), ("log2(27)/log2(9)", fmpq(3, 2)), ("(-2)^3", -8)],
+)  # fmt: skip
+def test_constant_exponents(exponent: str, value: fmpq | int) -> None:
+    (found,) = terms(f"x^({exponent})")
+    assert found.powers == (fmpq(value), fmpq(0), fmpq(0))
+
+
 @pytest.mark.parametrize("text", ["x - y", "x^y", "1/(x + y)", "-x", "log2(log2(x))", "min(x, y)", "floor(x)", "x % 2"])
 def test_what_is_no_sum_of_terms_is_refused(text: str) -> None:
     with pytest.raises(OutOfReachError):

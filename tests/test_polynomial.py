@@ -155,6 +155,27 @@ def test_integers_by_their_form(value: Poly, whole: bool) -> None:
     assert a.is_integral(value) is whole
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        n,
+        n * 2,
+        n + m,
+        a.positive_part(n - 3),
+        a.positive_part(n - 3) * 3,
+        a.positive_part(n - m),
+        a.at_least_zero(n - m) + 1,
+    ],
+)
+@pytest.mark.parametrize("exponent", [-3, -2, -1, 0, 1, 2, 3, 4])
+def test_powers_are_those_of_the_values(value: Poly, exponent: int) -> None:
+    assert evaluate(value**exponent, {"n": 7, "m": 3}) == evaluate(value, {"n": 7, "m": 3}) ** exponent
+    # A size in a divisor becomes what a call gives for it.
+    assert evaluate((b**exponent).substitute({"b": value}), {"n": 7, "m": 3}) == evaluate(
+        value**exponent, {"n": 7, "m": 3}
+    )
+
+
 def test_constant_powers_have_a_limit() -> None:
     assert a.exponential(2, Poly.constant(1000)) == Poly.constant(2**1000)
     with pytest.raises(TooComplexError):

@@ -94,6 +94,12 @@ def test_gaps_sum_to_the_total_and_the_largest_is_the_longest() -> None:
     squares = bounded_sum(gap * gap, "i", ZERO, n, facts, True)
     assert squares == longest * total
     assert bounded_sum(gap * gap, "i", ZERO, n, facts, False) == total
+    # A product of two is summed over either one.
+    most, widest = Poly.symbol("nz"), Poly.symbol("nc")
+    columns = Poly.of_atom(a.Gap(a.Segments("colptr", n, m, widest, attained=True), i))
+    wide = facts.with_symbol("nc", (ZERO,), (m,))
+    assert bounded_sum(gap * columns, "i", ZERO, n, wide, True) == wide.minimum(longest * m, widest * most)
+    assert bounded_sum(gap * columns, "i", ZERO, n, wide, False) == ZERO
     # A promise without the data's own largest gap bounds the maximum, but does not give it.
     promised = Poly.of_atom(a.Gap(a.Segments("rowptr", n, total, longest, attained=False), i))
     assert bounded_max(promised, "i", ZERO, n, facts, True) == longest
@@ -240,3 +246,17 @@ def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
         reached = brute(value, ZERO, end, {"m": step}, max)
         assert closed is None or evaluate(closed, {"m": step}) == reached
         assert upper is None or evaluate(upper, {"m": step}) >= reached
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        a.isqrt_of(i) ** 2, a.isqrt_of(i) * a.ceil_log2(i + 1), a.isqrt_of(i * 2), a.isqrt_of(i - 3), a.ceil_log2(i**2), a.ceil_log2(i * 2 + 1), a.ceil_log2(i) ** 2,
+        a.exponential(2, i**2), a.exponential(2, i) * a.isqrt_of(i), a.log2(i + 1), a.sqrt(i), a.quotient(i, m), a.floor_div(m, i + 1), a.floor_div(i**2, m),
+        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1,
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
+    with pytest.raises(UnresolvedError):
+        sum_over(value, "i", ZERO, n, FACTS)

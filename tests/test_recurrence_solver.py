@@ -220,6 +220,12 @@ REFUSED = [
     # Which base value a size meets depends on the size.
     ("A(n) = B(n/2), A(1) = 1/L; B(n) = A(n/2)", "different symbols"),
     ("A(n) = A(n/2) + B(n/3); B(n) = A(n/2) + B(n/2)", "different shares"),
+    ("A(n) = A(n/2) + max(B(n/2), 1); B(n) = A(n/2) + B(n/2)", "with a maximum"),
+    ("A(n) = A(n/2) + a*B(n/2); B(n) = A(n/2) + B(n/2)", "weights that vary"),
+    ("A(n) = B(sqrt(n)) + 1; B(n) = A(n/2) + 1", "at roots and at parts"),
+    ("A(n) = B(n/2) + 1; B(n) = A(sqrt(n)) + 1", "at roots and at parts"),
+    ("A(n) = B(n/2 + 1) + n^2, A(9) = 1; B(n) = A(n/2) + n^2 - n, B(9) = 1", "may be negative"),
+    ("T(n) = T(n-1) + n - 3*n^2", "may be negative"),
 ]
 
 
@@ -251,3 +257,128 @@ def test_several_sizes_and_cases_go_to_the_solver_for_them() -> None:
     found = answer("Q(n) = 1 when n <= L; 2*Q(n/2) + 1")
     assert isinstance(found, Solved)
     assert isinstance(order_texts(found.growth, "1 + n/L"), Proved)
+
+
+TOLD = [
+    """T(n) = 2*T(n/2) + n
+    master theorem
+    T(n) = 2*T(n/2) + n for n > 1
+    T(n) = 1 for n <= 1
+    2*(1/2)^p = 1 at p = 1
+    n is n times 1: each level costs so much, and the sum over levels is as log2(n)
+    so T(n) is Theta(n*log2(n))
+    exactly T(n) = n*log2(n) + n where n = 2^k""",
+    """T(n) = 3*T(n/2 - 1) + n^2
+    Akra-Bazzi theorem
+    T(n) = 3*T(n/2 - 1) + n^2 for n > 1
+    T(n) = 1 for n <= 1
+    3*(1/2)^p = 1 at p = log2(3)
+    n^2 outgrows n^log2(3): the first call outweighs all others
+    so T(n) is Theta(n^2)""",
+    """S(n) = max(S(n/2), 2*S(n/4)) + 1
+    Akra-Bazzi theorem
+    S(n) = max(S(n/2) + 1, 2*S(n/4) + 1) for n > 1
+    S(n) = 1 for n <= 1
+    2*(1/4)^p = 1 at p = 1/2
+    1 grows slower than sqrt(n): the calls at the base outweigh it
+    so S(n) is Theta(sqrt(n))""",
+    """T(n) = T(n/2) + T(n/4), T(1) = 3
+    Akra-Bazzi theorem
+    T(n) = T(n/2) + T(n/4) for n > 1
+    T(n) = 3 for n <= 1
+    (1/2)^p + (1/4)^p = 1 at p = 0.694241914 to nine digits, the only solution
+    so T(n) is Theta(n^0.694241914)
+    exactly T(n) = 3*fibonacci(log2(n) + 2) where n = 2^k""",
+    """T(n) = 2*sqrt(n)*T(sqrt(n)) + n/log2(n) + 1 + n^2
+    change of variable to log2(n)
+    T(n) = 2*sqrt(n)*T(sqrt(n)) + n/log2(n) + 1 + n^2 for n > 2
+    T(n) = 1 for n <= 2
+    with mu = log2(n), U(mu) = T(n)/n calls itself at parts of mu
+    2*(1/2)^p = 1 at p = 1
+    1/mu grows slower than mu: the calls at the base outweigh it
+    1 vanishes against the calls as mu grows: the calls at the base outweigh it
+    n^2 is exponential in mu against the calls: the first call outweighs all others
+    so T(n) is Theta(n^2)""",
+    """T(n) = T(sqrt(n)) + 1
+    change of variable to log2(n)
+    T(n) = T(sqrt(n)) + 1 for n > 2
+    T(n) = 1 for n <= 2
+    with mu = log2(n), U(mu) = T(n) calls itself at parts of mu
+    (1/2)^p = 1 at p = 0
+    1 is 1 times 1: each level costs so much, and the sum over levels is as log2(mu)
+    so T(n) is Theta(log2(log2(n)))
+    exactly T(n) = log2(log2(n)) + 1 where n = 2^(2^k)""",
+    """T(n) = 1/2*T(n-1) + n
+    summation
+    T(n) = 1/2*T(n - 1) + n for n > 1
+    T(n) = 1 for n <= 1
+    the weights of the calls add up to 1/2, less than 1: what is added last counts
+    so T(n) is Theta(n)
+    exactly T(n) = 2*(1/2)^n + 2*n - 2 where integers n >= 1""",
+    """F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1
+    characteristic equation
+    F(n) = F(n - 1) + F(n - 2) for n > 1
+    F(n) = 0 for n <= 0
+    F(n) = 1 for 0 < n <= 1
+    characteristic equation x^(-1) + x^(-2) = 1: the positive solution is x = ((1+sqrt(5))/2)
+    so F(n) is Theta(((1+sqrt(5))/2)^n)
+    exactly F(n) = fibonacci(n) where integers n >= 1""",
+    """T(n) = 3*T(n-2) + 1/2
+    characteristic equation
+    T(n) = 3*T(n - 2) + 1/2 for n > 1
+    T(n) = 1 for n <= 1
+    characteristic equation 3*x^(-2) = 1: the positive solution is x = 3^(1/2)
+    so T(n) is Theta(3^(n/2))""",
+    """T(n) = max(2*T(n-1), T(n-2)) + 1
+    characteristic equation
+    T(n) = max(2*T(n - 1) + 1, T(n - 2) + 1) for n > 1
+    T(n) = 1 for n <= 1
+    the weights of the calls add up to 2, more than 1: exponential
+    so T(n) is Theta(2^n)""",
+    """A(n) = A(n-1) + B(n); B(n) = B(n/2) + n
+    summation
+    B(n) = B(n/2) + n for n > 1
+    B(n) = 1 for n <= 1
+    (1/2)^p = 1 at p = 0
+    n outgrows 1: the first call outweighs all others
+    so B(n) is Theta(n)
+    A(n) = A(n - 1) + B(n) for n > 1, where n is large:
+    A(n) = A(n - 1) + n for n > 1
+    A(n) = 1 for n <= 1
+    the weights of the calls add up to 1: the sum of n over the sizes, with the base
+    so A(n) is Theta(n^2)""",
+    """A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1
+    master theorem
+    A(n) = 2*B(n/2) + n for n > 1
+    A(n) = 1 for n <= 1
+    B(n) = A(n/2) + 1 for n > 1
+    B(n) = 1 for n <= 1
+    written into one another:
+    A(n) = 2*A(n/4) + n + 2 for n > 1
+    A(n) = 1 for n <= 1
+    2*(1/4)^p = 1 at p = 1/2
+    n outgrows sqrt(n): the first call outweighs all others
+    1 grows slower than sqrt(n): the calls at the base outweigh it
+    so A(n) is Theta(n)""",
+    """A(n) = A(n/2) + B(n/2) + n; B(n) = A(n/2) + B(n/2) + 1
+    spectral radius
+    A(n) = A(n/2) + B(n/2) + n for n > 1
+    A(n) = 1 for n <= 1
+    B(n) = A(n/2) + B(n/2) + 1 for n > 1
+    B(n) = 1 for n <= 1
+    the spectral radius of the numbers of calls gives p = 1
+    so A(n) is Theta(n*log2(n))""",
+    """T(n) = n*T(n-1), T(0) = 1
+    growth beyond polynomials
+    T(n) = n*T(n - 1) for n > 0
+    T(n) = 1 for n <= 0
+    the number of calls grows with the size: it grows faster than every polynomial""",
+]
+
+
+@pytest.mark.parametrize("told", TOLD, ids=[each.partition("\n")[0] for each in TOLD])
+def test_solutions_line_by_line(told: str) -> None:
+    text, method, *lines = (line.strip() for line in told.splitlines())
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential)
+    assert (found.method, list(found.steps)) == (method, lines)

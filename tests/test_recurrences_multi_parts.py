@@ -305,6 +305,8 @@ def formula_text(parts: list[tuple[Cone, tuple[Term, ...]]]) -> tuple[str | None
 def test_a_maximum_of_two_sides() -> None:
     above, below = halves(form(1, -1, 0))
     assert formula_text([(above, terms("x")), (below, terms("y"))])[0] == "x + y"
+    # sqrt(x*y) is between x and y, and so no more than the greater of them.
+    assert formula_text([(above, terms("x")), (below, terms("y + sqrt(x*y)"))])[0] == "x + y"
 
 
 def test_a_minimum_of_two_sides() -> None:

@@ -5,10 +5,10 @@
 
 Mutants are made in copies of the checkout, never in the working tree. Left out is what no test of behaviour can see:
 annotations, patterns of classes, decorators' arguments, the text of messages, `strict=` (an assertion), and what
-spends time or memory but changes no result: limits of effort (MAX_... and EFFORTS), caching, compiling a kernel. Of the
-many operators that could replace an operator, one or two near ones stand for the rest; far ones die at once and would
-only flatter the figure. Prints the share killed and every survivor with its difference. Exit code 1 where less than
-85 % are killed.
+spends time or memory but changes no result: limits of effort (MAX_... and EFFORTS) and comparisons with them, bits of
+precision, caching, compiling a kernel. Of the many operators that could replace an operator, one or two near ones stand
+for the rest; far ones die at once and would only flatter the figure. Prints the share killed and every survivor with
+its difference. Exit code 1 where less than 85 % are killed.
 """
 
 from __future__ import annotations
@@ -231,6 +231,8 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
             case ast.keyword(arg="strict", value=value):
+                hide(value)
+            case ast.Assign(targets=[ast.Attribute(attr="prec")], value=value):
                 hide(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if _is_effort(name):

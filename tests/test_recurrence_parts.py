@@ -133,6 +133,31 @@ def test_logarithms_that_are_rational(of: fmpq, to: fmpq, value: fmpq) -> None:
     assert exponents.log_ratio(of, to) == exponents.rational(value)
 
 
+def test_exponents_known_by_enclosures_have_no_multiples() -> None:
+    root = exponent_of(((fmpq(1), fmpq(1, 2)), (fmpq(1), fmpq(1, 4))))
+    one = exponents.ONE
+    assert root.root is not None
+    assert root.times(fmpq(0)) == exponents.ZERO
+    assert root.times(fmpq(1)) is root
+    assert root.plus(exponents.ZERO) is root
+    assert exponents.ZERO.plus(root) is root
+    for meet in (
+        lambda: root.times(fmpq(2)),
+        lambda: root.plus(one),
+        lambda: exponents.log_ratio(fmpq(3), fmpq(2)).plus(exponents.log_ratio(fmpq(5), fmpq(2))),
+    ):
+        with pytest.raises(exponents.OutOfReachError):
+            meet()
+    assert (exponents.compare(root, one), exponents.compare(one, root), exponents.compare(root, root)) == (-1, 1, 0)
+    with pytest.raises(exponents.OutOfReachError, match="not decided"):
+        exponents.compare(
+            exponents.log_ratio(fmpq(9), fmpq(4)),
+            exponents.Exponent(
+                fmpq(0), root=exponents.Root("1.58", lambda: exponents.log_ratio(fmpq(3), fmpq(2)).ball())
+            ),
+        )
+
+
 # Sequences.
 SMALL = st.integers(-3, 3).map(fmpq)
 

@@ -78,7 +78,7 @@ EFFORTS = frozenset(
         # How closely numbers are enclosed, how much is tried, and at which sizes answers are checked.
         "PRECISION", "PRECISIONS", "_PRECISIONS", "ENCLOSURE_BITS", "RESOLUTION", "_BITS", "SPREADS", "FEW_TRIALS",
         "MANY_TRIALS", "READABLE", "ROUNDS", "LIMIT", "STEPS", "_EVALUATIONS", "_PLACES", "_SPREAD", "SYMBOL_VALUES",
-        "SCALES", "FAR", "NUDGES",
+        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS",
     )
 )  # fmt: skip
 FOR_SPEED = frozenset(("cache", "lru_cache", "kernel"))

@@ -135,7 +135,7 @@ def test_what_leading_terms_do_not_tell(text: str) -> None:
         ("n/8 is power of 2", True), ("n is power of 4", False), ("p is power of 2", True), ("p^2 is power of 4", True),
         ("m is power of 2", False), ("q is power of 2", False), ("p is power of 3", False), ("p is power of 1/2", False),
         ("1/p is power of 2", False), ("q/5 is power of 2", True), ("p is square", True), ("2*p is square", False),
-        ("p divides n/8", True), ("n/8 divides p", False), ("3 divides p", False), ("p + 1 is power of 2", False),
+        ("p divides n/8", True), ("n/8 divides p", False), ("3 divides p", False), ("p divides p", True), ("p^2 divides p", False), ("p divides p^2", True), ("p + 1 is power of 2", False),
     ],
 )  # fmt: skip
 def test_facts_on_a_curve(fact: str, true: bool) -> None:

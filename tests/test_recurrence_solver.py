@@ -147,6 +147,20 @@ def test_exact_solutions(text: str, known: Callable[[int], object], size: Callab
         assert float(value_at(closed, point, WIDE)) == pytest.approx(float(expected), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("T(n) = 4*T(n-2), T(0) = 1", "n even"), ("T(n) = 4*T(n-2), T(1) = 1", "n odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
+        ("T(n) = T(n-1) + n, T(0) = 0", "integers n >= 0"), ("T(n) = T(n-1) + n", "integers n >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
+        ("T(n) = 3*T(n/3)", "n = 3^k"), ("T(n) = T(2*n/3) + 1", "n = (3/2)^k"), ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", "n = 4^(2^k)"),
+    ],
+)  # fmt: skip
+def test_domains_of_closed_forms(text: str, domain: str) -> None:
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential)
+    assert found.domain == domain
+
+
 BEYOND = [
     ("T(n) = 3*T(n-2) + n", "3^(n/2)"),
     ("T(n) = 2*T(n-1/2) + 1", "2^(2*n)"),

@@ -12,7 +12,7 @@ from archline.algebra.evaluation import evaluate
 from archline.algebra.maximum import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.printing import to_text
-from archline.algebra.relaxation import bound_atom, bounded_max, bounded_sum
+from archline.algebra.relaxation import atom_range, bound_atom, bounded_max, bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
 
 n, m, b, i = (Poly.symbol(name) for name in "nmbi")
@@ -260,3 +260,37 @@ def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
 def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
     with pytest.raises(UnresolvedError):
         sum_over(value, "i", ZERO, n, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (part(n - 3), ZERO, n), (part(m * 2 - n - 1), ZERO, m * 2), (part(m - n), ZERO, m), (part(n * m - total), ZERO, n * m), (part(data - 3), ZERO, data),
+        (a.floor_div(n, Poly.constant(3)), (n - 2) / 3, n / 3), (a.floor_div(n, m), ZERO, n), (a.floor_div(-n, m), None, None),
+        (a.ceil_log2(n), ZERO, n), (a.ceil_log2(n - 9), ZERO, None), (a.sqrt(n), ZERO, n), (a.sqrt(n / 2), ZERO, None), (a.isqrt_of(n), ZERO, n), (a.isqrt_of(n - 9), None, None),
+        (a.log2(n), ZERO, n - 1), (a.log2(n - 1), None, None), (Poly.of_atom(a.Gap(segments, i)), ZERO, longest), (entry, ZERO, total), (data, ONE, m),
+        (Poly.of_atom(a.Applied("f", (n,))), ZERO, None), (a.quotient(n, m), ZERO, n), (a.quotient(n - 9, m), None, None), (n, ONE, None), (longest, ZERO, total),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_atoms_lie_between(value: Poly, low: Poly | None, high: Poly | None) -> None:
+    atom = next(each for each in value.atoms() if len(value.atoms()) == 1 or each.parts)
+    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 1,))
+    found = atom_range(atom, facts)
+    assert found == (low, high)
+
+
+@pytest.mark.parametrize("held", [entry, next_entry], ids=["the first entry", "the last entry"])
+def test_two_entries_are_replaced_together(held: Poly) -> None:
+    """The entry behind the next one less an entry: from 0 to twice the longest gap, and to the total."""
+    (atom,), apart = held.atoms(), next_entry - entry
+    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 2,))
+    most = facts.minimum(total, longest * 2)
+    for value, lower, upper in (
+        (apart * 3 + 5, Poly.constant(5), most * 3 + 5),
+        (n * 40 - apart * 3, n * 40 - most * 3, n * 40),
+        (apart * m, ZERO, most * m),
+        (-apart * m + n, n - most * m, n),
+    ):
+        assert bound_atom(value, atom, facts, False) == lower
+        assert bound_atom(value, atom, facts, True) == upper

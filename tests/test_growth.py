@@ -19,6 +19,10 @@ HOLDS = [
     ("(n*m*p)^(2/3)", "n*m + m*p + n*p", ""),
     ("n*m", "n^3 + m^(3/2)", ""),
     ("sqrt(n*m)", "n + m", ""),
+    # Terms that a proof does without.
+    ("min(a*b, sqrt(m*k))", "m + k", ""),
+    ("sqrt(m*k)", "1/a + m + k", ""),
+    ("min(a/b, sqrt(m*k))", "b/a + m + k", ""),
     ("(n + m)^5", "n^5 + m^5", ""),
     ("1/(n + m)", "1/n", ""),
     ("n^2/(n + m)", "n", ""),

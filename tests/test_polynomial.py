@@ -176,6 +176,17 @@ def test_powers_are_those_of_the_values(value: Poly, exponent: int) -> None:
     )
 
 
+@pytest.mark.parametrize("modulus", [1, 2, 3, 6])
+def test_fractions_in_a_floor_are_not_taken_out_one_by_one(modulus: int) -> None:
+    """4*n/2^d + m is whole, and n/2^d is not."""
+    value = n * a.exponential(2, -d) * 4 + m * 3 + 5
+    found = a.floor_div(value, Poly.constant(modulus))
+    for size in range(1, 12):
+        for more in range(4):
+            expected = (4 * size // 2 + more * 3 + 5) // modulus
+            assert evaluate(found, {"n": size, "m": more, "d": 1}) == expected
+
+
 def test_constant_powers_have_a_limit() -> None:
     assert a.exponential(2, Poly.constant(1000)) == Poly.constant(2**1000)
     with pytest.raises(TooComplexError):

@@ -235,7 +235,7 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
                 hide(node)
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
-            case ast.keyword(arg="strict", value=value):
+            case ast.keyword(arg="strict" | "repr", value=value):
                 hide(value)
             case ast.Assign(targets=[ast.Attribute(attr="prec")], value=value):
                 hide(value)

@@ -95,7 +95,10 @@ PROVED: list[tuple[Facts, Poly]] = [
     (SQUARES, a.exponential(4, log) - a.exponential(2, log)),
 ]  # fmt: skip
 
+third = a.floor_div(n * a.exponential(2, -d), Poly.constant(3))
 OPEN: list[tuple[Facts, Poly]] = [
+    # n/2^d may be 5/2, which is no whole number: 3*floor(5/6) is more than 2 below it.
+    (PLAIN.with_symbol("d", (ZERO,)), third * 3 - n * a.exponential(2, -d) + 2),
     # Each is negative somewhere, next to one of the above.
     (PLAIN, n + m - 3), (PLAIN, n * m - 2), (PLAIN, n * m - n - 1), (PLAIN, n * m - n - m), (PLAIN, n**2 - n - 1),
     (PLAIN, n - halves - 2), (PLAIN, halves * 2 - n), (PLAIN, a.maximum(n, m) - n - 1), (PLAIN, a.minimum(n, m) - 2),

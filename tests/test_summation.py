@@ -283,6 +283,7 @@ def test_what_atoms_lie_between(value: Poly, low: Poly | None, high: Poly | None
 @pytest.mark.parametrize("held", [entry, next_entry], ids=["the first entry", "the last entry"])
 def test_two_entries_are_replaced_together(held: Poly) -> None:
     """The entry behind the next one less an entry: from 0 to twice the longest gap, and to the total."""
+    other = a.offset(a.Segments("aptr", n, m, None, attained=True), i)
     (atom,), apart = held.atoms(), next_entry - entry
     facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 2,))
     most = facts.minimum(total, longest * 2)
@@ -291,6 +292,7 @@ def test_two_entries_are_replaced_together(held: Poly) -> None:
         (n * 40 - apart * 3, n * 40 - most * 3, n * 40),
         (apart * m, ZERO, most * m),
         (-apart * m + n, n - most * m, n),
+        (apart + other, other, most + other),
     ):
         assert bound_atom(value, atom, facts, False) == lower
         assert bound_atom(value, atom, facts, True) == upper

@@ -100,6 +100,8 @@ def test_gaps_sum_to_the_total_and_the_largest_is_the_longest() -> None:
     wide = facts.with_symbol("nc", (ZERO,), (m,))
     assert bounded_sum(gap * columns, "i", ZERO, n, wide, True) == wide.minimum(longest * m, widest * most)
     assert bounded_sum(gap * columns, "i", ZERO, n, wide, False) == ZERO
+    for value in (gap * widest - gap * columns, -(gap * columns) + gap * widest):
+        assert bounded_sum(value, "i", ZERO, n, wide, True) == widest * most
     # A promise without the data's own largest gap bounds the maximum, but does not give it.
     promised = Poly.of_atom(a.Gap(a.Segments("rowptr", n, total, longest, attained=False), i))
     assert bounded_max(promised, "i", ZERO, n, facts, True) == longest

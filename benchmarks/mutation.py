@@ -5,10 +5,10 @@
 
 Mutants are made in copies of the checkout, never in the working tree. Left out is what no test of behaviour can see:
 annotations, patterns of classes, decorators' arguments, the text of messages, `strict=` (an assertion), and what
-spends time or memory but changes no result: limits of effort (MAX_... and EFFORTS), caching, compiling a kernel. Of the
-many operators that could replace an operator, one or two near ones stand for the rest; far ones die at once and would
-only flatter the figure. Prints the share killed and every survivor with its difference. Exit code 1 where less than
-85 % are killed.
+spends time or memory but changes no result: limits of effort (MAX_... and EFFORTS) and comparisons with them, bits of
+precision, caching, compiling a kernel. Of the many operators that could replace an operator, one or two near ones stand
+for the rest; far ones die at once and would only flatter the figure. Prints the share killed and every survivor with
+its difference. Exit code 1 where less than 85 % are killed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,17 @@ from itertools import islice
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
+import flint  # noqa: F401
 import hypothesis.stateful  # noqa: F401
 import lark  # noqa: F401
+import mpmath  # noqa: F401
 import numpy as np  # noqa: F401
 import pytest
 import scipy.linalg
+import scipy.optimize
 import scipy.signal
 import scipy.sparse.csgraph  # noqa: F401
+import sympy  # noqa: F401
 from cosmic_ray.commands.init import _all_work_items
 from cosmic_ray.mutating import use_mutation
 from cosmic_ray.plugins import get_operator
@@ -71,16 +75,23 @@ EFFORTS = frozenset(
         "_SPARE", "_NEAR", "_SMALL_TABLE", "PLAIN_STEPS", "PLAIN_WORDS", "SPARE_WORDS", "_PERIOD", "_SMALL_STACK",
         "_LARGE_STACK", "_PIECE", "_PLAIN_WORD_BYTES", "_START",
         "_KERNEL", "_GENERATED",
+        # How closely numbers are enclosed, how much is tried, and at which sizes answers are checked.
+        "PRECISION", "PRECISIONS", "_PRECISIONS", "ENCLOSURE_BITS", "RESOLUTION", "_BITS", "SPREADS", "FEW_TRIALS",
+        "MANY_TRIALS", "READABLE", "ROUNDS", "LIMIT", "STEPS", "_EVALUATIONS", "_PLACES", "_SPREAD", "SYMBOL_VALUES",
+        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS",
     )
 )  # fmt: skip
-FOR_SPEED = frozenset(("cache", "kernel"))
+# Limits that have no name: one more or less changes no result.
+LARGE = 64
+FOR_SPEED = frozenset(("cache", "lru_cache", "kernel"))
 
 
 @dataclass(frozen=True)
 class Target:
     """A part of the package, and the tests that hold it, quick ones first.
 
-    `own` gives the tests of a file that has tests of its own; `seconds` of processor time are what a mutant may take.
+    `own` gives the tests of files that have tests of their own, by patterns of which the first that matches counts;
+    `seconds` of processor time are what a mutant may take.
     `compiler` is a library that takes long and that the tests do without where it is missing: they run without it
     first, under the `options`; what they leave alive then meets all of them, with it.
     """
@@ -98,6 +109,23 @@ _EXECUTOR = (
     "test_executor_runs.py", "test_agreement_quick.py",
 )  # fmt: skip
 
+_GROWTH = (
+    "test_growth_curves.py", "test_growth.py", "test_growth_certificates.py", "test_growth_command.py",
+    # The checker shares nothing with the prover: what it rejects is a mistake of the prover's.
+    "test_certificates.py::test_hand_made_cases", "test_certificates.py::test_the_same_cases_the_other_way_round",
+    "test_certificates.py::test_mistakes_are_found", "test_certificates.py::test_growths_of_recurrences",
+    *(f"test_growth_random.py::test_random_questions[{facts}]" for facts in (
+        "", "n <= m + p", "n is power of 2", "n >= m*log2(m)", "n*m <= p^2, p <= n",
+    )),
+    "test_certificates_random.py::test_questions_with_subtraction",
+)  # fmt: skip
+_RECURRENCES = (
+    "test_recurrence_parts.py", "test_recurrence_checking.py", "test_recurrence_reading.py",
+    "test_recurrence_solver.py", "test_recurrence_evaluation.py", "test_recurrence_command.py",
+    "test_recurrence_corpus.py",
+)  # fmt: skip
+_MULTI = ("test_recurrences_multi_parts.py", "test_recurrences_multi.py", "test_recurrences_multi_random.py")
+
 TARGETS = {
     "analysis": Target(
         ("analysis/*.py",),
@@ -112,8 +140,27 @@ TARGETS = {
         },
     ),
     "algebra": Target(
-        ("algebra/*.py",),
-        ("test_polynomial.py", "test_analysis_cases.py", "test_agreement_quick.py", "test_summation.py"),
+        ("algebra/*.py", "algebra/*/*.py"),
+        (
+            "test_facts.py", "test_polynomial.py", "test_summation.py", "test_binades.py", "test_analysis_cases.py",
+            "test_agreement_quick.py", "test_remainders.py",
+        ),
+        {
+            "growth/simplex.py": ("test_growth_simplex.py", *_GROWTH),
+            "growth/*.py": _GROWTH,
+            "recurrences/multi*.py": _MULTI,
+            # What is read, evaluated and written is the same for one size and for several.
+            **dict.fromkeys(
+                (f"recurrences/{name}.py" for name in (
+                    "reading", "reading_terms", "arithmetic", "compiling", "evaluation", "problem", "solve",
+                )),
+                (*_RECURRENCES, *_MULTI[:2]),
+            ),
+            "recurrences/*.py": (
+                *_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]",
+            ),
+            "sympy_bridge.py": ("test_api.py",),
+        },
     ),
     "execution": Target(
         ("execution/*.py", "execution/*/*.py"),
@@ -178,18 +225,28 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
                 found += [
                     ((each.lineno, each.col_offset - 1), (each.lineno, each.col_offset))
                     for each in decorators
-                    if ast.unparse(each).removeprefix("functools.") in FOR_SPEED
+                    if ast.unparse(each).partition("(")[0].removeprefix("functools.") in FOR_SPEED
                 ]
             case ast.ClassDef(decorator_list=decorators):
                 _hide_arguments(decorators, hide)
+            case ast.Compare(comparators=[ast.Name(id=name)]) if _is_effort(name):
+                hide(node)
+            case ast.Constant(value=int() | float() as value) if abs(value) >= LARGE:
+                hide(node)
             case ast.JoinedStr() | ast.MatchOr():
                 hide(node)
-            case ast.keyword(arg="strict", value=value):
+            case ast.keyword(arg="strict" | "repr", value=value):
+                hide(value)
+            case ast.Assign(targets=[ast.Attribute(attr="prec")], value=value):
                 hide(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in EFFORTS or name.lstrip("_").startswith("MAX_"):
+                if _is_effort(name):
                     hide(value)
     return found
+
+
+def _is_effort(name: str) -> bool:
+    return name in EFFORTS or name.lstrip("_").startswith("MAX_")
 
 
 def _hide_arguments(decorators: list[ast.expr], hide) -> None:  # type: ignore[no-untyped-def]
@@ -235,7 +292,7 @@ class Round:
 
 def rounds(target: Target, tests: tuple[str, ...]) -> list[Round]:
     """Tests of the target: first those without a compiler, if it has one."""
-    quick = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+    quick = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "--hypothesis-profile=unshrunk"]
     paths = [f"tests/{name}" for name in tests]
     first = Round([*quick, *target.options, *paths], target.seconds, target.compiler)
     return [first] if target.compiler is None else [first, Round([*quick, *paths], 4 * target.seconds)]
@@ -282,12 +339,17 @@ def passes(tests: Round, *, keep_bytecode: bool = False) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+def tests_of(target: Target, path: Path) -> tuple[str, ...]:
+    """The tests of a file of the target."""
+    return next((tests for pattern, tests in target.own.items() if path.match(pattern)), target.tests)
+
+
 def run(target: Target, chosen: list[MutationSpec], copies: list[Path]) -> list[Outcome]:
     """Test the mutants, a worker for each copy."""
     queue: mp.Queue[Path] = mp.Queue()
     for copy in copies:
         queue.put(copy)
-    jobs = [(each, rounds(target, target.own.get(each.module_path.name, target.tests))) for each in chosen]
+    jobs = [(each, rounds(target, tests_of(target, each.module_path))) for each in chosen]
     outcomes = []
     with mp.Pool(len(copies), enter, (queue,)) as pool:
         for number, outcome in enumerate(pool.imap_unordered(test, jobs), 1):

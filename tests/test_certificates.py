@@ -81,6 +81,21 @@ def test_growths_of_recurrences() -> None:
     assert found[Refuted] > 150
 
 
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "p is power of 2", "p - m is power of 2", "p/m is power of 1/2", "p/m is power of n", "p is square",
+        "p divides n^2 - n/2", "p divides n - n/(2*m)", "m*p divides n", "p divides n + m - p", "p divides m - n",
+        "p == n + m", "n <= p and p <= m", "n != p",
+    ],
+)  # fmt: skip
+def test_what_facts_say(fact: str) -> None:
+    """What the prover takes a fact for is what the checker takes it for."""
+    for f, g in (("m", "p"), ("p", "m"), ("p", "n"), ("p", "n^2"), ("n", "p"), ("p", "n + m"), ("n", "m")):
+        for question, answer in answered([(f, g, fact)]):
+            assert str(outcome(question, answer)) == "accepted", question
+
+
 # Mutations by hand
 Edit = Callable[[dict[str, Any]], object]
 MEAN = ("(n*m*p)^(2/3)", "n*m + m*p + n*p", "")
@@ -316,6 +331,8 @@ WRONG: list[tuple[str, Question, Edit]] = [
     ("a missing size", POINT, lambda d: d.update(at={})),
     ("a value of a sample", CURVE, lambda d: d["samples"][0].update(f="65537.1e1")),
     ("a ratio of a sample", CURVE, lambda d: d["samples"][1].update(ratio="65000")),
+    ("samples where sizes are equal", ("n", "1", "n != m"), lambda d: [
+        each["at"].update(m=each["at"]["n"]) for each in d["samples"]]),
     ("a sample that breaks a fact", CURVE, lambda d: d["samples"][0]["at"].update(P="4095")),
     ("samples in another order", CURVE, lambda d: d["samples"].reverse()),
     ("a curve along which it does not grow", CURVE, lambda d: d.update(curve={"P": "2^T", "c": "2^(1/4*T)"})),

@@ -19,6 +19,10 @@ HOLDS = [
     ("(n*m*p)^(2/3)", "n*m + m*p + n*p", ""),
     ("n*m", "n^3 + m^(3/2)", ""),
     ("sqrt(n*m)", "n + m", ""),
+    # Terms that a proof does without.
+    ("min(a*b, sqrt(m*k))", "m + k", ""),
+    ("sqrt(m*k)", "1/a + m + k", ""),
+    ("min(a/b, sqrt(m*k))", "b/a + m + k", ""),
     ("(n + m)^5", "n^5 + m^5", ""),
     ("1/(n + m)", "1/n", ""),
     ("n^2/(n + m)", "n", ""),
@@ -37,6 +41,7 @@ HOLDS = [
     ("n^(log2(5)/log2(4))", "n^(log2(5)/2)", ""),
     ("n^(log2(4)/log2(3))", "n^1.27", ""),
     ("n^sqrt(12)", "(n^2)^sqrt(3)", ""),
+    ("n^((3^log2(5))^2/100)", "n^(3^log2(5)/7)", ""),
     ("n^0.694241913", "n^log2((1 + sqrt(5))/2)", ""),
     (STRASSEN, "n^2/L + n^3/(L*sqrt(Z))", "Z >= L^2"),
     ("n^2/L", STRASSEN, "n^2 >= Z"),
@@ -72,6 +77,11 @@ HOLDS = [
     ("n", "k*log2(n)", "k*log2(n) >= n"),
     ("b", "n", "b divides n"),
     ("n", "m", "n == m"),
+    ("m", "n", "n/m is power of 2"),
+    ("m", "n", "n/m is power of 1"),
+    ("m", "n", "n/m is power of 3/2"),
+    ("m", "n", "n/m is power of p"),
+    ("m", "p", "p - m is power of 2"),
     ("n^2", "m", "m == n^2 + p"),
     ("m", "n^2 + p", "m == n^2 + p"),
     ("n*m", "p^2", "n <= p and m <= p"),
@@ -97,6 +107,7 @@ HOLDS = [
     ("(n - m)^2", "n^2 + m^2", ""),
     ("abs(n - m)", "n + m", ""),
     ("n", "n + m - m", ""),
+    ("m", "n - (n - m)^1", ""),
     ("n + min(n, m)", "n + min(n, m) - 1/2", ""),
     ("max(n, m)", "2*max(n, m) - n", ""),
     ("m", "m - n//m + 2*n/m", ""),
@@ -172,6 +183,15 @@ def test_fails(f: str, g: str, where: str) -> None:
         ("n/(n - m)", "n", "may be negative"),
         ("log2(n - m)", "n", "may be negative"),
         ("sqrt(n - m)", "n", "may be negative"),
+        ("(n - m)^9", "n", "may be negative"),
+        ("sqrt(floor(n - m))", "n", "may be negative"),
+        ("sqrt((n - m)//2)", "n", "may be negative"),
+        ("n*(floor(n - m) + 1)", "n", "may be negative"),
+        ("log2(ceil(n - m))", "n", "may be negative"),
+        ("sqrt(min(n - m, n))", "n", "may be negative"),
+        ("log2((n - m) % p - n)", "n", "may be negative"),
+        ("n/floor(n/2)", "n", "may be zero"),
+        ("1/(n % m)", "n", "may be zero"),
     ],
 )
 def test_out_of_reach(f: str, g: str, reason: str) -> None:
@@ -214,6 +234,25 @@ def test_a_fact_with_a_negative_term_bounds_nothing() -> None:
     fact = "n + min(0, m - n) <= k"
     assert not isinstance(order_texts("k", "k - n/2", fact), Proved)
     assert not isinstance(order_texts("n", "k", fact), Proved)
+
+
+@pytest.mark.parametrize("base", ["1/2", "0.999", "1/p", "p/n", "2/3", "-2", "1 - p", "log2(3/2)", "n/m"])
+def test_powers_of_what_may_be_below_one_bound_nothing(base: str) -> None:
+    """n/m = (1/2)^k: m = 2^k*n is no O(n)."""
+    assert not isinstance(order_texts("m", "n", f"n/m is power of {base}"), Proved)
+
+
+@pytest.mark.parametrize(
+    ("f", "g"),
+    [
+        # m % p is zero where p divides m, and floor(p/m) where m is above p.
+        ("min(m, p)", "n + m % p"), ("min(m, p)", "m % p + n"), ("n*min(m, p)", "n*(1 + m % p)"), ("n*min(m, p)", "(1 + m % p)*n"), ("p/m", "1 + m % p"),
+        ("m + n", "max(n, m % p)"), ("min(m, n)", "min(n, 1 + m % p)"), ("p", "n + floor(p/m)"), ("p*n", "n*(1 + floor(p/m))"), ("m", "abs(m - n) + 1"),
+        ("1/(1 + m % p)", "1/(1 + m)"), ("log2(m)", "log2(m % p + 2)"), ("sqrt(min(m, p))", "sqrt(n + m % p)"), ("m", "n + max(m - n, 1)/m"),
+    ],
+)  # fmt: skip
+def test_what_may_vanish_is_not_relied_upon(f: str, g: str) -> None:
+    assert not isinstance(order_texts(f, g), Proved)
 
 
 def test_facts_that_cannot_be_used_are_left_out() -> None:

@@ -84,6 +84,11 @@ WRONG = [
     ("T(n) = x[3]", "AL475", 8),
     ("T(n) = 1, T(1) = n", "AL475", 18),
     ("T(n) = 1 when T(n) > 3; 2", "AL475", 15),
+    ("T(n) = T(n/2), T(1) = T(0)", "AL475", 23),
+    ("T(n) = T(n/2), T(1) = x[3]", "AL475", 23),
+    ("T(n) = T(n/2), T(1) = sin(1)", "AL473", 23),
+    ("T(n) = T(n/2), T(sin(1)) = 1", "AL473", 18),
+    ("T(n) = T(n/2) when n > 3 or T(2) > 1; 1", "AL475", 29),
     ("T(n) = n > 3", "AL475", 8),
     ("T(n) = " + "n + " * MAX_LENGTH + "1", "AL476", None),
 ]
@@ -113,3 +118,27 @@ def test_wrong_facts_are_told_of_their_own_option() -> None:
 def test_deep_text_is_refused_and_not_followed() -> None:
     with pytest.raises(ArchlineError):
         parse_recurrence("T(n) = " + "(" * 900 + "n" + ")" * 900 + "+" + "-" * 900 + "n")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("T(n) = n,  n >= 3  ", (12, 18)), ("T(n) = T(n/2),  U(1) = 2", (17, 21)), ("T(n) = U(n/2) + 1", (8, 14)), ("T(n) = n;  T(n/3) ", (12, 18)), ("", (1, 2)),
+        ("  sqrt(n) = 3", (3, 10)), ("T(n) = 1 when n > 3 ", (1, 5)), ("T(n) = n,, T(1) = 1", (10, 11)), ("T(n) = 1, T(1) = 2*n", (20, 21)), ("A(n) = n; A(m) = 1", (11, 15)),
+    ],
+)  # fmt: skip
+def test_places_end_where_the_text_does(text: str, place: tuple[int, int]) -> None:
+    with pytest.raises(ArchlineError) as raised:
+        parse_recurrence(text)
+    (found,) = raised.value.diagnostics
+    assert found.span is not None
+    assert (found.span.column, found.span.end_column) == place
+
+
+def test_brackets_hold_commas_conditions_and_signs_together() -> None:
+    assert shown("T(n) = max(T(n/2), 3) + min(n, m); T(1) = max(1, 2)") == [
+        ("T", ["n"], ["max(T(n/2), 3) + min(n, m)"], ["(1) max(1, 2)"])
+    ]
+    assert shown("Q(n, m) = 1 when (n <= m or n <= 2); Q(n/2, m), Q(3, 4) = 7, Q(4, 3) = 8") == [
+        ("Q", ["n", "m"], ["1 when n <= m or n <= 2", "Q(n/2, m)"], ["(3, 4) 7", "(4, 3) 8"])
+    ]

@@ -47,6 +47,12 @@ GROWTH = [
     ("T(n) = 2*T(n/2) + ceil(log2(n)) + min(n, n^2)", "n*log2(n)"),
     ("T(n) = 2*T(n/2) + n - 1, T(1) = 0", "n*log2(n)"),
     ("T(n) = 2*(T(n/2) + n)/3 + T(n/2)/3", "n"),
+    ("T(n) = T(n/2) + exp(0)", "log2(n)"),
+    # Base values without a closed form of the whole.
+    ("T(n) = 2*T(n/2) + n, T(1) = sqrt(2)", "n*log2(n)"),
+    ("T(n) = 2*T(n/2) + n, T(1) = 1, T(2) = 7", "n*log2(n)"),
+    ("T(n) = T(n/2) + 1, T(1) = log2(3)", "log2(n)"),
+    ("T(n) = 2*T(n/2) + n*exp(1)", "n*log2(n)"),
     # Symbols are carried along; n^p comes with the base.
     ("T(P) = T(P/2) + b^2, T(1) = 1", "b^2*log2(P)"),
     ("T(n) = 2*T(n/2) + n/L + 1", "n + n/L*log2(n)"),
@@ -119,6 +125,8 @@ EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
     ("T(n) = T(n-3) + n, T(2) = 2", lambda k: (k + 1) * (3 * k + 4) // 2, lambda k: 3 * k + 2),
     ("T(n) = 4*T(n-2), T(0) = 1", lambda k: 4**k, lambda k: 2 * k),
     ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", lambda k: 2 * 3**k - 1, lambda k: 4 ** (2**k)),
+    # log2(log2(n)) is k + 1 at 4^(2^k): the sum of 2, 3, ..., k + 1, and 1.
+    ("T(n) = T(sqrt(n)) + log2(log2(n)), T(4) = 1", lambda k: k * (k + 3) // 2 + 1, lambda k: 4 ** (2**k)),
     ("T(n) = T(n-1) + 1/n + 1, T(1) = 0", lambda k: sympy.harmonic(k + 1) + k - 1, lambda k: k + 1),
 ]
 
@@ -139,16 +147,36 @@ def test_exact_solutions(text: str, known: Callable[[int], object], size: Callab
         assert float(value_at(closed, point, WIDE)) == pytest.approx(float(expected), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("T(n) = 4*T(n-2), T(0) = 1", "n even"), ("T(n) = 4*T(n-2), T(1) = 1", "n odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
+        ("T(n) = T(n-1) + n, T(0) = 0", "integers n >= 0"), ("T(n) = T(n-1) + n", "integers n >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
+        ("T(n) = 3*T(n/3)", "n = 3^k"), ("T(n) = T(2*n/3) + 1", "n = (3/2)^k"), ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", "n = 4^(2^k)"),
+    ],
+)  # fmt: skip
+def test_domains_of_closed_forms(text: str, domain: str) -> None:
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential)
+    assert found.domain == domain
+
+
 BEYOND = [
     ("T(n) = 3*T(n-2) + n", "3^(n/2)"),
     ("T(n) = 2*T(n-1/2) + 1", "2^(2*n)"),
     ("T(n) = 3/2*T(n-1) + n^3", "(3/2)^n"),
     ("T(n) = 2*T(n-1) + 2*T(n-2)", "(1+sqrt(3))^n"),
+    ("T(n) = 2*T(n-1) + T(n-2)", "(1+sqrt(2))^n"),
+    ("T(n) = 4*T(n-1) + 4*T(n-2)", "(2+2*sqrt(2))^n"),
+    ("T(n) = T(n-1) + 1/4*T(n-2)", "((1+sqrt(2))/2)^n"),
+    ("T(n) = T(n-1) + 2*T(n-2)", "2^n"),
+    ("T(n) = 1/2*T(n-1) + T(n-2)", "((1+sqrt(17))/4)^n"),
     ("T(n) = T(n-1) + T(n-3)", "1.46557123^n"),
     ("T(n) = max(2*T(n-1), 3*T(n-2)) + 1", "2^n"),
     ("A(n) = A(n-1) + B(n-1); B(n) = A(n-1)", "((1+sqrt(5))/2)^n"),
     ("T(n) = T(n-1) + T(n/2) + n", None),
     ("T(n) = n*T(n-1), T(0) = 1", None),
+    ("T(n) = T(n-1) + T(n/2) + 1/2, T(1) = 0", None),
     ("T(n) = sqrt(n)*T(n/2) + 1", None),
     ("T(n) = log2(n)*T(n/2)", None),
     ("A(n) = A(n/2) + B(n); B(n) = 2*B(n-1) + 1", None),
@@ -180,6 +208,8 @@ REFUSED = [
     ("T(n) = log2(T(n/2))", "not linear"),
     ("T(n) = min(T(n/2), T(n/3))", "not linear"),
     ("T(n) = 3*T(n-1) - 2*T(n-2)", "subtracted"),
+    ("T(n) = (1 - 2)*T(n/2) + n", "subtracted"),
+    ("T(n) = (1 - 2)*max(T(n/2), T(n/3)) + n^2", "a maximum with a minus sign"),
     ("T(n) = a*T(n/2) + n", "symbol in the number of calls"),
     ("T(n) = T(n/2)/n + 1", "shrinks"),
     ("T(n) = 2*T(n/2) + n - 5", "may be negative"),
@@ -198,9 +228,18 @@ REFUSED = [
     ("T(n) = T(n/2) + 1/log2(n - 2)", "function of a difference"),
     ("T(n) = T(n/2 - 1) + 1/n, T(0) = 1", "without bound"),
     ("T(n) = T(n-1) + n, T(-3) = 0", "not positive"),
+    # log2(2 + w^2) is less than 2*log2(2 + w), by about 4/w: every level costs n/log2(n), and not 0.
+    ("T(n) = 2*T(n/2) + 2*n*log2(log2(n)) - n*log2(log2(n)^2)", "grow alike"),
+    ("T(n) = 2*T(n/2) + 2*n*log2(P) - n*log2(P^2)", "grow alike"),
     # Which base value a size meets depends on the size.
     ("A(n) = B(n/2), A(1) = 1/L; B(n) = A(n/2)", "different symbols"),
     ("A(n) = A(n/2) + B(n/3); B(n) = A(n/2) + B(n/2)", "different shares"),
+    ("A(n) = A(n/2) + max(B(n/2), 1); B(n) = A(n/2) + B(n/2)", "with a maximum"),
+    ("A(n) = A(n/2) + a*B(n/2); B(n) = A(n/2) + B(n/2)", "weights that vary"),
+    ("A(n) = B(sqrt(n)) + 1; B(n) = A(n/2) + 1", "at roots and at parts"),
+    ("A(n) = B(n/2) + 1; B(n) = A(sqrt(n)) + 1", "at roots and at parts"),
+    ("A(n) = B(n/2 + 1) + n^2, A(9) = 1; B(n) = A(n/2) + n^2 - n, B(9) = 1", "may be negative"),
+    ("T(n) = T(n-1) + n - 3*n^2", "may be negative"),
 ]
 
 
@@ -232,3 +271,128 @@ def test_several_sizes_and_cases_go_to_the_solver_for_them() -> None:
     found = answer("Q(n) = 1 when n <= L; 2*Q(n/2) + 1")
     assert isinstance(found, Solved)
     assert isinstance(order_texts(found.growth, "1 + n/L"), Proved)
+
+
+TOLD = [
+    """T(n) = 2*T(n/2) + n
+    master theorem
+    T(n) = 2*T(n/2) + n for n > 1
+    T(n) = 1 for n <= 1
+    2*(1/2)^p = 1 at p = 1
+    n is n times 1: each level costs so much, and the sum over levels is as log2(n)
+    so T(n) is Theta(n*log2(n))
+    exactly T(n) = n*log2(n) + n where n = 2^k""",
+    """T(n) = 3*T(n/2 - 1) + n^2
+    Akra-Bazzi theorem
+    T(n) = 3*T(n/2 - 1) + n^2 for n > 1
+    T(n) = 1 for n <= 1
+    3*(1/2)^p = 1 at p = log2(3)
+    n^2 outgrows n^log2(3): the first call outweighs all others
+    so T(n) is Theta(n^2)""",
+    """S(n) = max(S(n/2), 2*S(n/4)) + 1
+    Akra-Bazzi theorem
+    S(n) = max(S(n/2) + 1, 2*S(n/4) + 1) for n > 1
+    S(n) = 1 for n <= 1
+    2*(1/4)^p = 1 at p = 1/2
+    1 grows slower than sqrt(n): the calls at the base outweigh it
+    so S(n) is Theta(sqrt(n))""",
+    """T(n) = T(n/2) + T(n/4), T(1) = 3
+    Akra-Bazzi theorem
+    T(n) = T(n/2) + T(n/4) for n > 1
+    T(n) = 3 for n <= 1
+    (1/2)^p + (1/4)^p = 1 at p = 0.694241914 to nine digits, the only solution
+    so T(n) is Theta(n^0.694241914)
+    exactly T(n) = 3*fibonacci(log2(n) + 2) where n = 2^k""",
+    """T(n) = 2*sqrt(n)*T(sqrt(n)) + n/log2(n) + 1 + n^2
+    change of variable to log2(n)
+    T(n) = 2*sqrt(n)*T(sqrt(n)) + n/log2(n) + 1 + n^2 for n > 2
+    T(n) = 1 for n <= 2
+    with mu = log2(n), U(mu) = T(n)/n calls itself at parts of mu
+    2*(1/2)^p = 1 at p = 1
+    1/mu grows slower than mu: the calls at the base outweigh it
+    1 vanishes against the calls as mu grows: the calls at the base outweigh it
+    n^2 is exponential in mu against the calls: the first call outweighs all others
+    so T(n) is Theta(n^2)""",
+    """T(n) = T(sqrt(n)) + 1
+    change of variable to log2(n)
+    T(n) = T(sqrt(n)) + 1 for n > 2
+    T(n) = 1 for n <= 2
+    with mu = log2(n), U(mu) = T(n) calls itself at parts of mu
+    (1/2)^p = 1 at p = 0
+    1 is 1 times 1: each level costs so much, and the sum over levels is as log2(mu)
+    so T(n) is Theta(log2(log2(n)))
+    exactly T(n) = log2(log2(n)) + 1 where n = 2^(2^k)""",
+    """T(n) = 1/2*T(n-1) + n
+    summation
+    T(n) = 1/2*T(n - 1) + n for n > 1
+    T(n) = 1 for n <= 1
+    the weights of the calls add up to 1/2, less than 1: what is added last counts
+    so T(n) is Theta(n)
+    exactly T(n) = 2*(1/2)^n + 2*n - 2 where integers n >= 1""",
+    """F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1
+    characteristic equation
+    F(n) = F(n - 1) + F(n - 2) for n > 1
+    F(n) = 0 for n <= 0
+    F(n) = 1 for 0 < n <= 1
+    characteristic equation x^(-1) + x^(-2) = 1: the positive solution is x = ((1+sqrt(5))/2)
+    so F(n) is Theta(((1+sqrt(5))/2)^n)
+    exactly F(n) = fibonacci(n) where integers n >= 1""",
+    """T(n) = 3*T(n-2) + 1/2
+    characteristic equation
+    T(n) = 3*T(n - 2) + 1/2 for n > 1
+    T(n) = 1 for n <= 1
+    characteristic equation 3*x^(-2) = 1: the positive solution is x = 3^(1/2)
+    so T(n) is Theta(3^(n/2))""",
+    """T(n) = max(2*T(n-1), T(n-2)) + 1
+    characteristic equation
+    T(n) = max(2*T(n - 1) + 1, T(n - 2) + 1) for n > 1
+    T(n) = 1 for n <= 1
+    the weights of the calls add up to 2, more than 1: exponential
+    so T(n) is Theta(2^n)""",
+    """A(n) = A(n-1) + B(n); B(n) = B(n/2) + n
+    summation
+    B(n) = B(n/2) + n for n > 1
+    B(n) = 1 for n <= 1
+    (1/2)^p = 1 at p = 0
+    n outgrows 1: the first call outweighs all others
+    so B(n) is Theta(n)
+    A(n) = A(n - 1) + B(n) for n > 1, where n is large:
+    A(n) = A(n - 1) + n for n > 1
+    A(n) = 1 for n <= 1
+    the weights of the calls add up to 1: the sum of n over the sizes, with the base
+    so A(n) is Theta(n^2)""",
+    """A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1
+    master theorem
+    A(n) = 2*B(n/2) + n for n > 1
+    A(n) = 1 for n <= 1
+    B(n) = A(n/2) + 1 for n > 1
+    B(n) = 1 for n <= 1
+    written into one another:
+    A(n) = 2*A(n/4) + n + 2 for n > 1
+    A(n) = 1 for n <= 1
+    2*(1/4)^p = 1 at p = 1/2
+    n outgrows sqrt(n): the first call outweighs all others
+    1 grows slower than sqrt(n): the calls at the base outweigh it
+    so A(n) is Theta(n)""",
+    """A(n) = A(n/2) + B(n/2) + n; B(n) = A(n/2) + B(n/2) + 1
+    spectral radius
+    A(n) = A(n/2) + B(n/2) + n for n > 1
+    A(n) = 1 for n <= 1
+    B(n) = A(n/2) + B(n/2) + 1 for n > 1
+    B(n) = 1 for n <= 1
+    the spectral radius of the numbers of calls gives p = 1
+    so A(n) is Theta(n*log2(n))""",
+    """T(n) = n*T(n-1), T(0) = 1
+    growth beyond polynomials
+    T(n) = n*T(n - 1) for n > 0
+    T(n) = 1 for n <= 0
+    the number of calls grows with the size: it grows faster than every polynomial""",
+]
+
+
+@pytest.mark.parametrize("told", TOLD, ids=[each.partition("\n")[0] for each in TOLD])
+def test_solutions_line_by_line(told: str) -> None:
+    text, method, *lines = (line.strip() for line in told.splitlines())
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential)
+    assert (found.method, list(found.steps)) == (method, lines)

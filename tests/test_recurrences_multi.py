@@ -294,3 +294,27 @@ def test_the_steps_tell_the_whole_way() -> None:
 
 def test_the_growth_is_in_the_languages_syntax_and_order() -> None:
     assert solved(PUBLISHED[0][1], TALL).growth == "n + m + p + (n*m + n*p + m*p)/L + n*m*p/(L*sqrt(Z))"
+
+
+def test_the_steps_of_a_tree_of_blocks() -> None:
+    """n/L leaves of size L, and on the way down 1, 2, 4, ... nodes: the last level outweighs the others."""
+    assert solved("Q(n) = 1 when n <= L; 2*Q(n/2) + 1").steps[:-1] == (
+        "Where n >= L (one of 2 regions of sizes):",
+        "2*Q(n/2): n goes from n to L in Theta(log2(n/L)) levels, at whose end there are n/L nodes.",
+        "  1 a node rises from level to level: the last counts: n/L.",
+        "Leaves: n/L of n = L.",
+        "  1 a leaf: n/L together.",
+        "The greatest of these there: n/L.",
+        "In every region the growth is that of 1 + n/L: no term is too large in one, and all are needed.",
+    )
+
+
+def test_the_steps_of_a_walk_through_levels_that_cost_alike() -> None:
+    assert solved("Q(n, m) = m when n <= 1; Q(n/2, m) + m").steps[:-1] == (
+        "For all sizes:",
+        "Q(n/2, m): n goes from n to 1 in Theta(log2(n)) levels, at whose end there is 1 node.",
+        "  m a node is the same on every level: it counts as often as there are levels: m*log2(n).",
+        "Leaves: 1 of n = 1, m = m.",
+        "  m a leaf: m together.",
+        "The greatest of these there: m*log2(n).",
+    )

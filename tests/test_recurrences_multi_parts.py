@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import combinations, product
 
@@ -17,7 +18,17 @@ from archline.algebra.recurrences.multi_costs import pieces
 from archline.algebra.recurrences.multi_exponents import bounds
 from archline.algebra.recurrences.multi_growth import as_maximum, covered, prune
 from archline.algebra.recurrences.multi_lattice import as_lattice, equals
-from archline.algebra.recurrences.multi_numbers import Irrational, approximate, logarithm, power_of, primitive, sign
+from archline.algebra.recurrences.multi_numbers import (
+    Irrational,
+    Number,
+    approximate,
+    logarithm,
+    power_of,
+    primitive,
+    rational,
+    reciprocal,
+    sign,
+)
 from archline.algebra.recurrences.multi_paths import paths
 from archline.algebra.recurrences.multi_regimes import Regime, regimes
 from archline.algebra.recurrences.multi_system import read_system
@@ -103,8 +114,6 @@ def test_logarithms_are_rational_where_they_are() -> None:
 
 @given(st.integers(1, 60), st.integers(2, 60))
 def test_logarithms_are_close_to_those_of_floats(value: int, base: int) -> None:
-    import math
-
     assert approximate(logarithm(fmpq(value), fmpq(base))) == pytest.approx(math.log(value, base), abs=1e-12)
 
 
@@ -115,6 +124,63 @@ def test_signs_of_numbers_that_nearly_cancel() -> None:
     assert sign(log3 - log3) == 0
     assert isinstance(log3, Irrational)
     assert sign(logarithm(fmpq(2), fmpq(3)) * log3 - fmpq(1)) == 0
+
+
+KNOWN = [
+    fmpq(2),
+    fmpq(-3, 4),
+    fmpq(0),
+    *(logarithm(fmpq(a), fmpq(b)) for a, b in ((3, 2), (5, 2), (5, 3), (7, 4), (9, 10), (2, 3), (6, 5))),
+]
+NUMBERS = st.sampled_from(KNOWN)
+
+
+def floating(text: str) -> float:
+    return float(eval(text.replace("^", "**"), {"log2": math.log2}))
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+def test_arithmetic_of_numbers_is_that_of_their_values(a: Number, b: Number, c: Number, d: Number) -> None:
+    values = [approximate(each) for each in (a, b, c, d)]
+    found, expected = a * b - c * d, values[0] * values[1] - values[2] * values[3]
+    assert approximate(found) == pytest.approx(expected, abs=1e-9)
+    assert floating(str(found)) == pytest.approx(expected, abs=1e-9)
+    assert sign(found) == (expected > 1e-9) - (expected < -1e-9)
+    assert sign(-found) == -sign(found)
+    assert -found + found == 0
+    assert found == -(c * d - a * b)
+    if sign(found):
+        quotient = (a + d) / found
+        assert approximate(quotient) == pytest.approx((values[0] + values[3]) / expected, rel=1e-6, abs=1e-9)
+        assert floating(str(quotient)) == pytest.approx((values[0] + values[3]) / expected, rel=1e-6, abs=1e-9)
+        assert quotient * found == a + d
+        assert reciprocal(reciprocal(found)) == found
+        assert hash(quotient * found) == hash(a + d)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (logarithm(fmpq(6), fmpq(2)), "1 + log2(3)"), (logarithm(fmpq(4, 3), fmpq(2)), "2 - log2(3)"), (logarithm(fmpq(5), fmpq(3)), "log2(5)/log2(3)"),
+        (logarithm(fmpq(9), fmpq(4)), "log2(3)"), (logarithm(fmpq(27), fmpq(4)), "3*log2(3)/2"), (logarithm(fmpq(5), fmpq(3)) / 2, "log2(5)/2/log2(3)"),
+        (logarithm(fmpq(5), fmpq(6)), "log2(5)/(log2(3) + 1)"), (-logarithm(fmpq(3), fmpq(2)), "-log2(3)"), (reciprocal(logarithm(fmpq(3), fmpq(2))), "1/log2(3)"),
+        (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"),
+    ],
+)  # fmt: skip
+def test_numbers_in_words(number: Number, text: str) -> None:
+    assert floating(str(number)) == pytest.approx(floating(text), rel=1e-12)
+    assert len(str(number)) <= len(text) + 2
+
+
+def test_numbers_out_of_reach() -> None:
+    with pytest.raises(OutOfReachError, match="primes above 97"):
+        logarithm(fmpq(101), fmpq(2))
+    with pytest.raises(OutOfReachError, match="too large"):
+        logarithm(fmpq((1 << 97) + 1), fmpq(2))
+    assert str(logarithm(fmpq(97), fmpq(2))) == "log2(97)"
+    with pytest.raises(OutOfReachError, match="irrational"):
+        rational(logarithm(fmpq(3), fmpq(2)))
+    assert rational(logarithm(fmpq(8), fmpq(2))) == 3
 
 
 def test_primitive_roots() -> None:
@@ -239,6 +305,8 @@ def formula_text(parts: list[tuple[Cone, tuple[Term, ...]]]) -> tuple[str | None
 def test_a_maximum_of_two_sides() -> None:
     above, below = halves(form(1, -1, 0))
     assert formula_text([(above, terms("x")), (below, terms("y"))])[0] == "x + y"
+    # sqrt(x*y) is between x and y, and so no more than the greater of them.
+    assert formula_text([(above, terms("x")), (below, terms("y + sqrt(x*y)"))])[0] == "x + y"
 
 
 def test_a_minimum_of_two_sides() -> None:
@@ -319,6 +387,16 @@ def test_what_is_printed_reads_back(powers: list[tuple[int, int, int]]) -> None:
 def test_constants_are_read_exactly() -> None:
     (found,) = terms("x^(log2(9)/log2(3))*y^0.25")
     assert found.powers == (fmpq(2), fmpq(1, 4), fmpq(0))
+
+
+@pytest.mark.parametrize(
+    ("exponent", "value"),
+    [("2^2", 4), ("2^(-1)", fmpq(1, 2)), ("3 - 2*2 + 5/2", fmpq(3, 2)), ("1.25e1", fmpq(25, 2)), ("-0.5", fmpq(-1, 2)), ("(2/3)^3", fmpq(8, 27)),
+     ("log2(8)", 3), ("log2(27)/log2(9)", fmpq(3, 2)), ("(-2)^3", -8)],
+)  # fmt: skip
+def test_constant_exponents(exponent: str, value: fmpq | int) -> None:
+    (found,) = terms(f"x^({exponent})")
+    assert found.powers == (fmpq(value), fmpq(0), fmpq(0))
 
 
 @pytest.mark.parametrize("text", ["x - y", "x^y", "1/(x + y)", "-x", "log2(log2(x))", "min(x, y)", "floor(x)", "x % 2"])

@@ -1,5 +1,9 @@
 """Closed forms of sums and maxima against adding up and comparing the terms."""
 
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from algebra_strategies import FACTS, POINTS, expressions, linear, values
@@ -7,7 +11,8 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluation import evaluate
 from archline.algebra.maximum import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
-from archline.algebra.relaxation import bounded_max, bounded_sum
+from archline.algebra.printing import to_text
+from archline.algebra.relaxation import atom_range, bound_atom, bounded_max, bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
 
 n, m, b, i = (Poly.symbol(name) for name in "nmbi")
@@ -89,6 +94,14 @@ def test_gaps_sum_to_the_total_and_the_largest_is_the_longest() -> None:
     squares = bounded_sum(gap * gap, "i", ZERO, n, facts, True)
     assert squares == longest * total
     assert bounded_sum(gap * gap, "i", ZERO, n, facts, False) == total
+    # A product of two is summed over either one.
+    most, widest = Poly.symbol("nz"), Poly.symbol("nc")
+    columns = Poly.of_atom(a.Gap(a.Segments("colptr", n, m, widest, attained=True), i))
+    wide = facts.with_symbol("nc", (ZERO,), (m,))
+    assert bounded_sum(gap * columns, "i", ZERO, n, wide, True) == wide.minimum(longest * m, widest * most)
+    assert bounded_sum(gap * columns, "i", ZERO, n, wide, False) == ZERO
+    for value in (gap * widest - gap * columns, -(gap * columns) + gap * widest):
+        assert bounded_sum(value, "i", ZERO, n, wide, True) == widest * most
     # A promise without the data's own largest gap bounds the maximum, but does not give it.
     promised = Poly.of_atom(a.Gap(a.Segments("rowptr", n, total, longest, attained=False), i))
     assert bounded_max(promised, "i", ZERO, n, facts, True) == longest
@@ -101,3 +114,187 @@ def test_powers_sum_geometrically() -> None:
     weighted = sum_over(i * a.exponential(2, i), "i", ZERO, k, facts)
     for count in range(1, 8):
         assert evaluate(weighted, {"k": count}) == sum(j * 2**j for j in range(count))
+
+
+def brute(
+    value: Poly, lo: Poly, hi: Poly, point: dict[str, int], total: Callable[[list[Fraction]], Fraction]
+) -> Fraction:
+    return total(values(value, "i", lo, hi, point))
+
+
+part = a.positive_part
+BENT = [
+    # Highest just before a bend, at it, just behind it, and at an end; bends between integers, and falling ones.
+    i * 2 - part(i * 2 - 5) * 3, i * 2 - part(i - 3) * 5, i - part(i * 3 - 7) * 4, part(Poly.constant(7) - i * 2) * 3 + i, -part(i * 2 - 7) - part(5 - i * 2),
+    n - part(i * 3 - n) - part(n - i * 3) * 2, part(i - 2) * part(Poly.constant(8) - i), i * (n - i), i * (n * 2 - i * 3), a.floor_div(i, Poly.constant(3)) * 4 - i,
+    i - a.floor_div(i, Poly.constant(3)) * 4, a.floor_div(n - i, Poly.constant(2)) * 3 + i, a.floor_div(i, Poly.constant(2)) - a.floor_div(i, Poly.constant(3)),
+    a.modulo(i, Poly.constant(4)), a.modulo(i + n, Poly.constant(3)) * 2 - i, a.at_least_zero(i - m) * 5 - i, a.at_least_zero(m - i) * 5 + i, -i, i * -i + i * 6,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", BENT, ids=to_text)
+def test_maxima_next_to_bends(value: Poly) -> None:
+    for lo, hi in ((ZERO, n), (ZERO, n + m), (m, n + m * 2), (ONE * -2, n * 2)):
+        try:
+            closed = max_over(value, "i", lo, hi, FACTS)
+        except UnresolvedError:
+            continue
+        assert "i" not in closed.names
+        for size in range(1, 13):
+            point = {"n": size, "m": 3}
+            assert evaluate(closed, point) == brute(value, lo, hi, point, max)
+
+
+@pytest.mark.parametrize("value", [each for each in BENT if each != i * (n * 2 - i * 3)], ids=to_text)
+def test_maxima_next_to_bends_are_found(value: Poly) -> None:
+    """On a range of fixed length, or in closed form."""
+    upper = bounded_max(value + n * 40, "i", ZERO, Poly.constant(6), FACTS, True)
+    lower = bounded_max(value + n * 40, "i", ZERO, Poly.constant(6), FACTS, False)
+    for size in range(1, 9):
+        point = {"n": size, "m": 3}
+        reached = brute(value + n * 40, ZERO, Poly.constant(6), point, max)
+        assert lower is None or evaluate(lower, point) <= reached
+        assert upper is not None
+        assert evaluate(upper, point) >= reached
+
+
+total, longest = Poly.symbol("nz"), Poly.symbol("nr")
+WITH_ROWS = FACTS.with_symbol("nz", (ZERO,)).with_symbol("nr", (ZERO,), (total,))
+segments = a.Segments("rowptr", n, total, longest, attained=True)
+data = Poly.of_atom(a.Data("x", ONE, m))
+entry, next_entry = a.offset(segments, i), a.offset(segments, i + 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper"),
+    [
+        # Each atom between its least and its greatest value, n times.
+        (Poly.of_atom(a.Applied("f", (i,))) + 2, n * 2, None), (a.quotient(i, m), ZERO, n * (n - 1) / 2), (a.floor_div(m, i + 1), ZERO, n * m),
+        (a.ceil_log2(i * 2 + 1), ZERO, n**2), (a.sqrt(i), ZERO, n * (n - 1) / 2), (a.log2(i + 1), ZERO, n * (n - 1) / 2),
+        (entry, ZERO, n * total), (total - entry, ZERO, n * total),
+        (Poly.of_atom(a.Gap(segments, i)) ** 3, total, longest**2 * total), (Poly.of_atom(a.Gap(segments, i)) * i, ZERO, total * (n - 1)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bounds_are_those_of_the_atoms(value: Poly, lower: Poly, upper: Poly | None) -> None:
+    assert bounded_sum(value, "i", ZERO, n, WITH_ROWS, False) == lower
+    assert bounded_sum(value, "i", ZERO, n, WITH_ROWS, True) == upper
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper"),
+    [
+        (data * 2 + 1, Poly.constant(3), m * 2 + 1), (m - data, ZERO, m - 1), (data * n - data * m, n - m**2, m * n - m), (data * n, n, m * n), (data**2, ONE, m**2),
+        (n - data**2 * m, n - m**3, n - m), (a.ceil_log2(data), a.ceil_log2(ONE), a.ceil_log2(m)), (a.exponential(2, data), Poly.constant(2), a.exponential(2, m)),
+        (a.floor_div(data * 2, Poly.constant(3)), ZERO, a.floor_div(m * 2, Poly.constant(3))), (a.positive_part(data - n) * 2, a.positive_part(1 - n) * 2, a.positive_part(m - n) * 2),
+        (a.floor_div(n, data), None, None), (data**-1, None, None), (data * a.log2(n + 1), a.log2(n + 1), m * a.log2(n + 1)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_atom_is_replaced_by_its_ends(value: Poly, lower: Poly | None, upper: Poly | None) -> None:
+    (atom,) = data.atoms()
+    found = bound_atom(value, atom, FACTS, False), bound_atom(value, atom, FACTS, True)
+    assert found == (lower, upper)
+
+
+def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
+    apart = next_entry - entry
+    assert bounded_max(apart, "i", ZERO, n - 1, WITH_ROWS, True) == WITH_ROWS.minimum(total, longest * 2)
+    assert (
+        bounded_max(apart * m + 3, "i", ZERO, n - 1, WITH_ROWS, True) == m * WITH_ROWS.minimum(total, longest * 2) + 3
+    )
+    assert sum_over(a.offset(segments, i + 1) - entry, "i", ZERO, n, WITH_ROWS) == total
+    assert sum_over((entry - a.offset(segments, i + 1)) * m + 1, "i", ZERO, n, WITH_ROWS) == n - m * total
+    backwards = Poly.of_atom(a.Gap(segments, n - i - 1))
+    assert sum_over(backwards, "i", ZERO, n, WITH_ROWS) == total
+    assert sum_over(backwards, "i", ONE, n, WITH_ROWS) == a.offset(segments, n - 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "lo", "hi"),
+    [
+        (a.isqrt_of(i) * i, ZERO, n), (a.isqrt_of(i + 2), ZERO, n), (a.isqrt_of(n - i), ZERO, n), (a.ceil_log2(i + 3) * i, ZERO, n), (a.ceil_log2(n - i), ZERO, n),
+        (a.exponential(2, i), ZERO, n), (a.exponential(3, i) * i**2, ZERO, n), (a.exponential(2, -i), ZERO, n), (a.exponential(2, n - i) * i, ZERO, n),
+        (a.exponential(2, i * 2 + 1) + a.exponential(2, i), ONE, n + 1), (a.floor_div(i, m), ZERO, n), (a.floor_div(i + 1, m) * i, ZERO, n), (a.floor_div(i, m) ** 2, ZERO, n),
+        (a.modulo(i, m), ZERO, n), (a.modulo(i, m) * i, ZERO, n), (a.floor_div(n - i, m), ZERO, n), (a.floor_div(i, Poly.constant(2)) * m, ZERO, n),
+        (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
+        (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
+        (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_closed_forms_of_sums(value: Poly, lo: Poly, hi: Poly) -> None:
+    closed = sum_over(value, "i", lo, hi, FACTS)
+    assert "i" not in closed.names
+    for size in range(1, 14):
+        for step in (1, 2, 3, 5):
+            point = {"n": size, "m": step}
+            assert evaluate(closed, point) == brute(value, lo, hi, point, sum)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("length", [2, 4, 5])
+@pytest.mark.parametrize("width", [ZERO, ONE * 2, a.positive_part(m - 2)], ids=to_text)
+@pytest.mark.parametrize("weight", [3, -3])
+def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
+    """Of one value where (i + m) mod 5 < width, and another where it is not: whether a range meets both."""
+    five, end = Poly.constant(5), Poly.constant(length)
+    value = (a.floor_div(i + m, five) - a.floor_div(i + m - FACTS.minimum(width, five), five)) * weight + 3
+    upper = bounded_max(value, "i", ZERO, end, FACTS, True)
+    try:
+        closed = max_over(value, "i", ZERO, end, FACTS)
+    except UnresolvedError:
+        closed = None
+    for step in range(1, 9):
+        reached = brute(value, ZERO, end, {"m": step}, max)
+        assert closed is None or evaluate(closed, {"m": step}) == reached
+        assert upper is None or evaluate(upper, {"m": step}) >= reached
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        a.isqrt_of(i) ** 2, a.isqrt_of(i) * a.ceil_log2(i + 1), a.isqrt_of(i * 2), a.isqrt_of(i - 3), a.ceil_log2(i**2), a.ceil_log2(i * 2 + 1), a.ceil_log2(i) ** 2,
+        a.exponential(2, i**2), a.exponential(2, i) * a.isqrt_of(i), a.log2(i + 1), a.sqrt(i), a.quotient(i, m), a.floor_div(m, i + 1), a.floor_div(i**2, m),
+        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1,
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
+    with pytest.raises(UnresolvedError):
+        sum_over(value, "i", ZERO, n, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (part(n - 3), ZERO, n), (part(m * 2 - n - 1), ZERO, m * 2), (part(m - n), ZERO, m), (part(n * m - total), ZERO, n * m), (part(data - 3), ZERO, data),
+        (a.floor_div(n, Poly.constant(3)), (n - 2) / 3, n / 3), (a.floor_div(n, m), ZERO, n), (a.floor_div(-n, m), None, None),
+        (a.ceil_log2(n), ZERO, n), (a.ceil_log2(n - 9), ZERO, None), (a.sqrt(n), ZERO, n), (a.sqrt(n / 2), ZERO, None), (a.isqrt_of(n), ZERO, n), (a.isqrt_of(n - 9), None, None),
+        (a.log2(n), ZERO, n - 1), (a.log2(n - 1), None, None), (Poly.of_atom(a.Gap(segments, i)), ZERO, longest), (entry, ZERO, total), (data, ONE, m),
+        (Poly.of_atom(a.Applied("f", (n,))), ZERO, None), (a.quotient(n, m), ZERO, n), (a.quotient(n - 9, m), None, None), (n, ONE, None), (longest, ZERO, total),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_atoms_lie_between(value: Poly, low: Poly | None, high: Poly | None) -> None:
+    atom = next(each for each in value.atoms() if len(value.atoms()) == 1 or each.parts)
+    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 1,))
+    found = atom_range(atom, facts)
+    assert found == (low, high)
+
+
+@pytest.mark.parametrize("held", [entry, next_entry], ids=["the first entry", "the last entry"])
+def test_two_entries_are_replaced_together(held: Poly) -> None:
+    """The entry behind the next one less an entry: from 0 to twice the longest gap, and to the total."""
+    other = a.offset(a.Segments("aptr", n, m, None, attained=True), i)
+    (atom,), apart = held.atoms(), next_entry - entry
+    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 2,))
+    most = facts.minimum(total, longest * 2)
+    for value, lower, upper in (
+        (apart * 3 + 5, Poly.constant(5), most * 3 + 5),
+        (n * 40 - apart * 3, n * 40 - most * 3, n * 40),
+        (apart * m, ZERO, most * m),
+        (-apart * m + n, n - most * m, n),
+        (apart + other, other, most + other),
+    ):
+        assert bound_atom(value, atom, facts, False) == lower
+        assert bound_atom(value, atom, facts, True) == upper

@@ -371,13 +371,13 @@ def _monomial_quotient(
 
 def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     """Value / divisor where the division of polynomials leaves no remainder, else None."""
-    lead = max(divisor.terms, key=_monomial_key)
+    lead = max(divisor.terms, key=_rank)
     powers = dict(lead)
     whole = ZERO
     for _ in range(len(value.terms) * 4):
         if not value:
             return whole
-        monomial = max(value.terms, key=_monomial_key)
+        monomial = max(value.terms, key=_rank)
         have = dict(monomial)
         if any(have.get(atom, 0) < power for atom, power in powers.items()):
             return None
@@ -386,6 +386,11 @@ def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
         whole = whole + step
         value = value - step * divisor
     return None
+
+
+def _rank(monomial: tuple[tuple[Atom, int], ...]) -> tuple[tuple[str, int], ...]:
+    """An order of monomials that products keep: by the power of the last atom, then of the one before it."""
+    return _monomial_key(monomial[::-1])
 
 
 def ceil_div(value: Poly, modulus: Poly) -> Poly:

@@ -256,9 +256,10 @@ class Poly:
             return self
         if exponent == 0:
             return ONE
-        if exponent < 0 and len(self.terms) != 1:
+        plain = len(self.terms) == 1 and not any(map(reduces, self.atoms()))
+        if exponent < 0 and not plain:
             return _reciprocal(self**-exponent)
-        if len(self.terms) == 1 and not any(reduces(atom) for atom in self.atoms()):
+        if plain:
             ((monomial, coefficient),) = self.terms.items()
             power_of_it = _number_power(coefficient, exponent)
             return Poly({tuple((atom, power * exponent) for atom, power in monomial): power_of_it})

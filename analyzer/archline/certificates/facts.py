@@ -59,17 +59,22 @@ def _comparisons(fact: s.Fact) -> Iterator[Comparison]:
             if op in ("==", ">=", ">"):
                 yield _comparison(right, left)
         case s.Divides(divisor=divisor, value=value):
-            yield Comparison(t.expand(divisor), t.expand(value), (divisor, value), (divisor, value))
+            yield _comparison(divisor, value, (divisor, value))
         case s.IsPower(value=value, base=base) if _at_least_one(base):
-            yield Comparison({t.Term(): t.ONE}, t.expand(value), (value, base))
+            yield _brought(t.plus(t.expand(value), {t.Term(): t.ONE}, -1), (value, base))
 
 
-def _comparison(small: s.Expr, large: s.Expr) -> Comparison:
-    gap = t.plus(t.expand(large), t.expand(small), -1)
+def _comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] = ()) -> Comparison:
+    return _brought(t.plus(t.expand(large), t.expand(small), -1), (small, large), positive)
+
+
+def _brought(gap: t.Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] = ()) -> Comparison:
+    """0 <= gap, each term on the side where it is positive."""
     return Comparison(
         {term: -value for term, value in gap.items() if value.sign < 0},
         {term: value for term, value in gap.items() if value.sign > 0},
-        (small, large),
+        sides,
+        positive,
     )
 
 

@@ -149,6 +149,9 @@ def holds(fact: s.Fact, point: Point) -> bool | None:
             sides = (holds(left, point), holds(right, point))
             decisive = op == "or"
             return decisive if decisive in sides else None if None in sides else not decisive
+        case s.Binary(op="!=", left=left, right=right):
+            equal = _compared("==", evaluate(left, point), evaluate(right, point))
+            return None if equal is None else not equal
         case s.Binary(op="<=" | "<" | ">=" | ">" | "==" as op, left=left, right=right):
             a, b = evaluate(left, point), evaluate(right, point)
             return _compared(op, a, b)

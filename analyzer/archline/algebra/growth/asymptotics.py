@@ -14,7 +14,6 @@ from archline.algebra.growth.scales import Value
 from archline.language import syntax as s
 
 MINUS_ONE = Constant(fmpq(-1))
-_SIGNS = {"<=": (-1, 0), "<": (-1,), ">=": (0, 1), ">": (1,), "==": (0,), "!=": (-1, 1)}
 
 
 @dataclass(frozen=True)

@@ -244,9 +244,16 @@ def basis_enclosure(basis: Basis) -> arb:
 
 def basis_text(basis: Basis) -> str:
     """A product of units in the language's syntax."""
-    above = [unit.key if power == 1 else f"{unit.key}^{power}" for unit, power in basis if power > 0]
-    below = [unit.key if power == -1 else f"{unit.key}^{-power}" for unit, power in basis if power < 0]
+    above = [_power_text(unit, power) for unit, power in basis if power > 0]
+    below = [_power_text(unit, -power) for unit, power in basis if power < 0]
     return "/".join(["*".join(above) or "1", *below])
+
+
+def _power_text(unit: Unit, power: int) -> str:
+    if power == 1:
+        return unit.key
+    # Powers are read from the right: (a^b)^2 is not a^b^2.
+    return f"({unit.key})^{power}" if unit.kind == "power" else f"{unit.key}^{power}"
 
 
 def _term_text(basis: Basis, coefficient: fmpq) -> str:

@@ -154,13 +154,26 @@ def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
             yield _Comparison(number, right, left)
         case s.Divides(divisor=divisor, value=value) if _surely_positive(value):
             yield _Comparison(number, divisor, value)
-        case s.IsPower(value=value):
+        case s.IsPower(value=value, base=base) if _surely_at_least_one(base):
             yield _Comparison(number, s.Integer(1, span=fact.span), value)
 
 
 def _surely_positive(expr: s.Expr) -> bool:
+    """Whether it is, without a difference: a certificate shows those of the two sides only."""
+    reader = Reader(Absorption([]))
     try:
-        return Reader(Absorption([])).read(expr).lower is not None
+        return reader.read(expr).lower is not None and not reader.steps
+    except OutOfReachError:
+        return False
+
+
+def _surely_at_least_one(base: s.Expr) -> bool:
+    """Whether powers of the base are at least 1: those of 1/2 are at most that."""
+    if isinstance(base, s.Name):
+        return True
+    try:
+        value = e.constant(base)
+        return value is not None and (value - UNITY).sign() >= 0
     except OutOfReachError:
         return False
 

@@ -180,7 +180,7 @@ def _raised(base: s.Expr, exponent: Constant) -> Sum:
         if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor, _ in term)):
             powers = frozenset((factor, power * exponent) for factor, power in term)
             return {powers: coefficient.power(exponent)}
-    if exponent.is_rational and exponent.rational.q == 1 and 1 < exponent.rational.p <= MAX_WHOLE_POWER:
+    if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
         result = terms
         for _ in range(int(exponent.rational.p) - 1):
             result = _multiplied(result, terms)

@@ -177,11 +177,7 @@ class Reader:
 
     def _whole_power(self, base: s.Expr, exponent: s.Expr) -> Envelope:
         whole = s.Binary("^", base, exponent, span=base.span)
-        terms = e.expand(whole)
-        key = format_expression(whole)
-        if len(terms) == 1 and next(iter(terms)) and any(factor.key == key for factor, _ in next(iter(terms))):
-            raise OutOfReachError(f"`{format_expression(base)}` may be negative")
-        return self.read_sum(terms, key)
+        return self.read_sum(e.expand(whole), format_expression(whole))
 
     # Rounding and functions
     def _floor(self, inner: s.Expr) -> Envelope:

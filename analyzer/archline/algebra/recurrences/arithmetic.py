@@ -140,7 +140,9 @@ class _Exact(Arithmetic):
         return base**power
 
     def exp(self, value: fmpq) -> fmpq:
-        return self.log(value + 1)
+        if value != 0:
+            raise NoValueError("an irrational number")
+        return fmpq(1)
 
     def log(self, value: fmpq) -> fmpq:
         if value != 1:

@@ -128,7 +128,10 @@ class TermReader:
         raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
     def _log(self, terms: Terms) -> Terms:
-        """The logarithm of a sum, in growth that of its fastest term; exact for that of a power of the size."""
+        """The logarithm of a sum, in growth that of its fastest term.
+
+        Exact for that of the size, or of its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
+        """
         _no_difference(terms)
         lead = _lead(terms)
         if len(lead) != 1 or (lead[0].symbols and lead[0].varies):
@@ -138,7 +141,7 @@ class TermReader:
         if term.symbols:
             return self._log_of_symbols(term)
         if term.power.is_rational and term.power.rational > 0:
-            pure = alone and term.log.is_zero and term.loglog == 0 and term.coefficient == 1
+            pure = alone and term.power == ONE and term.log.is_zero and term.loglog == 0 and term.coefficient == 1
             return (Term(term.power.rational, log=ONE, exact=pure),)
         if not term.power.is_zero:
             if term.power.is_rational and term.power.rational < 0:
@@ -146,7 +149,7 @@ class TermReader:
                 return (Term(fmpq(1), exact=False),)
             return (Term(fmpq(1), log=ONE, exact=False),)
         if term.log.is_rational and term.log.rational > 0:
-            pure = alone and term.loglog == 0 and term.coefficient == 1
+            pure = alone and term.log == ONE and term.loglog == 0 and term.coefficient == 1
             return (Term(term.log.rational, loglog=fmpq(1), exact=pure),)
         if term.varies:
             raise OutOfReachError("a logarithm of logarithms of logarithms")
@@ -156,7 +159,7 @@ class TermReader:
         if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
             raise OutOfReachError("a logarithm of several symbols")
         ((name, power),) = term.symbols
-        return (Term(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == 1),)
+        return (Term(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
 
     def _least(self, alternatives: list[Terms]) -> Terms:
         found: Term | None = None

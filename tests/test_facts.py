@@ -1,0 +1,208 @@
+"""What facts prove holds at every point that satisfies them, and what mathematics proves at once is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from algebra_strategies import expressions, linear
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.printing import to_text
+
+n, m, k, d = (Poly.symbol(name) for name in "nmkd")
+slow = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+PLAIN = Facts().with_symbol("n", (ONE,)).with_symbol("m", (ONE,))
+RANGE = [(x, y) for x in range(10) for y in range(10)]
+Point = dict[str, int]
+
+
+def at(*points: tuple[int, int]) -> list[Point]:
+    return [{"n": x, "m": y} for x, y in points]
+
+
+# Facts, and points that satisfy them.
+KNOWN: list[tuple[Facts, list[Point]]] = [
+    (PLAIN, at(*((x, y) for x, y in RANGE if x and y))),
+    (PLAIN.with_nonnegative(n - m), at(*((x, y) for x, y in RANGE if x >= y > 0))),
+    (PLAIN.with_nonnegative(m - n * 2), at(*((x, y) for x, y in RANGE if 0 < 2 * x <= y))),
+    (PLAIN.with_nonnegative(n - m * 2 - 1), at(*((x, y) for x, y in RANGE if x > 2 * y > 0))),
+    (PLAIN.with_nonnegative(n * m - n - 3), at(*((x, y) for x, y in RANGE if x * y >= x + 3 and x))),
+    (PLAIN.with_nonnegative(n * 7 - n * m), at(*((x, y) for x, y in RANGE if x * y <= 7 * x and x and y))),
+    (PLAIN.with_nonnegative(m * 2 - 5).with_nonnegative(-m * 3 + 20),
+     at(*((x, y) for x, y in RANGE if 2 * y >= 5 and 3 * y <= 20 and x))),
+    (Facts().with_symbol("n", (ONE,), (Poly.constant(6),)).with_symbol("m", (ONE,), (n,)),
+     at(*((x, y) for x in range(1, 7) for y in range(1, x + 1)))),
+]  # fmt: skip
+
+
+@slow
+@given(expressions(("n", "m")), st.sampled_from(KNOWN))
+def test_what_is_proved_holds(value: Poly, known: tuple[Facts, list[Point]]) -> None:
+    facts, points = known
+    values = [evaluate(value, point) for point in points]
+    assert not facts.nonnegative(value) or min(values) >= 0
+    assert not facts.positive(value) or min(values) >= 1
+    assert not facts.integral(value / 2) or all(each % 2 == 0 for each in values)
+    simpler = facts.simplify(value)
+    assert [evaluate(simpler, point) for point in points] == values
+
+
+@slow
+@given(expressions(("n", "m"), 1), linear(), st.sampled_from(KNOWN))
+def test_maxima_that_are_decided(value: Poly, other: Poly, known: tuple[Facts, list[Point]]) -> None:
+    facts, points = known
+    most, least, part = facts.maximum(value, other), facts.minimum(value, other), facts.positive_part(value)
+    for point in points:
+        x, y = evaluate(value, point), evaluate(other, point)
+        assert [evaluate(each, point) for each in (most, least, part)] == [max(x, y), min(x, y), max(0, x)]
+
+
+POWERS = (
+    Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 1, 0).with_symbol("d", (ZERO,), (Poly.symbol("log2(n)"),))
+)
+SQUARES = Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 2, 1)
+log = Poly.symbol("log2(n)")
+power, part = a.exponential(2, log), a.exponential(2, d)
+segments = a.Segments("row", n, m, d, attained=True)
+gap = Poly.of_atom(a.Gap(segments, k))
+data = Poly.of_atom(a.Data("x", ONE, m))
+open_data = Poly.of_atom(a.Data("y", None, None))
+call = Poly.of_atom(a.Applied("f", (n,)))
+halves = a.floor_div(n, Poly.constant(2))
+
+PROVED: list[tuple[Facts, Poly]] = [
+    (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n),
+    (PLAIN, n - halves), (PLAIN, n - halves * 2), (PLAIN, halves * 2 - n + 1),
+    (PLAIN, a.maximum(n, m) - n), (PLAIN, n - a.minimum(n, m)), (PLAIN, a.maximum(n, m) * 2 - n - m), (PLAIN, a.minimum(n, m) - 1),
+    (PLAIN, n + m - a.maximum(n, m) - 1), (PLAIN, a.floor_div(n, m) * -m + n), (PLAIN, a.modulo(n, m)),
+    (PLAIN, m - 1 - a.modulo(n, m)), (PLAIN, n - 1 - a.ceil_log2(n)), (PLAIN, a.ceil_log2(n + 1) - 1),
+    (PLAIN, a.isqrt_of(n)), (PLAIN, a.isqrt_of(n - 9) + 1), (PLAIN, a.sqrt(n)), (PLAIN, a.log2(n)), (PLAIN, n - 1 - a.log2(n)),
+    (PLAIN, a.quotient(n, m)), (PLAIN, n - a.quotient(n, m)), (PLAIN, a.quotient(n, m) * m - n), (PLAIN, call), (PLAIN, call * n),
+    (PLAIN, a.positive_part(n - 3) * 2 - n * 2 + 6), (PLAIN, a.exponential(2, n) - n - 1), (PLAIN, a.exponential(2, n) - 2),
+    (PLAIN.with_nonnegative(n * 2 - 5), n - 3), (PLAIN.with_nonnegative(-n * 2 + 5), -n + 2),
+    (PLAIN.with_nonnegative(n * m - n * 3), m - 3), (PLAIN.with_nonnegative(n * 3 - n * m), -m + 3),
+    (PLAIN.with_symbol("d", (ZERO,), (m,)), gap), (PLAIN.with_symbol("d", (ZERO,), (m,)), d - gap),
+    (PLAIN.with_symbol("d", (ZERO,), (m,)), m - Poly.of_atom(a.Offset(segments, k))), (PLAIN, data - 1),
+    (PLAIN, data * n), (POWERS, power - 1), (POWERS, power - part), (POWERS, power * 2 - part * 2), (POWERS, power - log - 1),
+    (POWERS, power**2 - power), (POWERS, power * part - part), (POWERS, power - part + log), (SQUARES, a.exponential(4, log) - 4),
+    (SQUARES, a.exponential(4, log) - a.exponential(2, log)),
+]  # fmt: skip
+
+third = a.floor_div(n * a.exponential(2, -d), Poly.constant(3))
+OPEN: list[tuple[Facts, Poly]] = [
+    # n/2^d may be 5/2, which is no whole number: 3*floor(5/6) is more than 2 below it.
+    (PLAIN.with_symbol("d", (ZERO,)), third * 3 - n * a.exponential(2, -d) + 2),
+    # Each is negative somewhere, next to one of the above.
+    (PLAIN, n + m - 3), (PLAIN, n * m - 2), (PLAIN, n * m - n - 1), (PLAIN, n * m - n - m), (PLAIN, n**2 - n - 1),
+    (PLAIN, n - halves - 2), (PLAIN, halves * 2 - n), (PLAIN, a.maximum(n, m) - n - 1), (PLAIN, a.minimum(n, m) - 2),
+    (PLAIN, n + m - a.maximum(n, m) - 2), (PLAIN, m - 2 - a.modulo(n, m)), (PLAIN, n - 2 - a.ceil_log2(n)), (PLAIN, -a.modulo(n, m)),
+    (PLAIN, a.ceil_log2(n + 1) - 2), (PLAIN, a.isqrt_of(n - 9)), (PLAIN, n - 2 - a.log2(n)), (PLAIN, -call), (PLAIN, call - 1),
+    (PLAIN, a.quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
+    (PLAIN.with_nonnegative(n - m), n**2 - m**2 - 1), (PLAIN.with_nonnegative(n * 2 - 5), n - 4), (PLAIN, Poly.symbol("q")),
+    (PLAIN.with_nonnegative(-n * 2 + 5), -n + 1), (PLAIN.with_nonnegative(n * m - n * 3), m - 4),
+    (PLAIN, gap - 1), (PLAIN, data - 2), (PLAIN, m - 1 - data), (PLAIN, open_data), (PLAIN, -open_data), (POWERS, power - 2),
+    (POWERS, power - part - 1), (POWERS, power - part * 2), (POWERS, power - log - 2), (POWERS, part * 2 - power),
+    (SQUARES, a.exponential(4, log) - 5), (PLAIN, a.log2(n - 1)), (PLAIN, Poly.of_atom(a.Offset(segments, k)) - 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "value"), PROVED, ids=[to_text(value) for _, value in PROVED])
+def test_what_is_proved_at_once(facts: Facts, value: Poly) -> None:
+    assert facts.nonnegative(value)
+
+
+@pytest.mark.parametrize(("facts", "value"), OPEN, ids=[to_text(value) for _, value in OPEN])
+def test_what_is_false_is_not_proved(facts: Facts, value: Poly) -> None:
+    assert not facts.nonnegative(value)
+
+
+def test_sizes_that_are_divided_or_powers() -> None:
+    facts = Facts().with_symbol("m", (ONE,)).with_symbol("n", (ONE,)).with_quotient("n", m, 2)
+    count = Poly.symbol("n/m")
+    assert facts.rewritten("n") == m * count
+    assert facts.rewritten("m") == m
+    assert facts.nonnegative(count - 2)
+    assert not facts.nonnegative(count - 3)
+    assert facts.restore(count * m + count) == n + n * m**-1
+    assert POWERS.rewritten("n") == a.exponential(2, log)
+    assert SQUARES.rewritten("n") == a.exponential(4, log)
+    assert POWERS.restore(a.exponential(2, log) * 3 + log) == n * 3 + a.log2(n)
+    assert POWERS.restore(a.floor_div(a.exponential(2, log) + 1, m)) == a.floor_div(n + 1, m)
+    assert SQUARES.restore(a.exponential(2, log * 5)) == n**2 * a.sqrt(n)
+    assert SQUARES.restore(log) == a.log2(n) / 2
+    cubes = Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 3, 0)
+    assert cubes.restore(a.exponential(2, log * 6)) == n**2
+    assert cubes.restore(a.exponential(2, log)) == a.exponential(2, a.log2(n) / 3)
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "simple"),
+    [
+        (PLAIN, a.maximum(n, ZERO), n), (PLAIN, a.maximum(n, ONE), n), (PLAIN, a.minimum(n, ZERO), ZERO),
+        (PLAIN, a.floor_div(ONE, n + 1), ZERO), (PLAIN, a.floor_div(n - 1, n), ZERO), (PLAIN, a.floor_div(-n, n + m), -ONE),
+        (PLAIN, a.floor_div(-n * 2, n + m), a.floor_div(-n * 2, n + m)), (PLAIN, a.ceil_log2(1 - n), ZERO), (PLAIN, a.ceil_log2(n), a.ceil_log2(n)),
+        (PLAIN, a.floor_div(a.maximum(n, ONE), Poly.constant(2)), halves),
+        (POWERS, a.floor_div(power, part), a.exponential(2, log - d)), (POWERS, a.floor_div(power + part - 1, part), a.exponential(2, log - d)),
+        (POWERS, a.floor_div(power * 3 + 1, part * 2), a.floor_div(power * 3 + 1, part * 2)),
+    ],
+)  # fmt: skip
+def test_what_facts_simplify(facts: Facts, value: Poly, simple: Poly) -> None:
+    assert facts.simplify(value) == simple
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "whole"),
+    [
+        (PLAIN, n * m * 3, True), (PLAIN, n / 2, False), (PLAIN, halves, True), (PLAIN, a.sqrt(n), False), (PLAIN, a.isqrt_of(n), True),
+        (PLAIN, a.quotient(n, m), False), (POWERS, power / 2, False), (POWERS, power, True),
+        (POWERS, power * a.exponential(2, -d), True), (POWERS, part * a.exponential(2, -log), False), (SQUARES, a.exponential(4, log) / 4, True),
+        (SQUARES, a.exponential(4, log) / 8, False), (SQUARES, a.exponential(4, log) * n / 4, True), (SQUARES, a.exponential(4, log) / 3, False),
+        (PLAIN, a.log2(n), False), (PLAIN, a.positive_part(n - m), True), (PLAIN, a.positive_part(n - m / 2), False),
+    ],
+)  # fmt: skip
+def test_what_is_whole(facts: Facts, value: Poly, whole: bool) -> None:
+    assert facts.integral(value) is whole
+
+
+# Values.
+@pytest.mark.parametrize(
+    ("value", "point", "expected"),
+    [
+        (n**-2, {"n": 3}, Fraction(1, 9)), (n ** (10**7), {"n": -1}, 1), (n ** (10**7 + 1), {"n": -1}, -1), (n**-3, {"n": -1}, -1),
+        (a.floor_div(n, m), {"n": -7, "m": 2}, -4), (a.floor_div(n, m), {"n": 7, "m": -2}, -4), (a.quotient(n, m), {"n": 6, "m": 4}, Fraction(3, 2)),
+        (a.ceil_log2(n), {"n": 1}, 0), (a.ceil_log2(n), {"n": 2}, 1), (a.ceil_log2(n), {"n": 3}, 2), (a.ceil_log2(n), {"n": 4}, 2),
+        (a.ceil_log2(n), {"n": 5}, 3), (a.ceil_log2(n), {"n": -9}, 0), (a.ceil_log2(n), {"n": Fraction(17, 4)}, 3), (a.log2(n), {"n": 64}, 6),
+        (a.log2(n), {"n": 1}, 0), (a.sqrt(n), {"n": 49}, 7), (a.sqrt(n), {"n": 0}, 0), (a.isqrt_of(n), {"n": 48}, 6), (a.isqrt_of(n), {"n": 49}, 7),
+        (a.isqrt_of(n), {"n": -1}, -1), (a.isqrt_of(n), {"n": 0}, 0), (a.exponential(3, n), {"n": 4}, 81), (a.exponential(2, -n), {"n": 3}, Fraction(1, 8)),
+        (a.positive_part(n - m), {"n": 3, "m": 5}, 0), (n * a.log2(m), {"n": 0, "m": 3}, 0), (a.log2(m) * n, {"n": 0, "m": 0}, 0),
+    ],
+)  # fmt: skip
+def test_values(value: Poly, point: dict[str, int | Fraction], expected: int | Fraction) -> None:
+    assert evaluate(value, point) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "point", "reason"),
+    [
+        (n, {}, "no value"), (n**-1, {"n": 0}, "division by 0"), (a.floor_div(n, m), {"n": 1, "m": 0}, "division by 0"),
+        (a.quotient(n, m), {"n": 1, "m": 0}, "division by 0"), (a.log2(n), {"n": 3}, "not rational"), (a.log2(n), {"n": 0}, "not rational"),
+        (a.log2(n), {"n": Fraction(1, 3)}, "not rational"), (a.sqrt(n), {"n": 2}, "not rational"), (a.sqrt(n), {"n": -4}, "not rational"),
+        (a.exponential(2, n / 2), {"n": 3}, "fraction as exponent"), (n ** (10**7), {"n": 2}, "million digits"), (call, {"n": 1}, "depends on the data"),
+        (data, {"m": 3}, "depends on the data"), (n * a.log2(m), {"n": 1, "m": 3}, "not rational"),
+    ],
+)  # fmt: skip
+def test_what_has_no_value(value: Poly, point: dict[str, int | Fraction], reason: str) -> None:
+    with pytest.raises(EvaluationError, match=reason):
+        evaluate(value, point)
+
+
+def test_functions_that_are_open_are_given() -> None:
+    squares: Callable[..., object] = lambda name, arguments: arguments[0] ** 2 if name == "f" else 0  # noqa: E731
+    assert evaluate(call * 2 + Poly.of_atom(a.Applied("g", (n,))), {"n": 5}, squares) == 50  # type: ignore[arg-type]

@@ -1,0 +1,349 @@
+"""Growth along curves and constants, held against values far out by mpmath, and against what mathematics says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from flint import arb, fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from archline.algebra.growth import samples, scales
+from archline.algebra.growth.asymptotics import Curve, along, holds
+from archline.algebra.growth.constants import Constant, OutOfReachError, root
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.expansion import constant
+from archline.algebra.growth.numeric import digits, exact_text, value_at
+from archline.algebra.growth.order import Refuted, order_texts
+from archline.algebra.growth.refutation import _constants, _digits, _log2_above
+from archline.algebra.growth.samples import curve_text, scale_text
+from archline.language.parser import parse_expression, parse_facts
+from growth_support import log_of
+from test_growth_random import EXPRESSIONS
+
+# n = 8*2^(T/2), m = T^2/3, p = log2(T), q = 5.
+CURVE = Curve(
+    {"n": (fmpq(1, 2),), "m": (fmpq(0), fmpq(2)), "p": (fmpq(0), fmpq(0), fmpq(1)), "q": ()},
+    {"n": fmpq(8), "m": fmpq(1, 3), "q": fmpq(5)},
+)
+FAR = mpf(2) ** 1000
+
+
+def point() -> dict[str, mpf]:
+    """Logarithms of the sizes at T = FAR."""
+    log = mp.log(FAR, 2)
+    return {"n": 3 + FAR / 2, "m": 2 * log - mp.log(3, 2), "p": mp.log(log, 2), "q": mp.log(5, 2)}
+
+
+def near(value: scales.Value) -> mpf:
+    """The logarithm of a leading term at T = FAR."""
+    levels = [FAR, mp.log(FAR, 2)]
+    while len(levels) < scales.LEVELS:
+        levels.append(mp.log(levels[-1], 2))
+    total = mp.log(mpf(value.leading.coefficient.mid().str(60, radius=False)), 2)
+    for level, power in zip(levels, value.leading.scale, strict=True):
+        total += level * mpf(power.enclosed(4000).mid().str(1100, radius=False))
+    return total
+
+
+@settings(max_examples=150)
+@given(EXPRESSIONS)
+def test_leading_terms_are_what_values_come_to(text: str) -> None:
+    expr = parse_expression(text)
+    with mp.workprec(3000):
+        try:
+            found = along(expr, CURVE)
+        except OutOfReachError:
+            return
+        gap = abs(log_of(expr, point()) - near(found))
+    # What is left out of a logarithm's leading term is a constant beside log2(log2(T)), which is 10.
+    assert gap < (1e-9 if "log2" not in text and "p" not in text else 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "coefficient", "scale"),
+    [
+        ("n", 8, "2^(1/2*T)"),
+        ("n + m", 8, "2^(1/2*T)"),
+        ("m + 3*m", fmpq(4, 3), "T^2"),
+        ("m*n", fmpq(8, 3), "2^(1/2*T)*T^2"),
+        ("m/p", fmpq(1, 3), "T^2/log2(T)"),
+        ("(n + 1)^2 - n^2", 16, "2^(1/2*T)"),
+        ("(n + 1)^2 - n^2 - 2*n", 1, "1"),
+        ("(m - 1)^3 + 3*m^2 - m^3", 1, "T^2"),
+        ("sqrt(n^2)", 8, "2^(1/2*T)"),
+        ("1/(n + m)", fmpq(1, 8), "1/2^(1/2*T)"),
+        ("min(n, m)", fmpq(1, 3), "T^2"),
+        ("max(n, m, 2*n)", 16, "2^(1/2*T)"),
+        ("abs(m - n)", 8, "2^(1/2*T)"),
+        ("log2(n^6)", 3, "T"),
+        ("log2(m)", 2, "log2(T)"),
+        ("log2(log2(m))", 1, "log2(log2(T))"),
+        ("log2(log2(p))", 1, "log2(log2(log2(T)))"),
+        # log2(2 + 6)
+        ("log2(q + 1)", 3, "1"),
+        ("log2(1/n)", 1, "1"),
+        ("2^(4*log2(n))", 4096, "2^(2*T)"),
+        ("2^(log2(m) + 3)", fmpq(8, 3), "T^2"),
+        ("floor(n/2)", 4, "2^(1/2*T)"),
+        ("q//2", 2, "1"),
+        ("floor(q)", 5, "1"),
+        ("ceil(q)", 5, "1"),
+        ("ceil(q/2)", 3, "1"),
+        ("ceil(p/m)", 1, "1"),
+        ("ceil(sqrt(q))", 3, "1"),
+        ("floor(sqrt(q))", 2, "1"),
+        ("q - 7", -2, "1"),
+        ("-m", fmpq(-1, 3), "T^2"),
+        ("min(q, 3)", 3, "1"),
+        ("(q - 7)^3", -8, "1"),
+    ],
+)
+def test_leading_terms(text: str, coefficient: fmpq | int, scale: str) -> None:
+    found = along(parse_expression(text), CURVE)
+    assert scale_text(found.leading.scale) == scale
+    assert found.leading.coefficient.contains(coefficient)
+    assert found.leading.coefficient.rad() < 1e-9
+
+
+@pytest.mark.parametrize("text", ["n - n", "floor(m/n)", "p//m", "0*n", "(n - n)^2", "min(n, m) - m", "sqrt(n - n)"])
+def test_what_vanishes(text: str) -> None:
+    assert not along(parse_expression(text), CURVE).terms
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["log2(log2(log2(log2(p))))", "2^n", "n % 2", "floor(-n)", "log2(m - n)", "sqrt(m - n)", "1/(n - n)",
+     "floor(q + 1/n)", "sqrt(n^2 + n) - n", "rsqrt(m - m)"],
+)  # fmt: skip
+def test_what_leading_terms_do_not_tell(text: str) -> None:
+    with pytest.raises(OutOfReachError):
+        along(parse_expression(text), CURVE)
+
+
+@pytest.mark.parametrize(
+    ("fact", "true"),
+    [
+        ("m <= n", True), ("m < n", True), ("n <= m", False), ("n < m", False), ("n >= m", True), ("m > n", False),
+        ("q <= 5", True), ("q < 5", False), ("q >= 5", True), ("q > 5", False), ("q == 5", True), ("q != 5", False),
+        ("n != m", True), ("m <= n and n <= m", False), ("m <= n and q == 5", True), ("n <= m or q == 5", True),
+        ("n <= m or q == 4", False), ("n % 2 == 0", False), ("n % 2 == 0 or m <= n", True),
+        # 8 is no power of 4, m no whole number, and 5 no power of 2.
+        ("n/8 is power of 2", True), ("n is power of 4", False), ("p is power of 2", True), ("p^2 is power of 4", True),
+        ("m is power of 2", False), ("q is power of 2", False), ("p is power of 3", False), ("p is power of 1/2", False),
+        ("1/p is power of 2", False), ("q/5 is power of 2", True), ("p is square", True), ("2*p is square", False),
+        ("p divides n/8", True), ("n/8 divides p", False), ("3 divides p", False), ("p divides p", True), ("p^2 divides p", False), ("p divides p^2", True), ("p + 1 is power of 2", False),
+    ],
+)  # fmt: skip
+def test_facts_on_a_curve(fact: str, true: bool) -> None:
+    """At T = 2^(2^(2^j)) for all j, p = log2(T) and n/8 = 2^(T/2) are powers of 2, of 4 and of 16."""
+    (parsed,) = parse_facts(fact)
+    assert holds(parsed, CURVE) is true
+
+
+def test_curves_in_the_syntax_of_the_language() -> None:
+    assert [curve_text(CURVE, name) for name in "nmpq"] == ["8*2^(1/2*T)", "1/3*T^2", "log2(T)", "5"]
+    log = constant(parse_expression("log2(3) - 1"))
+    assert log is not None
+    one, none = Constant.of(1), Constant.of(0)
+    assert scale_text((log, one)) == "2^((-1 + log2(3))*T)*T"
+    assert scale_text((none, -log, one)) == "log2(T)/T^(-1 + log2(3))"
+    assert scale_text((none, none)) == "1"
+
+
+# Sizes on curves, for people.
+@pytest.mark.parametrize(
+    ("powers", "time", "value"),
+    [
+        ((), 16, 1), ((1,), 16, 65536), ((fmpq(1, 2), 1), 16, 4096), ((0, fmpq(1, 2)), 16, 4), ((0, 0, 1), 16, 4), ((0, 0, 0, 1), 16, 2), ((0, 0, 0, 0, 1), 16, 1),
+        ((0, -1, 2), 16, 1), ((fmpq(1, 2),), 5, 5), ((0, fmpq(1, 2)), 5, 2), ((0, 0, 1), 7, 2), ((1, -1), 16, 4096), ((2,), 40, 1 << 80), ((0, -1), 16, 0),
+        ((1,), 1 << 20, None), ((0, 0, 0, 0, 1, 1), 2, None),
+    ],
+)  # fmt: skip
+def test_whole_sizes_on_a_curve(powers: tuple[fmpq, ...], time: int, value: int | None) -> None:
+    """2^T, T, log2(T), log2(log2(T)) and so on, multiplied and rounded down."""
+    found = samples._value(tuple(fmpq(each) for each in powers), time)
+    assert found == value
+    assert samples._value((fmpq(1, 2),), 1 << 20) == fmpq(2) ** (1 << 19)
+
+
+def test_points_on_a_curve() -> None:
+    assert samples._point(CURVE, 16) == {"n": 2048, "m": 85, "p": 4, "q": 5}
+    assert samples._point(CURVE, 1 << 22) is None
+    near = Curve({"n": (fmpq(0), fmpq(1))}, {"n": fmpq(1, 1000)})
+    assert samples._point(near, 16) == {"n": 1}
+    real = {name: samples._real(CURVE, name, 3) for name in "nmpq"}
+    assert all(
+        real[name].overlaps(arb(expected)) for name, expected in (("n", 128), ("m", fmpq(64, 3)), ("p", 3), ("q", 5))
+    )
+    assert all(each.rad() < 1e-30 for each in real.values())
+
+
+def test_counterexamples_are_written_out() -> None:
+    """c^3 = P makes c^4/P = c: at c = 16, 65536/4096."""
+    answer = order_texts("c^4", "P", "c^3 <= P")
+    assert isinstance(answer, Refuted)
+    found: Any = answer.counterexample
+    assert (found["kind"], found["curve"], found["ratio"]) == ("curve", {"P": "2^T", "c": "2^(1/3*T)"}, "2^(1/3*T)")
+    assert found["samples"][0] == {"at": {"P": "4096", "c": "16"}, "f": "65536", "g": "4096", "ratio": "16"}
+    assert found["samples"][1] == {
+        "at": {"P": "2^48", "c": "65536"},
+        "f": "1.84467e+19",
+        "g": "2.81475e+14",
+        "ratio": "65536",
+    }
+    assert len(found["samples"]) == 3
+    slow = order_texts("log2(log2(n))", "1")
+    assert isinstance(slow, Refuted)
+    shown: Any = slow.counterexample
+    assert shown["ratio"] == "log2(T)"
+    assert len(shown["samples"]) == 4
+    late = order_texts("n^0.01", "log2(n)^100")
+    assert isinstance(late, Refuted)
+    # 0.01*T is 100*log2(T) at T = 3*10^5; before that the quotient falls.
+    far: Any = late.counterexample
+    assert [each["at"]["n"] for each in far["samples"]] == ["2^65536", "2^(2^64)", "2^(2^256)"]
+    point = order_texts("n^2", "n^2 - n")
+    assert isinstance(point, Refuted)
+    assert point.counterexample == {"kind": "point", "at": {"n": "1"}, "f": "1", "g": "0"}
+    nothing = order_texts("n", "max(n, m) - m", "m >= 2*n")
+    assert isinstance(nothing, Refuted)
+    assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
+
+
+# Proposals.
+def test_digits_of_a_direction() -> None:
+    slow = fmpq(1, 1 << 48)
+    value = fmpq(2, 3) - slow * 2 + slow * slow * fmpq(1, 2)
+    assert _digits(value, slow, 1) == (fmpq(2, 3),)
+    assert _digits(value, slow, 2) == (fmpq(2, 3), fmpq(-2))
+    assert _digits(value, slow, 3) == (fmpq(2, 3), fmpq(-2), fmpq(1, 2))
+    assert _digits(slow * 5, slow, 1) == (fmpq(0), fmpq(5))
+
+
+def test_constants_for_facts_that_growth_leaves_open() -> None:
+    """2*q <= p where both are 2^T: p = 2*2^T; n is far above 100*m as it is."""
+    domain = Domain(parse_facts("n >= 100*m, p >= 2*q"))
+    one, two = (fmpq(1),), (fmpq(2),)
+    curve = Curve({"n": two, "m": one, "p": one, "q": one}, {})
+    assert _constants(domain.bounds, curve, ["m", "n", "p", "q"]) == {"p": 2}
+    # log2(q) is 5*T where q = 2^(5*T), and twice that is surely more.
+    logs = Domain(parse_facts("n >= m*log2(q)")).bounds
+    assert _constants(logs, Curve({"n": (fmpq(0), fmpq(1)), "m": (), "q": (fmpq(5),)}, {}), ["m", "n", "q"]) == {
+        "n": 16
+    }
+    level = Curve({"n": one, "m": one, "p": two, "q": one}, {})
+    assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000))
+def test_whole_logarithms_from_above(top: int, bottom: int) -> None:
+    value = fmpq(top, bottom)
+    found = int(_log2_above(value))
+    assert fmpq(2) ** found >= value > fmpq(2) ** (found - 2)
+    assert value < 1 or fmpq(2) ** (found - 1) < value
+
+
+# Values at points.
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("n + m", "10"), ("n - m", "4"), ("n*m", "21"), ("n/m", "2.33333"), ("n//m", "2"), ("n % m", "1"), ("-n", "-7"),
+        ("n^m", "343"), ("n^(-1)", "0.142857"), ("(m - n)^3", "-64"), ("(m - n)^2", "16"), ("(m - n)^(-1)", "-0.250000"), ("(n - 7)^2", "0"), ("2^(m/2)", "2.82843"), ("min(n, m)", "3"), ("max(m, n)", "7"),
+        ("sqrt(n + 2)", "3"), ("rsqrt(m + 1)", "0.500000"), ("log2(n - 1)", "3"), ("log(m)", "1.60944"),
+        ("floor(n/2)", "3"), ("ceil(n/2)", "4"), ("abs(m - n)", "4"), ("10^11*n", "700000000000"), ("10^12*n", "7.00000e+12"),
+    ],
+)  # fmt: skip
+def test_values_at_points(text: str, shown: str) -> None:
+    """At n = 7 and m = 3; log2(w) is log2(2 + w)."""
+    assert digits(value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
+
+
+def test_values_of_long_sizes() -> None:
+    long = {"n": (1 << 5000) + 1, "m": 3}
+    assert digits(value_at(parse_expression("n % 2"), long)) == "1"
+    assert digits(value_at(parse_expression("n*n/n*2"), {"n": 1 << (1 << 20)})) == "2^1.04858e+6"
+    assert exact_text(1 << 20) == "1048576"
+    assert exact_text(1 << 21) == "2^21"
+    assert exact_text(3 << 21) == "6291456"
+
+
+@pytest.mark.parametrize("text", ["n/(m - 3)", "n//(m - 3)", "(m - n)^(1/2)", "n % 0"])
+def test_values_that_are_none(text: str) -> None:
+    with pytest.raises(OutOfReachError):
+        value_at(parse_expression(text), {"n": 7, "m": 3})
+
+
+# Constants.
+NUMBERS = st.sampled_from(["1", "2", "3", "6", "1/2", "12", "0.75", "log2(3)", "log2(12)", "sqrt(2)", "sqrt(12)",
+                           "log2(5)/log2(3)", "2^log2(3)", "3^log2(5)", "1/(1 + sqrt(5))", "log2(1 + sqrt(3))"])  # fmt: skip
+
+
+def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.builds("({} + {})".format, inner, inner),
+        st.builds("({} - {})".format, inner, inner),
+        st.builds("{}*{}".format, inner, inner),
+        st.builds("{}/({})".format, inner, inner),
+        st.builds("({})^2".format, inner),
+        st.builds("sqrt({})".format, inner),
+        st.builds("log2({})".format, inner),
+    )
+
+
+def valued(text: str) -> mpf:
+    functions = {"log2": lambda x: mp.log(x, 2), "sqrt": mp.sqrt, "mpf": mpf}
+    return eval(re.sub(r"(?<![\w.])([0-9.]+)", r"mpf('\1')", text.replace("^", "**")), functions)
+
+
+@settings(max_examples=400)
+@given(st.recursive(NUMBERS, combined, max_leaves=4))
+def test_constants_are_what_they_are(text: str) -> None:
+    try:
+        found = constant(parse_expression(text))
+        assert found is not None
+        sign, again = found.sign(), constant(parse_expression(str(found)))
+    except OutOfReachError:
+        return
+    assert again is not None
+    with mp.workprec(500):
+        expected = valued(text)
+        assert (expected > mpf(2) ** -400) - (expected < -(mpf(2) ** -400)) == sign
+        for each in (found, again):
+            ball = each.enclosed(400)
+            assert abs(mpf(ball.mid().str(100, radius=False)) - expected) <= mpf(2) ** -300 * (1 + abs(expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("log2(6)", "1 + log2(3)"), ("log2(5)/log2(4)", "1/2*log2(5)"), ("sqrt(12)", "2*sqrt(3)"),
+        ("log2(5)/log2(3)", "log2(5)/log2(3)"), ("2^log2(3)", "3"), ("2^(3*log2(5))", "125"), ("sqrt(2)*sqrt(2)", "2"),
+        ("sqrt(3/4)", "1/2*sqrt(3)"), ("sqrt(1/2)", "1/2*sqrt(2)"), ("1/sqrt(3)", "1/3*sqrt(3)"), ("sqrt(2)^3", "2*sqrt(2)"),
+        ("log2(sqrt(8))", "3/2"), ("log2(2*sqrt(3))", "1 + 1/2*log2(3)"), ("log2(1/3)", "-log2(3)"), ("log2(8)", "3"),
+        ("3 - log2(3)", "3 - log2(3)"), ("-log2(3)/2", "-1/2*log2(3)"), ("1/(2*log2(3))", "1/2/log2(3)"),
+        ("log2(3)^2/log2(5)^2", "log2(3)^2/log2(5)^2"), ("log2(3) - log2(3)", "0"), ("floor(-7/2)", "-4"), ("ceil(7/2)", "4"),
+        ("-7 % 3", "2"), ("7//2", "3"), ("max(1, sqrt(2), 1/2)", "sqrt(2)"), ("min(1, 1/2, 3)", "1/2"), ("abs(-3)", "3"),
+        ("sqrt(0)", "0"), ("rsqrt(4)", "1/2"), ("4^(-3/2)", "1/8"), ("2/(2 + 2*sqrt(5)) - 1/(1 + sqrt(5))", "0"),
+        ("2^(-2)", "1/4"), ("1.5", "3/2"),
+    ],
+)  # fmt: skip
+def test_constants_in_normal_form(text: str, written: str) -> None:
+    assert str(constant(parse_expression(text))) == written
+
+
+def test_roots_multiply() -> None:
+    assert root(fmpq(12)) * root(fmpq(3)) == Constant.of(6)
+    assert root(fmpq(5, 9)) == root(fmpq(5)).scaled(fmpq(1, 3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["log2(0)", "log2(-1)", "sqrt(-2)", "1/(sqrt(2) - sqrt(2))", "floor(sqrt(2))", "log(3)", "2^(10^9)", "(-2)^(1/2)"],
+)
+def test_constants_out_of_reach(text: str) -> None:
+    with pytest.raises(OutOfReachError):
+        constant(parse_expression(text))

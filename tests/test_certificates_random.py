@@ -87,6 +87,9 @@ def satisfied(fact: s.Fact, point: Point) -> bool:
             return {"<=": a <= b, "<": a < b, ">=": a >= b, ">": a > b, "==": a == b}[op]
         case s.Divides(divisor=divisor, value=of):
             return value(divisor, point) <= value(of, point)
+        case s.IsPower(value=of):
+            # Of a base that is at least 1: no other is used in a proof.
+            return value(of, point) >= 1
     return True
 
 

@@ -175,7 +175,11 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
 
     Up to `most` of the c that can be 0 at little loss are: the last ones first.
     """
-    identities = _identities(parts, len(goal.mean))
+    try:
+        identities = _identities(parts, len(goal.mean))
+    except OverflowError:
+        # Numbers beyond those of floating point.
+        return None
     ends = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
     best = _solved(parts, goal, identities, ends)
     if best is None or not len(goal.watched):

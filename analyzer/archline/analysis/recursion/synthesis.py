@@ -110,7 +110,7 @@ class Synthesis:
         try:
             with budget(MAX_EFFORT, own=True):
                 return self._try(elements)
-        except OutOfBudgetError:
+        except (OutOfBudgetError, OverflowError):
             return None
 
     def _try(self, elements: Sequence[Element]) -> Bound | None:

@@ -1,7 +1,8 @@
 """Terms that c calls of half the size reproduce exactly: v^i * (c/2^i)^log2(w), with v and w near the size.
 
-A call leaves at most a c-th of such a term (for an upper bound) where v' <= v/2 for v = n - s, and w' >= w/2 for
-w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other way round.
+A call leaves at most a c-th of such a term (for an upper bound) where 0 <= v' <= v/2 for v = n - s, and w' >= w/2 for
+w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other way round; a logarithm
+that is rounded up falls by 1 only from sizes of 2 on.
 """
 
 from __future__ import annotations
@@ -30,13 +31,24 @@ def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterat
     counts = sorted({count for step in calling if (count := _count(step)) is not None})
     if above is None or below is None:
         return
-    ceiling, floor = a.ceil_log2(size - above), a.ceil_log2(size + below + 1) - 1
+    # The logarithm of n itself falls by 1 at both halves of it, rounded up or down.
+    whole = size if above <= 1 else size - above
+    ceiling, floor = a.ceil_log2(whole), a.ceil_log2(size + below + 1) - 1
+    if not all(_allowed(step, whole, above, upper) for step in calling):
+        return
     base, sign = (size - above, 1) if upper else (size + below, -1)
     for count in counts:
         # The power of w nearest to the term itself: what rounding the logarithm changes is least.
         power = (count - 1).bit_length()
         if count != 1 << power:
             yield Element(base**power * _power(count, power, floor if upper else ceiling), sign=sign, parts=count)
+
+
+def _allowed(step: Step, whole: Poly, above: int, upper: bool) -> bool:
+    """Whether what a share rests on is known of a step."""
+    if not upper:
+        return _at_least(whole - 2, step.facts)
+    return all(_at_least(each - above, step.facts) for _, call in step.calls for each in call.arguments)
 
 
 def _power(count: int, power: int, logarithm: Poly) -> Poly:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
 from archline.analysis.recursion.bases import Element, families
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
@@ -110,7 +110,7 @@ class Synthesis:
         try:
             with budget(MAX_EFFORT, own=True):
                 return self._try(elements)
-        except (OutOfBudgetError, OverflowError):
+        except (OutOfBudgetError, OverflowError, EvaluationError):
             return None
 
     def _try(self, elements: Sequence[Element]) -> Bound | None:
@@ -138,7 +138,8 @@ class Synthesis:
 
     def _of_step(self, step: Step, elements: Sequence[Element]) -> Iterator[Part]:
         writer, sign = self._context.writer, self._sign
-        few = None if step.calls else points(step.facts, frozenset(self._context.function.least), MAX_POINTS)
+        sizes = frozenset(self._context.function.least)
+        few = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
         if few is not None:
             # Each by itself: what cannot be written in symbols can, and nothing is lost.
             for point in few:

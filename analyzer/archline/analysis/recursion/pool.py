@@ -27,17 +27,20 @@ class Pool:
         """`far`: sizes so large that logarithms outgrow constants; of use where nothing grows faster than a size."""
         points = _points(function, step, np.random.default_rng(1), FAR if far else SCALES)
         self._points = points
-        self._gains = np.stack([_gain(function, step, element, points) for element in elements], axis=1)
+        # Powers overflow at large sizes, where they are then not watched.
+        with np.errstate(all="ignore"):
+            self._gains = np.stack([_gain(function, step, element, points) for element in elements], axis=1)
         self._forcing = values(step.forcing, points)
 
     def worst(self, coefficients: Array, upper: bool, count: int) -> list[dict[str, int]]:
         """Up to `count` points at which the inequality fails most."""
         if not len(self._forcing):
             return []
-        gain = self._gains @ coefficients
-        missing = (self._forcing - gain) if upper else (gain - self._forcing)
-        scale = np.abs(self._forcing) + np.abs(self._gains * coefficients).max(axis=1) * 1e-3 + 1
-        relative = np.nan_to_num(missing / scale, nan=0.0)
+        with np.errstate(all="ignore"):
+            gain = self._gains @ coefficients
+            missing = (self._forcing - gain) if upper else (gain - self._forcing)
+            scale = np.abs(self._forcing) + np.abs(self._gains * coefficients).max(axis=1) * 1e-3 + 1
+            relative = np.nan_to_num(missing / scale, nan=0.0)
         order = [index for index in np.argsort(-relative)[:count] if relative[index] > 1e-9]
         return [{name: int(array[index]) for name, array in self._points.items()} for index in order]
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost
-from archline.analysis.recursion.graph import component, reachable
+from archline.analysis.recursion.graph import recurses
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.loader import load_path, load_text
@@ -97,17 +97,12 @@ def points(module: Module, algorithm: s.Algorithm) -> list[Sizes]:
     return [point for point in found if all(holds(fact, point) for fact in algorithm.where)]
 
 
-def recursive(module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether the algorithm is recursive, or calls one that is."""
-    return any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
-
-
 def library() -> Iterator[tuple[str, Module, s.Algorithm]]:
     """The recursive part of the standard library, by name; algorithms of other files come with those that use them."""
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         for algorithm in module.algorithms.values():
-            if recursive(module, algorithm):
+            if recurses(module, algorithm):
                 yield algorithm.name, module, algorithm
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archline.analysis.recursion.graph import reachable
+from archline.analysis.recursion.graph import recurses
 from archline.language.loader import load_target, stdlib_modules
 
 QUICK = (
@@ -17,7 +17,7 @@ QUICK = (
 def _recurses(target: str) -> bool:
     module, algorithm = load_target(target)
     assert algorithm is not None
-    return any(each in reachable(module, each) for each in (algorithm, *reachable(module, algorithm)))
+    return recurses(module, algorithm)
 
 
 def _algorithms(module: str) -> list[str]:

@@ -12,7 +12,7 @@ from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.points import offsets_rules
-from archline.analysis.recursion.graph import component, reachable
+from archline.analysis.recursion.graph import component, reachable, recurses
 from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
@@ -37,12 +37,11 @@ _solved: OrderedDict[object, Costs] = OrderedDict()
 
 def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    reached = reachable(module, algorithm)
-    if not any(each in reachable(module, each) for each in (algorithm, *reached)):
-        return _derive(module, algorithm)
-    key = algorithm.name, *(_text(each) for each in (algorithm, *reached))
+    if not recurses(module, algorithm):
+        return _derive(module, algorithm, MAX_TERM_PRODUCTS)
+    key = algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm)
+        _solved[key] = _derive(module, algorithm, MAX_TERM_PRODUCTS * RECURSION_FACTOR)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
@@ -54,8 +53,8 @@ def _text(algorithm: s.Algorithm) -> object:
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
-def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
-    statements, (tally, steps) = _within_budget(module, algorithm)
+def _derive(module: Module, algorithm: s.Algorithm, effort: int) -> Costs:
+    statements, (tally, steps) = _within_budget(module, algorithm, effort)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = STEP.then(tally, scope.facts)
@@ -84,14 +83,13 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Costs:
     return costs
 
 
-def _within_budget(module: Module, algorithm: s.Algorithm) -> tuple[Statements, Result]:
+def _within_budget(module: Module, algorithm: s.Algorithm, effort: int) -> tuple[Statements, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
-    recursive = any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
     for coarse in (False, True):
         statements = Statements(module, coarse)
         try:
-            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
+            with budget(effort):
                 return statements, statements.algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)

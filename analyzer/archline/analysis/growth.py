@@ -16,7 +16,7 @@ from archline.algebra.growth.order import Verdict as Answer
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.recursion.finite import holds_everywhere
+from archline.analysis.recursion.finite import proved
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
@@ -213,17 +213,11 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
     return value.map_atoms(lambda atom: atom.argument.scaled(share) if isinstance(atom, a.PositivePart) else None)
 
 
-def _by_products(value: Poly, facts: Facts) -> bool:
-    from archline.analysis.recursion import cone  # It brings in numpy, which most claims do without.
-
-    return cone.proves(value, facts)
-
-
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            return holds_everywhere(rest, facts) or _by_products(rest, facts)
+            return proved(rest, facts)
     except TooComplexError:
         return False
 

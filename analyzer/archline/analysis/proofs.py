@@ -16,6 +16,14 @@ def never_negative(value: Poly, facts: Facts) -> bool:
     return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
 
 
+def of_floor(atom: a.Floor) -> tuple[Poly, ...]:
+    """What is never negative about the floor of an integer e by a number m: e - m + 1 <= m*floor(e/m) <= e."""
+    if not atom.modulus.is_constant or not a.is_integral(atom.argument):
+        return ()
+    times = Poly.of_atom(atom).scaled(atom.modulus.constant_term)
+    return atom.argument - times, times + atom.modulus - 1 - atom.argument
+
+
 def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     """Write a size as m*k + r for each r in 0..m, which resolves floors by m."""
     found = _floor_by_constant(value)

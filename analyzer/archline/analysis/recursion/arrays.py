@@ -6,12 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
+from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Poly, Symbol
 
 Array = npt.NDArray[np.float64]
 Points = Mapping[str, Array]
+
+
+def as_float(number: fmpq) -> float:
+    """The nearest number in floating point. Raises OverflowError."""
+    return int(number.p) / int(number.q)
 
 
 def values(value: Poly, points: Points) -> Array:
@@ -22,7 +28,7 @@ def values(value: Poly, points: Points) -> Array:
     def evaluated(poly: Poly) -> Array:
         total = np.zeros(count)
         for monomial, coefficient in poly.terms.items():
-            term = np.full(count, float(int(coefficient.p)) / float(int(coefficient.q)))
+            term = np.full(count, as_float(coefficient))
             for each, power in monomial:
                 if each not in cache:
                     cache[each] = atom(each)

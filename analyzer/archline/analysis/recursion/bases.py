@@ -10,7 +10,7 @@ from itertools import product as pairs
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, total
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
 from archline.analysis.recursion.shares import products, shares
 from archline.analysis.recursion.system import Function, calls
@@ -65,20 +65,19 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
     few = sorted(_monomials(function, inner), key=_size)
     monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=_size)
-    plain = [Element(Poly({monomial: fmpq(1)})) for monomial in monomials]
-    names = [name for name in function.least if name not in function.facts.rewrites]
-    logs = list(_logarithms(function, names))
-    low = [Element(Poly({monomial: fmpq(1)})) for monomial in few]
-    multiplied = [Element(each) for each in products(function, names)]
+    plain, low = list(map(_term, monomials)), list(map(_term, few))
+    names = function.sizes
+    logs = list(_logarithms(function))
+    multiplied = [Element(each) for each in products(function)]
     if multiplied:
         yield _distinct([*low, *multiplied])
     if len(few) < len(monomials):
         yield _distinct(low)
         yield _distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
-    powers = [Element(each) for each in _powers(function, names, max(map(_degree, monomials)))]
+    powers = [Element(each) for each in _powers(function, max(map(_degree, monomials)))]
     yield _distinct(plain)
-    shared = [Element(each) for each in shares(function, names)]
+    shared = [Element(each) for each in shares(function)]
     if shared:
         yield _distinct([*low, *shared])
     yield _distinct([*plain, *logs] if len(names) > 1 else richer)
@@ -88,7 +87,7 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         yield _distinct([*plain, *logs, *powers])
     yield _distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
     yield _distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
-    exponentials = [Element(each) for each in _exponentials(function, names)]
+    exponentials = [Element(each) for each in _exponentials(function)]
     if exponentials:
         yield _distinct([*plain, *exponentials])
     if names:
@@ -99,11 +98,10 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
 def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
     few, all_ = (
-        [Element(Poly({each: fmpq(1)})) for each in sorted(_monomials(function, forcing), key=_size)]
+        list(map(_term, sorted(_monomials(function, forcing), key=_size)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
-    names = [name for name in function.least if name not in function.facts.rewrites]
-    logs = list(_sided(function, names))
+    logs = list(_sided(function))
     squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
@@ -114,7 +112,7 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
         all_,
         # As many calls in a row as the size, each with what is added.
-        [*all_, *(_product(x, Element(Poly.symbol(name))) for x in few for name in names)],
+        [*all_, *(_product(x, Element(Poly.symbol(name))) for x in few for name in function.sizes)],
         [*all_, *logs],
         [*some, *logs, *squares, *cubes],
         [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],
@@ -122,13 +120,25 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         yield _distinct(elements)
 
 
-def _sided(function: Function, names: Sequence[str]) -> Iterator[Element]:
-    """Logarithms that bound what they are at calls from the side that their coefficient's sign asks for."""
+def _sided(function: Function) -> Iterator[Element]:
+    """Logarithms of the sizes, and of their sum where data splits them, each with the side that its coefficient needs.
+
+    ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
+    and so at both halves, the other at most 1 at floor(v/2).
+    """
     yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
-    sizes = [Poly.symbol(name) for name in names]
-    if len(sizes) > 1 and any(equation.data for equation in function.equations):
-        sizes.append(sum(sizes[1:], sizes[0]))
+    sizes = [Poly.symbol(name) for name in function.sizes]
+    if len(sizes) > 1 and _split_by_data(function):
+        sizes.append(total(sizes))
     yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
+
+
+def _split_by_data(function: Function) -> bool:
+    return any(equation.data for equation in function.equations)
+
+
+def _term(monomial: Monomial) -> Element:
+    return Element(Poly({monomial: fmpq(1)}))
 
 
 def _product(left: Element, right: Element) -> Element:
@@ -137,11 +147,7 @@ def _product(left: Element, right: Element) -> Element:
 
 def _all_sizes(function: Function) -> Poly:
     """The product of two or three sizes: splits along each multiply the leaves."""
-    names = [name for name in function.least if name not in function.facts.rewrites]
-    product = ONE
-    for name in names if 2 <= len(names) <= MAX_SIZES else ():
-        product = product * Poly.symbol(name)
-    return product
+    return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
 def _distinct(elements: list[Element]) -> tuple[Element, ...]:
@@ -161,9 +167,8 @@ def _monomials(function: Function, forcing: Iterable[Poly]) -> set[Monomial]:
     for value in forcing:
         for monomial in _plain(value, function).terms:
             found |= set(_divisors(monomial))
-    names = [Symbol(name) for name in function.least if name not in function.facts.rewrites]
     steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
-    return found | {((atom, 1),) for atom in (*names, *steps)}
+    return found | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
 
 
 def _divisors(monomial: Monomial) -> Iterator[Monomial]:
@@ -199,21 +204,17 @@ def _positive(value: Poly) -> Poly:
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _logarithms(function: Function, names: Sequence[str]) -> Iterator[Element]:
-    """Logarithms of the sizes; of one size also of the next, of several also of their sum where data splits them.
-
-    Of several sizes, ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at
-    least 1 at ceil(v/2), and so at both halves, the other at most 1 at floor(v/2).
-    """
+def _logarithms(function: Function) -> Iterator[Element]:
+    """Logarithms of the sizes; of one size also of the next ones, of those that data splits of the next one alone."""
+    sizes = [Poly.symbol(name) for name in function.sizes]
+    if len(sizes) > 1 and not _split_by_data(function):
+        yield from _sided(function)
+        return
     yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
-    sizes = [Poly.symbol(name) for name in names]
     if len(sizes) == 1:
         yield from (Element(a.ceil_log2(sizes[0] + more)) for more in range(3))
-    elif any(equation.data for equation in function.equations) and sizes:
-        sizes.append(sum(sizes[1:], sizes[0]))
-        yield from (Element(a.ceil_log2(each + 1)) for each in sizes)
-    else:
-        yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
+    elif sizes:
+        yield from (Element(a.ceil_log2(each + 1)) for each in (*sizes, total(sizes)))
 
 
 def _smooth(name: str) -> Element:
@@ -222,15 +223,15 @@ def _smooth(name: str) -> Element:
     return Element(size * level - a.exponential(2, level), name)
 
 
-def _powers(function: Function, names: Sequence[str], degree: int) -> list[Poly]:
+def _powers(function: Function, degree: int) -> list[Poly]:
     """What c calls of half the size reproduce: c^k for n = 2^k, and v^i*(c/2^i)^log2(n) with v one of n - 1, n, n + 1.
 
     ceil(n/2) - 1 is at most (n - 1)/2 and floor(n/2) + 1 at least (n + 1)/2, so that rounding is on the safe side.
     """
     counts = sorted(_counts(function))
     found = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
-    if len(names) == 1:
-        size = Poly.symbol(names[0])
+    if len(function.sizes) == 1:
+        size = Poly.symbol(function.sizes[0])
         for count in counts:
             for more in (0, 1):
                 level = a.ceil_log2(size + more)
@@ -244,9 +245,9 @@ def _powers(function: Function, names: Sequence[str], degree: int) -> list[Poly]
     return found
 
 
-def _exponentials(function: Function, names: Sequence[str]) -> Iterator[Poly]:
+def _exponentials(function: Function) -> Iterator[Poly]:
     """c^n, where c calls are of a size that is less by a number."""
-    sizes = [Poly.symbol(name) for name in names]
+    sizes = [Poly.symbol(name) for name in function.sizes]
     arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
     if len(sizes) == len(function.parameters) == 1 and all((each[0] - sizes[0]).is_constant for each in arguments):
         yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
@@ -258,9 +259,9 @@ def _counts(function: Function) -> set[int]:
     for equation in function.equations:
         terms = equation.value.terms.items()
         coefficients = [c for m, c in terms if len(m) == 1 and isinstance(m[0][0], a.Applied)]
-        total = sum(coefficients, fmpq(0))
-        if total.q == 1 and 2 <= total <= MAX_COUNT:
-            counts.add(int(total.p))
+        count = sum(coefficients, fmpq(0))
+        if count.q == 1 and 2 <= count <= MAX_COUNT:
+            counts.add(int(count.p))
     return counts
 
 

@@ -45,10 +45,9 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     if len(names) != 1 or value.names != set(names):
         return False
     name = names[0]
-    low = [each.constant_term for each in facts.bounds[name].lower if each.is_constant]
-    if not low:
+    least = facts.bounds[name].least
+    if least is None:
         return False
-    least = int(max(low).ceil())
     if _is_exponent(value, name):
         terms = _terms(value, name, 0)
         return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], least)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, Poly
+from archline.algebra.polynomial import Atom, Poly, total
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.system import Function
 
@@ -180,15 +180,8 @@ def _plainly(value: Poly, facts: Facts) -> bool:
 
 def references(function: Function) -> tuple[Poly, ...]:
     """What logarithms are taken of: each size that is no power, their sum where data splits it, and one more."""
-    plain = [Poly.symbol(name) for name in function.least if name not in function.facts.rewrites]
+    plain = [Poly.symbol(name) for name in function.sizes]
     if len(plain) > 1 and any(equation.data for equation in function.equations):
-        plain.append(_sum(plain))
+        plain.append(total(plain))
     most = 2 if len(plain) == 1 else 1
     return tuple(each + more for each in plain for more in range(most + 1))
-
-
-def _sum(values: Iterable[Poly]) -> Poly:
-    result = Poly.constant(0)
-    for value in values:
-        result = result + value
-    return result

@@ -15,6 +15,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.growth.simplex import Infeasible, Unbounded, maximise
 from archline.algebra.polynomial import Poly
+from archline.analysis.proofs import of_floor
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,6 @@ def _combines(value: Poly, *facts: Poly) -> bool:
 
 
 def _of_floors(values: Sequence[Poly]) -> Iterator[Poly]:
-    """What is known of floors by numbers: e - m + 1 <= m*floor(e/m) <= e."""
     for atom in sorted({atom for value in values for atom in value.atoms()}, key=str):
-        if isinstance(atom, a.Floor) and atom.modulus.is_constant and a.is_integral(atom.argument):
-            number = atom.modulus.constant_term
-            floor = Poly.of_atom(atom).scaled(number)
-            yield atom.argument - floor
-            yield floor - atom.argument + (number - 1)
+        if isinstance(atom, a.Floor):
+            yield from of_floor(atom)

@@ -14,14 +14,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
-from archline.analysis.recursion.arrays import Array
+from archline.analysis.proofs import of_floor
+from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
-from archline.analysis.recursion.proposal import silence
+from archline.analysis.recursion.proposal import silence, solution
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -108,9 +109,8 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case Symbol():
             known = facts.bounds.get(atom.name)
             return [*(value - low for low in known.lower), *(high - value for high in known.upper)] if known else []
-        case a.Floor() if atom.modulus.is_constant and a.is_integral(atom.argument):
-            times = value.scaled(atom.modulus.constant_term)
-            return [atom.argument - times, times + atom.modulus - 1 - atom.argument]
+        case a.Floor():
+            return list(of_floor(atom))
         case a.PositivePart():
             most = next((each for each in SMALL if facts.nonnegative(each - atom.argument)), None)
             return [value, value - atom.argument, *([] if most is None else [most - value])]
@@ -250,9 +250,9 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, A
             for monomial, number in value.terms.items():
                 rows.append(place(monomial))
                 columns.append(column)
-                entries.append(_float(number))
+                entries.append(as_float(number))
         for monomial, number in part.rest.terms.items():
-            right[place(monomial)] -= _float(number)
+            right[place(monomial)] -= as_float(number)
         count += len(part.cone.products)
     return csr_matrix((entries, (rows, columns)), shape=(len(right), count)), np.array(right)
 
@@ -271,17 +271,5 @@ def _watching(goal: Goal, count: int) -> csr_matrix | None:
 def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:
     """Weights with which the products add up to the value exactly; None where there are none."""
     monomials = list(dict.fromkeys(m for each in (*products, value) for m in each.terms))
-    zero = fmpq(0)
-    rows = [[each.terms.get(m, zero) for each in (*products, value)] for m in monomials]
-    reduced, rank = fmpq_mat(rows).rref()
-    weights = [zero] * len(products)
-    for row in range(rank):
-        lead = next(column for column in range(len(products) + 1) if reduced[row, column])
-        if lead == len(products):
-            return None
-        weights[lead] = reduced[row, len(products)]
-    return tuple(weights)
-
-
-def _float(number: fmpq) -> float:
-    return int(number.p) / int(number.q)
+    rows = [[each.terms.get(m, fmpq(0)) for each in (*products, value)] for m in monomials]
+    return solution(rows, len(products))

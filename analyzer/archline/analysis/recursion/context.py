@@ -20,11 +20,14 @@ from archline.analysis.recursion.system import Equation, Function
 from archline.analysis.recursion.values import Values
 
 POINTS = 16
+LARGE = 4
 MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
 FAR = 12, 48
 """Far points have sizes about 2 to these powers."""
 VERY_FAR = 400
 SAME = Fraction(3, 2)
+GOOD, FAIR = Fraction(2), Fraction(4)
+"""Factors to the function at which a search ends: at once, and after some more tries."""
 
 
 Seen = tuple[Point, Fraction]
@@ -77,9 +80,11 @@ class Context:
         self.function, self.upper = function, upper
         self.values = values
         self._random = Random(0)
-        steps = [
-            step for equation in function.equations for step in steps_of(equation, upper, self._size(equation), foreign)
-        ]
+        inside: dict[Equation, Point] = {}
+        for equation, point in samples.points(function, LARGE, 1):
+            inside.setdefault(equation, point)
+        sizes = {equation: self._size(equation, inside.get(equation)) for equation in function.equations}
+        steps = [step for equation, size in sizes.items() for step in steps_of(equation, upper, size, foreign)]
         steps = [valid(step, function) for step in steps]
         self.regions = regions(function, steps)
         if everywhere:
@@ -90,9 +95,8 @@ class Context:
         self.weighed: list[Seen] = []
         self._sample()
 
-    def _size(self, equation: Equation) -> Callable[[Poly], tuple[Fraction, str]]:
+    def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
         """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
-        point = next((p for e, p in samples.points(self.function, 4, 1) if e is equation), None)
 
         def size(value: Poly) -> tuple[Fraction, str]:
             if point is None:

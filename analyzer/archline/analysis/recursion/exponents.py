@@ -31,21 +31,13 @@ def holds_beside_power(value: Poly, facts: Facts) -> bool:
     (exponent,) = exponents
     if _Proof(facts, exponent).holds(value):
         return True
-    least = _least_number(facts.bounds[exponent])
+    least = facts.bounds[exponent].least
     if least is None:
         return False
     above = facts.with_nonnegative(Poly.symbol(exponent) - least - ALONE)
     return _Proof(above, exponent).holds(value) and all(
         _holds_at(value, facts, exponent, Poly.constant(least + more)) for more in range(ALONE)
     )
-
-
-def _least_number(bounds: Bounds) -> int | None:
-    return max((int(each.constant_term.ceil()) for each in bounds.lower if each.is_constant), default=None)
-
-
-def _greatest_number(bounds: Bounds) -> int | None:
-    return min((int(each.constant_term.floor()) for each in bounds.upper if each.is_constant), default=None)
 
 
 def _holds_at(value: Poly, facts: Facts, exponent: str, number: Poly) -> bool:
@@ -109,7 +101,7 @@ class _Proof:
         if len(value.names) != 1:
             return None
         known = self._facts.bounds.get(next(iter(value.names)), Bounds())
-        low, high = _least_number(known), _greatest_number(known)
+        low, high = known.least, known.most
         return None if low is None or high is None or high - low >= MAX_POINTS else range(low, high + 1)
 
     def _of_exponent(self, atom: Atom) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.facts import Facts
+from archline.algebra.facts import Bounds, Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.binades import holds_in_binades
@@ -37,16 +37,24 @@ def holds_everywhere(value: Poly, facts: Facts) -> bool:
     )
 
 
+def proved(value: Poly, facts: Facts) -> bool:
+    """The same, or as a sum of products of facts."""
+    if holds_everywhere(value, facts):
+        return True
+    # numpy takes long to import, and few programs need it.
+    from archline.analysis.recursion import cone
+
+    return cone.proves(value, facts)
+
+
 def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     """The values of every symbol between constant bounds; None where one has no such bounds or there are too many."""
     found: dict[str, range] = {}
     for name in sorted(value.names):
-        known = facts.bounds.get(name)
-        low = [each.constant_term for each in known.lower if each.is_constant] if known else []
-        high = [each.constant_term for each in known.upper if each.is_constant] if known else []
-        if not low or not high:
+        known = facts.bounds.get(name, Bounds())
+        if known.least is None or known.most is None:
             return None
-        found[name] = range(int(max(low).ceil()), int(min(high).floor()) + 1)
+        found[name] = range(known.least, known.most + 1)
         if prod(map(len, found.values())) > MAX_POINTS:
             return None
     return found

@@ -17,6 +17,11 @@ def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]
     return (algorithm, *others)
 
 
+def recurses(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether the algorithm is recursive, or calls one that is, directly or not."""
+    return any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
+
+
 def reachable(module: Module, algorithm: s.Algorithm) -> dict[s.Algorithm, None]:
     """What a call of the algorithm may call, directly or not, in order of discovery."""
     found: dict[s.Algorithm, None] = {}

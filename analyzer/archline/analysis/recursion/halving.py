@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Poly, total
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -22,11 +22,10 @@ MAX_COUNT = 64
 
 def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
     """The terms, for functions of one size all of whose calls are of about its half."""
-    names = [name for name in function.least if name not in function.facts.rewrites]
     calling = [step for step in steps if step.calls]
-    if len(names) != 1 or len(function.parameters) != 1 or not calling:
+    if len(function.sizes) != 1 or len(function.parameters) != 1 or not calling:
         return
-    size = Poly.symbol(names[0])
+    size = Poly.symbol(function.sizes[0])
     above, below = (_shift(size, calling, sign) for sign in (1, -1))
     counts = sorted({count for step in calling if (count := _count(step)) is not None})
     if above is None or below is None:
@@ -57,10 +56,10 @@ def _power(count: int, power: int, logarithm: Poly) -> Poly:
 
 def _count(step: Step) -> int | None:
     """How many calls a step makes."""
-    total = sum((factor for factor, _ in step.calls), Poly.constant(0))
-    if not total.is_constant or total.constant_term.q != 1:
+    made = total(factor for factor, _ in step.calls)
+    if not made.is_constant or made.constant_term.q != 1:
         return None
-    count = int(total.constant_term.p)
+    count = int(made.constant_term.p)
     return count if 2 <= count <= MAX_COUNT else None
 
 

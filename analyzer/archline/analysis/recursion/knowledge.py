@@ -78,8 +78,7 @@ def _raised(facts: Facts, value: Poly) -> Facts:
     if len(names) != 1 or value.names != set(names):
         return facts
     (name,) = names
-    known = facts.bounds[name]
-    least = max((each.constant_term for each in known.lower if each.is_constant), default=None)
+    least = facts.bounds[name].least
     if least is None:
         return facts
     raised = least

@@ -22,13 +22,12 @@ def rounded(function: Function, upper: bool) -> Function | None:
 
     None where the function is not known to be nondecreasing, or rounds to one side already.
     """
-    names = [name for name in function.parameters if name in function.least and name not in function.facts.rewrites]
-    if len(function.parameters) != 1 or not names:
+    if len(function.parameters) != 1 or not function.sizes:
         return None
     if any(call.function != function.name for equation in function.equations for call in calls(equation.value)):
         # Nothing is known of how other functions grow.
         return None
-    size = Poly.symbol(names[0])
+    size = Poly.symbol(function.sizes[0])
     half = a.ceil_div(size, _TWO) if upper else a.floor_div(size, _TWO)
     other = size - half
     changed = tuple(_with_sizes(equation, other, half) for equation in function.equations)
@@ -72,9 +71,8 @@ def nondecreasing(function: Function) -> bool:
 
 def _range(equation: Equation, name: str) -> tuple[int, int | None]:
     known = equation.facts.bounds[name]
-    low = max(int(each.constant_term.ceil()) for each in known.lower if each.is_constant)
-    high = [int(each.constant_term.floor()) for each in known.upper if each.is_constant]
-    return low, min(high, default=None)
+    assert known.least is not None, "a size has a least value"
+    return known.least, known.most
 
 
 def _grows(step: Step, name: str) -> bool:

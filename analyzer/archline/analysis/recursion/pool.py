@@ -56,7 +56,7 @@ def _gain(function: Function, step: Step, element: Element, points: Points) -> A
 def _points(function: Function, step: Step, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
     """Points at which the step's facts hold, each symbol between what its bounds say of it."""
     names = list(step.facts.bounds)
-    limits = {name: _constants(step, name) for name in names}
+    limits = {name: (step.facts.bounds[name].least, step.facts.bounds[name].most) for name in names}
     wanted = [name for name in names if name in _used(function, step)]
     finite = [name for name in wanted if None not in limits[name]]
     total = 1
@@ -105,13 +105,6 @@ def _at_ends(step: Step, name: str, drawn: Array, points: Points, random: np.ran
 def _used(function: Function, step: Step) -> frozenset[str]:
     sizes = {name for name in function.parameters if name not in function.facts.rewrites}
     return frozenset(sizes | set(function.facts.quotients) | set(step.data) | step.forcing.names)
-
-
-def _constants(step: Step, name: str) -> tuple[int | None, int | None]:
-    known = step.facts.bounds[name]
-    low = [int(each.constant_term.ceil()) for each in known.lower if each.is_constant]
-    high = [int(each.constant_term.floor()) for each in known.upper if each.is_constant]
-    return max(low, default=None), min(high, default=None)
 
 
 def _drawn(

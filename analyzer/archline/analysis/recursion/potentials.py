@@ -17,10 +17,10 @@ from enum import Enum
 
 from archline.algebra.polynomial import TooComplexError
 from archline.analysis.recursion.calls import NotComparableError
-from archline.analysis.recursion.context import Bound, Context
+from archline.analysis.recursion.context import FAIR, Bound, Context
 from archline.analysis.recursion.fitting import exact
 from archline.analysis.recursion.monotone import rounded
-from archline.analysis.recursion.sampling import FAIR, Sampling
+from archline.analysis.recursion.sampling import Sampling
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.synthesis import Synthesis
 from archline.analysis.recursion.system import Function

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.calls import Caller, NotComparableError, references
 from archline.analysis.recursion.finite import counterexamples, holds_everywhere
-from archline.analysis.recursion.proposal import corner
+from archline.analysis.recursion.proposal import corner, solution
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
 from archline.analysis.recursion.values import coordinates
@@ -61,7 +61,7 @@ class Writer:
         if not step.calls:
             return element.value
         caller.facts = caller.facts.with_symbol(name, [ZERO])
-        times = sum((factor for factor, _ in step.calls), ZERO) / element.parts
+        times = total(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
     def number(self, value: Poly, point: Point) -> Fraction:
@@ -129,7 +129,7 @@ class Program:
     def fitted(self, points: Sequence[tuple[Point, Fraction]]) -> tuple[fmpq, ...] | None:
         """The coefficients for which the sum takes all given values, where they exist; the simplest of several."""
         rows = [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
-        return _solution(rows, len(self.elements))
+        return solution(rows, len(self.elements))
 
     # The program
     def require(self, step: Step, point: Point) -> None:
@@ -196,7 +196,7 @@ class Program:
 
     def value(self, coefficients: Sequence[fmpq]) -> Poly:
         """The bound with these coefficients."""
-        return _sum(
+        return total(
             element.value.scaled(coefficient) for element, coefficient in zip(self.elements, coefficients, strict=True)
         )
 
@@ -227,22 +227,3 @@ class Program:
                 gain = gain + each.scaled(coefficient)
         forcing = self._writer.forcing(step)
         return gain - forcing if self._upper else forcing - gain
-
-
-def _solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
-    """A solution of linear equations (coefficients, then the right side); unknowns that are free are 0."""
-    reduced, rank = fmpq_mat(rows).rref()
-    solution = [fmpq(0)] * count
-    for row in range(rank):
-        lead = next(column for column in range(count + 1) if reduced[row, column])
-        if lead == count:
-            return None
-        solution[lead] = reduced[row, count]
-    return tuple(solution)
-
-
-def _sum(values: Iterable[Poly]) -> Poly:
-    total = ZERO
-    for value in values:
-        total = total + value
-    return total

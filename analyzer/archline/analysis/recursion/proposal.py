@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from archline.analysis.recursion.arrays import Array
+from archline.analysis.recursion.arrays import Array, as_float
 
 NEAR = 1e-7
 
@@ -20,8 +20,8 @@ def corner(goal: Sequence[fmpq], rows: Sequence[Sequence[fmpq]], limits: Sequenc
     if not rows or not goal:
         return None
     try:
-        matrix = np.array([[_float(each) for each in row] for row in rows])
-        bound, aim = np.array([_float(each) for each in limits]), np.array([_float(each) for each in goal])
+        matrix = np.array([[as_float(each) for each in row] for row in rows])
+        bound, aim = np.array([as_float(each) for each in limits]), np.array([as_float(each) for each in goal])
     except OverflowError:
         return None
     heights, widths = _scales(matrix)
@@ -99,5 +99,13 @@ def _exact(rows: Sequence[Sequence[fmpq]], count: int) -> tuple[fmpq, ...] | Non
     return None
 
 
-def _float(number: fmpq) -> float:
-    return int(number.p) / int(number.q)
+def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
+    """A solution of linear equations (coefficients, then the right side); unknowns that are free are 0."""
+    reduced, rank = fmpq_mat(rows).rref()
+    found = [fmpq(0)] * count
+    for row in range(rank):
+        lead = next(column for column in range(count + 1) if reduced[row, column])
+        if lead == count:
+            return None
+        found[lead] = reduced[row, count]
+    return tuple(found)

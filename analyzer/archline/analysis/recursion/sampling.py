@@ -10,11 +10,11 @@ import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError
+from archline.analysis.recursion.arrays import as_float
 from archline.analysis.recursion.bases import Element, bases
-from archline.analysis.recursion.context import Bound, Context
+from archline.analysis.recursion.context import FAIR, GOOD, Bound, Context
 from archline.analysis.recursion.pool import Pool
 from archline.analysis.recursion.program import Coefficients, Program
-from archline.analysis.recursion.room import scaled
 from archline.analysis.recursion.shares import shallow
 from archline.analysis.recursion.steps import Step
 
@@ -23,7 +23,8 @@ MAX_FAILED = 2
 ROOM = (fmpq(1, 8), fmpq(1, 3))
 WORST = 4
 UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
-GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 2
+RAISED_UNITS = (fmpq(1), fmpq(4))
+ENOUGH = 2
 
 
 class Sampling:
@@ -98,7 +99,7 @@ class Sampling:
                 program.require(step, self._context.placed(point))
 
     def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
-        near = np.array([int(each.p) / int(each.q) for each in coefficients])
+        near = np.array([as_float(each) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
 
     def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
@@ -108,7 +109,7 @@ class Sampling:
         tried = [*((each, True) for each in _rounded(best, self._context.upper)), (best, False)]
         eased = list(_eased(best, self._context.upper))
         if self._context.upper and self._context.function.facts.powers:
-            eased.extend(scaled(best))
+            eased.extend(_raised(best))
         for coefficients, short in (*tried, *((each, False) for each in eased)):
             if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
                 continue
@@ -124,7 +125,7 @@ class Sampling:
 def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
     """Coefficients as multiples of a unit, to the nearest or to the safe side."""
     for unit in UNITS:
-        yield tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
+        yield _nearest(coefficients, unit)
         yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
 
 
@@ -133,3 +134,18 @@ def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
     for room in ROOM:
         factor = 1 + room if upper else 1 - room
         yield tuple(each * factor if each > 0 else each for each in coefficients)
+
+
+def _raised(coefficients: Coefficients) -> Iterator[Coefficients]:
+    """Those of an upper bound with room for its proof: all times a factor, as multiples of a unit or as they are.
+
+    Where U(x) >= f(x) + sum of U over the calls and f >= 0, the same holds of c*U for c >= 1, with (c - 1)*f to spare.
+    """
+    for room in ROOM:
+        moved = tuple(each * (1 + room) for each in coefficients)
+        yield from (_nearest(moved, unit) for unit in RAISED_UNITS)
+        yield moved
+
+
+def _nearest(coefficients: Coefficients, unit: fmpq) -> Coefficients:
+    return tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)

@@ -5,7 +5,7 @@ A power that calls halve divides the sizes that they share out; one that they ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Power
@@ -13,12 +13,12 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.recursion.system import Function, calls
 
 
-def products(function: Function, names: Sequence[str]) -> tuple[Poly, ...]:
+def products(function: Function) -> tuple[Poly, ...]:
     """A power that all calls keep, times sizes: q pieces of b each."""
-    return tuple(size * power for power in _kept(function) for size in _sure(function, names))
+    return tuple(size * power for power in _kept(function) for size in _sure(function))
 
 
-def shares(function: Function, names: Sequence[str]) -> Iterator[Poly]:
+def shares(function: Function) -> Iterator[Poly]:
     """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
 
     r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
@@ -28,7 +28,7 @@ def shares(function: Function, names: Sequence[str]) -> Iterator[Poly]:
             continue
         exponent = Poly.symbol(power.exponent)
         yield exponent
-        for name in names:
+        for name in function.sizes:
             share = Poly.symbol(name) * a.exponential(2, -exponent)
             yield share
             yield share * exponent
@@ -39,15 +39,14 @@ def shallow(function: Function) -> Iterator[tuple[Poly, ...]]:
 
     1, log2(d) and d of a power d that halves; of one that stays also its product with the depth that the sizes give.
     """
-    names = [name for name in function.least if name not in function.facts.rewrites]
-    if len(function.facts.powers) != 1 or not names:
+    if len(function.facts.powers) != 1 or not function.sizes:
         return
     (power,) = function.facts.powers
     size = _of(power)
     if not _stays(function, power):
         yield ONE, Poly.symbol(power.exponent), size
-    elif sure := _sure(function, names):
-        others = (each for each in map(Poly.symbol, names) if each not in sure)
+    elif sure := _sure(function):
+        others = (each for each in map(Poly.symbol, function.sizes) if each not in sure)
         logs = tuple(map(a.ceil_log2, sure))
         yield ONE, size, *others, *logs, *(log * size for log in logs)
 
@@ -66,10 +65,14 @@ def _stays(function: Function, power: Power) -> bool:
     return all(each == size for each in _given(function, power.name))
 
 
-def _sure(function: Function, names: Sequence[str]) -> list[Poly]:
+def _sure(function: Function) -> list[Poly]:
     """The sizes of which the calls' are known without the data."""
     data = {each for equation in function.equations for each in equation.data}
-    return [Poly.symbol(name) for name in names if all(each.names.isdisjoint(data) for each in _given(function, name))]
+    return [
+        Poly.symbol(name)
+        for name in function.sizes
+        if all(each.names.isdisjoint(data) for each in _given(function, name))
+    ]
 
 
 def _given(function: Function, name: str) -> Iterator[Poly]:

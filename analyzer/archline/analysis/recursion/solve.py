@@ -14,13 +14,13 @@ from archline.analysis import paths
 from archline.analysis.amounts import Amount, Known, Unknown
 from archline.analysis.costs import Ends, Regime
 from archline.analysis.recurrence import Recurrence
-from archline.analysis.recursion import cone, indexed
+from archline.analysis.recursion import indexed
 from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.extraction import Extracted, Extraction
-from archline.analysis.recursion.finite import holds_everywhere
+from archline.analysis.recursion.finite import proved
 from archline.analysis.recursion.leaves import holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
@@ -273,7 +273,7 @@ def _clamped(function: Function, low: Poly | None) -> Poly:
     if low is None:
         return ZERO
     recursive = [each.facts for each in function.equations if each.recursive]
-    sure = all(holds_everywhere(low, facts) or cone.proves(low, facts) for facts in recursive)
+    sure = all(proved(low, facts) for facts in recursive)
     return low if sure else positive_part(low)
 
 

@@ -19,13 +19,13 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
 from archline.analysis.recursion.bases import Element, families
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
-from archline.analysis.recursion.context import Bound, Context, Seen
+from archline.analysis.recursion.context import FAIR, GOOD, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.program import Coefficients, Point
 from archline.analysis.recursion.steps import Step
 
-GOOD, FAIR, ENOUGH = Fraction(2), Fraction(4), 4
+ENOUGH = 4
 MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
 NEGLIGIBLE = 1e-4
@@ -174,9 +174,9 @@ def _margin(part: Part, coefficients: Coefficients) -> Poly:
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
     """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
     seen = set()
+    # What is this small is mostly no more than rounding.
+    numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
     for most in DENOMINATORS:
-        # What is this small is mostly no more than rounding.
-        numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
         plain = [Fraction(round(each * most), most) for each in numbers]
         nearest = [Fraction(each).limit_denominator(most) or _least(each) for each in numbers]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]

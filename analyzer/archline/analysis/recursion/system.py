@@ -45,6 +45,11 @@ class Function:
     facts: Facts
     equations: tuple[Equation, ...]
 
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes that are written as they are: those that are no indices, powers or multiples of another."""
+        return tuple(name for name in self.least if name not in self.facts.rewrites)
+
 
 @dataclass(frozen=True, eq=False)
 class System:

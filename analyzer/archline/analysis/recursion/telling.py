@@ -180,10 +180,7 @@ def _wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool
 
 def _limits(facts: Facts, name: str) -> Limits:
     """The numbers that a symbol lies between."""
-    known = facts.bounds[name]
-    low = [int(each.constant_term.ceil()) for each in known.lower if each.is_constant]
-    high = [int(each.constant_term.floor()) for each in known.upper if each.is_constant]
-    return max(low, default=None), min(high, default=None)
+    return facts.bounds[name].least, facts.bounds[name].most
 
 
 def _alike(steps: Sequence[Step]) -> list[list[Step]]:

@@ -100,11 +100,12 @@ def _atom(atom: Atom, point: _Point) -> fmpq:
                 raise EvaluationError("a power with a fraction as exponent")
             return _power(fmpq(atom.base), int(exponent.p))
         case a.Function():
-            return _function(atom.function, _evaluate(atom.argument, point))
+            return function_value(atom.function, _evaluate(atom.argument, point))
     raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
-def _function(name: str, argument: fmpq) -> fmpq:
+def function_value(name: str, argument: fmpq) -> fmpq:
+    """log2, sqrt or isqrt at a number. Raises EvaluationError where that is not rational."""
     if argument.q == 1:
         number = int(argument.p)
         if name == "log2" and number > 0 and number & (number - 1) == 0:

@@ -7,7 +7,7 @@ an expression is such a sum, and which expression of a family is the best that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -66,18 +66,54 @@ class Cone:
         ranked = sorted(found, key=lambda value: sum(m not in self.wanted for m in value.terms))
         return tuple(ranked[:MAX_PRODUCTS])
 
-    def proves(self, value: Poly) -> bool:
-        """Whether the value is a sum of products: proposed in floating point, decided by an exact solution."""
+    @cached_property
+    def entries(self) -> Entries:
+        """The terms of the products."""
+        found = Entries()
+        for column, value in enumerate(self.products):
+            found.add(column, value)
+        return found
+
+    def proves(self, value: Poly, likely: Array | None = None) -> bool:
+        """Whether the value is a sum of products: proposed in floating point, decided by an exact solution.
+
+        `likely`: weights of the products for a value nearby, which are tried first.
+        """
         if value.is_constant:
             return bool(value.constant_term >= 0)
         if _degree(value) > self.degree:
             return False
+        if likely is not None and self._adds_up(value, likely):
+            return True
         found = propose([Part(self, (), value)], Goal(np.zeros(0), np.zeros((0, 0))))
-        if found is None:
-            return False
-        used = [each for each, weight in zip(self.products, found.weights[0], strict=True) if weight > NEAR]
-        weights = _exact_weights(used, value)
+        return found is not None and self._adds_up(value, found.weights[0])
+
+    def _adds_up(self, value: Poly, near: Array) -> bool:
+        """Whether products with weights that are not 0 near those given add up to the value exactly."""
+        weights = _exact_weights([self.products[index] for index in np.flatnonzero(near > NEAR)], value)
         return weights is not None and all(each >= 0 for each in weights)
+
+
+class Entries:
+    """A matrix with a row for each term and a column for each value, as far as it is not 0."""
+
+    def __init__(self, places: Mapping[Monomial, int] | None = None) -> None:
+        """`places`: rows that some terms have already."""
+        self.places: dict[Monomial, int] = dict(places or {})
+        self.rows: list[int] = []
+        self.columns: list[int] = []
+        self.numbers: list[float] = []
+
+    def place(self, monomial: Monomial) -> int:
+        """The row of a term."""
+        return self.places.setdefault(monomial, len(self.places))
+
+    def add(self, column: int, value: Poly) -> None:
+        """A column. Raises OverflowError for numbers beyond those of floating point."""
+        for monomial, number in value.terms.items():
+            self.rows.append(self.place(monomial))
+            self.columns.append(column)
+            self.numbers.append(as_float(number))
 
 
 def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
@@ -86,6 +122,12 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
     # The sizes that floors and maxima are of.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
+    # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
+    for atom in list(atoms):
+        if not _is_size(atom):
+            atoms |= dict.fromkeys(
+                other for each in _of_atom(atom, facts) for other in each.atoms() if not _is_size(other)
+            )
     found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
     kept = _sharp(each for each in found if all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
@@ -230,31 +272,23 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, A
     """For each part and term an equation: gains and rest add up to the weighted products."""
     from scipy.sparse import csr_matrix
 
-    rows: list[int] = []
-    columns: list[int] = []
-    entries: list[float] = []
-    right: list[float] = []
+    blocks: list[tuple[Array, Array, Array]] = []
+    right: list[Array] = []
     # One column more for the largest factor.
-    count = coefficients + 1
+    height, width = 0, coefficients + 1
     for part in parts:
-        places: dict[Monomial, int] = {}
-
-        def place(monomial: Monomial, places: dict[Monomial, int] = places) -> int:
-            if monomial not in places:
-                places[monomial] = len(right)
-                right.append(0.0)
-            return places[monomial]
-
-        values = [*enumerate(part.gains), *((count + index, -each) for index, each in enumerate(part.cone.products))]
-        for column, value in values:
-            for monomial, number in value.terms.items():
-                rows.append(place(monomial))
-                columns.append(column)
-                entries.append(as_float(number))
-        for monomial, number in part.rest.terms.items():
-            right[place(monomial)] -= as_float(number)
-        count += len(part.cone.products)
-    return csr_matrix((entries, (rows, columns)), shape=(len(right), count)), np.array(right)
+        products = part.cone.entries
+        own = Entries(products.places)
+        for column, value in enumerate(part.gains):
+            own.add(column, value)
+        rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
+        numbers = -np.array(products.numbers)
+        blocks.append((np.array(products.rows) + height, np.array(products.columns) + width, numbers))
+        blocks.append((np.array(own.rows) + height, np.array(own.columns), np.array(own.numbers)))
+        right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))
+        height, width = height + len(own.places), width + len(part.cone.products)
+    rows, columns, entries = map(np.concatenate, zip(*blocks, strict=True))
+    return csr_matrix((entries, (rows, columns)), shape=(height, width)), np.concatenate(right)
 
 
 def _watching(goal: Goal, count: int) -> csr_matrix | None:

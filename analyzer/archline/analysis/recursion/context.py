@@ -14,7 +14,8 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.recursion import samples
 from archline.analysis.recursion.bases import Element
-from archline.analysis.recursion.program import Point, Writer
+from archline.analysis.recursion.cases import Point
+from archline.analysis.recursion.program import Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function
 from archline.analysis.recursion.values import Values

@@ -26,11 +26,12 @@ from flint import fmpq, fmpq_mat
 from archline.algebra.atoms import positive_part
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, TooComplexError, budget, rational
+from archline.analysis.recursion.cases import Cases, Point
 from archline.analysis.recursion.combination import Situation
 from archline.analysis.recursion.proposal import corner
 from archline.analysis.recursion.quantities import Declaration
 from archline.analysis.recursion.system import Equation, Function, by_call, calls
-from archline.analysis.recursion.values import Values, case_at, coordinates
+from archline.analysis.recursion.values import Values
 from archline.language.evaluate import holds
 
 MAX_DEGREE = 3
@@ -38,7 +39,6 @@ MAX_TERM_PRODUCTS = 4_000_000
 TRIES, ROUNDS = 400, 2
 MAX_STEPS = 1_500
 WIDEST, SHIFTS = 4, 3
-Point = Mapping[str, int | Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,15 +174,14 @@ class Search:
         self._samples = [list(self._drawn(seed)) for seed in range(ROUNDS)]
 
     def _drawn(self, seed: int) -> Iterator[Sample]:
-        function, random = self._function, Random(seed)
+        function, random, cases = self._function, Random(seed), Cases(self._function)
         for _ in range(TRIES):
             sizes = self._declaration.drawn(function, random)
             if sizes is None or any(holds(fact, sizes) is False for fact in function.algorithm.where):
                 continue
             try:
-                arguments = tuple(fmpq(sizes[name]) for name in function.parameters)
-                point = coordinates(function, arguments)
-                number = function.equations.index(case_at(function, point))
+                equation, point = cases.at(tuple(sizes[name] for name in function.parameters))
+                number = function.equations.index(equation)
                 yield self._sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
             except EvaluationError:
                 continue

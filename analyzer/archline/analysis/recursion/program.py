@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice
 
@@ -13,18 +13,17 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.calls import Caller, NotComparableError, references
+from archline.analysis.recursion.cases import Point, coordinates
 from archline.analysis.recursion.finite import counterexamples, holds_everywhere
 from archline.analysis.recursion.proposal import corner, solution
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
-from archline.analysis.recursion.values import coordinates
 
 MAX_FAILURES = 4
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
 SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
-Point = Mapping[str, int | Fraction]
 
 
 class Writer:
@@ -140,7 +139,7 @@ class Program:
             times = evaluate(factor, point)
             if not times:
                 continue
-            there = coordinates(self._function, tuple(rational(evaluate(each, point)) for each in call.arguments))
+            there = coordinates(self._function, tuple(evaluate(each, point) for each in call.arguments))
             gains = [gain - times * value for gain, value in zip(gains, self._numbers(there), strict=True)]
         self._rows.append([rational(-sign * gain) for gain in gains])
         self._limits.append(rational(-sign * evaluate(step.forcing, point)))

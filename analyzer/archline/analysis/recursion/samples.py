@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
 from random import Random
 
-from flint import fmpq
-
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.analysis.recursion.cases import Cases, Point
 from archline.analysis.recursion.system import Equation, Function
-from archline.analysis.recursion.values import case_at, coordinates
 from archline.language.evaluate import holds
 
 SMALL = (1, 2, 3, 5)
@@ -23,34 +21,35 @@ FEW = 4
 TRIES = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
-Point = Mapping[str, int | Fraction]
 
 
 def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equation, dict[str, int | Fraction]]]:
     """Up to `each` points for every equation, with the equation that applies there."""
     found = dict.fromkeys(function.equations, 0)
+    cases = Cases(function)
     for arguments in dict.fromkeys(_arguments(function, seed)):
         try:
-            point = coordinates(function, tuple(map(fmpq, arguments)))
-            if not all(
-                holds(fact, {name: int(value) for name, value in point.items() if name in function.parameters})
-                for fact in function.algorithm.where
-            ):
-                continue
-            equation = case_at(function, point)
+            equation, point = cases.at(arguments)
         except EvaluationError:
             continue
-        if found[equation] < each:
+        if found[equation] < each and _allowed(function, arguments):
             found[equation] += 1
             yield equation, point
         if all(count >= each for count in found.values()):
             return
 
 
+def _allowed(function: Function, arguments: Sequence[int]) -> bool:
+    """Whether the algorithm's facts hold at the sizes."""
+    sizes = dict(zip(function.parameters, arguments, strict=True))
+    return all(holds(fact, sizes) for fact in function.algorithm.where)
+
+
 def far(function: Function, exponent: int) -> Iterator[dict[str, int | Fraction] | None]:
     """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed."""
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
+    cases = Cases(function)
     for choice in product((False, True), repeat=len(names)):
         if len(names) > MAX_CHOSEN or not any(choice):
             continue
@@ -61,13 +60,11 @@ def far(function: Function, exponent: int) -> Iterator[dict[str, int | Fraction]
             for name, large in zip(names, choice, strict=True)
         )
         try:
-            point = coordinates(function, tuple(map(fmpq, arguments)))
-            case_at(function, point)
+            _, point = cases.at(arguments)
         except EvaluationError:
             yield None
             continue
-        allowed = all(holds(fact, dict(zip(names, arguments, strict=True))) for fact in function.algorithm.where)
-        yield point if allowed else None
+        yield point if _allowed(function, arguments) else None
 
 
 def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:

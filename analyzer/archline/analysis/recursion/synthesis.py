@@ -9,7 +9,7 @@ floating point; short coefficients near the solution are then proved exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,12 +17,14 @@ from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
+from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.bases import Element, families
+from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
-from archline.analysis.recursion.context import FAIR, GOOD, Bound, Context, Seen
+from archline.analysis.recursion.context import FAIR, FAR, GOOD, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
-from archline.analysis.recursion.program import Coefficients, Point
+from archline.analysis.recursion.program import Coefficients
 from archline.analysis.recursion.steps import Step
 
 ENOUGH = 4
@@ -33,6 +35,8 @@ PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)
+LOGARITHM = Fraction(FAR[1], FAR[0])
+"""How a logarithm grows from far points to farther ones."""
 NEAR_ENOUGH = Fraction(32)
 LENIENT = 2
 """How many times the largest factor at far points is allowed at samples."""
@@ -53,19 +57,35 @@ class Synthesis:
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
+        others: list[tuple[Element, ...]] = []
+        return self._best(self._able_sets(others)) or self._best(others)
+
+    def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
         best: Bound | None = None
-        turn = 0
-        for sets in self._promising():
-            for elements in sets:
-                found = self._within_limits(elements)
-                if found is not None and found.better(best):
-                    best = found
-                if best is not None and self._enough(best, turn):
-                    return best
-                turn += 1
-            if best is not None:
+        for turn, elements in enumerate(sets):
+            found = self._within_limits(elements)
+            if found is not None and found.better(best):
+                best = found
+            if best is not None and self._enough(best, turn):
                 break
         return best
+
+    def _able_sets(self, others: list[tuple[Element, ...]]) -> Iterator[tuple[Element, ...]]:
+        """The sets in which something grows as the function does in all directions; of others the plain are kept."""
+        for turn, elements in enumerate(self._sets()):
+            if self._able(elements):
+                yield elements
+            elif turn < PLAIN:
+                others.append(elements)
+
+    def _sets(self) -> Iterator[tuple[Element, ...]]:
+        """The sets of elements, as far as they can be written, each once."""
+        seen: set[tuple[Element, ...]] = set()
+        for elements in self._families():
+            written = self._context.written(elements)
+            if written not in seen:
+                seen.add(written)
+                yield written
 
     def _enough(self, best: Bound, turn: int) -> bool:
         if self._context.values is None:
@@ -77,21 +97,17 @@ class Synthesis:
         limit = NEAR_ENOUGH if self._context.far else GOOD if turn < ENOUGH else FAIR
         return best.factor <= limit
 
-    def _promising(self) -> tuple[list[tuple[Element, ...]], ...]:
-        """Sets of elements to try: those in which something grows as the function does in all directions; others."""
-        context = self._context
-        written = list(dict.fromkeys(context.written(elements) for elements in self._families()))
-        able = [elements for elements in written if self._able(elements)]
-        return able, [elements for elements in written[:PLAIN] if elements not in able]
-
     def _able(self, elements: Sequence[Element]) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.number
 
         def alike(element: Element, far: Seen, farther: Seen) -> bool:
             ends = number(element.value, far[0]), number(element.value, farther[0])
-            growth = (farther[1] + 1) / (far[1] + 1)
-            return ends[0] > 0 and growth / ALIKE <= ends[1] / ends[0] <= growth * ALIKE
+            if ends[0] <= 0:
+                return False
+            own, growth = ends[1] / ends[0], (farther[1] + 1) / (far[1] + 1)
+            # A constant beside a logarithm still counts at far points.
+            return growth / ALIKE <= own <= growth * ALIKE or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
 
         return all(
             any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
@@ -123,14 +139,26 @@ class Synthesis:
         context = self._context
         best: Bound | None = None
         wanted = found.factor * ROOM
+        known = list(zip(parts, found.weights, strict=True))
         for coefficients in _short(found.coefficients.tolist(), self._sign):
-            if all(part.cone.proves(_margin(part, coefficients)) for part in parts):
+            if self._proved(known, coefficients):
                 terms = (each.value.scaled(number) for each, number in zip(elements, coefficients, strict=True))
                 bound = context.bound(sum(terms, ZERO))
                 best = bound if bound.better(best) else best
                 if bound.far <= wanted and bound.near <= LENIENT * wanted and (bound.steady or not context.far):
                     break
         return best
+
+    def _proved(self, parts: list[tuple[Part, Array]], coefficients: Coefficients) -> bool:
+        """Whether all parts, each with weights that are near, are in their cones; one that is not moves to the front.
+
+        What fails with some coefficients mostly fails with others.
+        """
+        for index, (part, weights) in enumerate(parts):
+            if not part.cone.proves(_margin(part, coefficients), weights):
+                parts.insert(0, parts.pop(index))
+                return False
+        return True
 
     def _parts(self, elements: Sequence[Element]) -> list[Part]:
         """For each step what must be at least 0."""

@@ -163,14 +163,19 @@ class Caller:
         """The most j with value <= ceil(reference/2^j), where that has at least 2 halves, and the least with >=."""
         facts = self.facts
         above = below = None
+        smaller = True
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
-            halves = count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1)
             proved = never_negative if count <= MAX_RESOLVED else _plainly
-            if halves and proved(part - value, facts):
+            # What is more than some part is more than all further ones.
+            smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
+            smaller = smaller and proved(part - value, facts)
+            if smaller:
                 above = count
             if below is None and proved(value - part, facts):
                 below = count
+            if below is not None and not smaller:
+                break
         return above, below
 
 

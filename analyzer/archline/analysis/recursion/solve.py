@@ -60,7 +60,7 @@ class Recursions:
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
-        self._exact: set[str] = set()
+        self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
@@ -161,7 +161,7 @@ class Recursions:
 
         def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             found = self.everywhere(function, metric, side is Side.UPPER)
-            if found is None or (side is Side.EXACT and function.name not in self._exact):
+            if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
@@ -184,10 +184,9 @@ class Recursions:
     def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
         """A function itself in its recursive cases, or a bound of it there."""
         given = self._given(metric, function)
-        if given.values is not None and (exact := exact_form(function, given)) is not None:
-            self._exact.add(function.name)
-            return exact
-        return bound(function, upper, given)
+        if function.name not in self._exact:
+            self._exact[function.name] = None if given.values is None else exact_form(function, given)
+        return self._exact[function.name] or bound(function, upper, given)
 
     def _solved(self, algorithm: s.Algorithm, metric: str) -> Closed:
         extracted = self.extracted(algorithm)
@@ -198,7 +197,7 @@ class Recursions:
         if by_indices is not None:
             return by_indices
         low = self._side(lower, metric, False)
-        if low is not None and lower is upper and upper.name in self._exact:
+        if low is not None and lower is upper and self._exact[upper.name] is not None:
             return replace(_by_regimes(lower, upper, low.value, low.value), proofs=(Proof.of("=", low),))
         high = self._side(upper, metric, True)
         most = self._most(algorithm, metric) if high is None else high.value

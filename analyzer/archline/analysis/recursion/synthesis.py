@@ -58,7 +58,7 @@ class Synthesis:
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
         others: list[tuple[Element, ...]] = []
-        return self._best(self._able_sets(others)) or self._best(others)
+        return self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
 
     def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
         best: Bound | None = None
@@ -71,19 +71,18 @@ class Synthesis:
         return best
 
     def _able_sets(self, others: list[tuple[Element, ...]]) -> Iterator[tuple[Element, ...]]:
-        """The sets in which something grows as the function does in all directions; of others the plain are kept."""
-        for turn, elements in enumerate(self._sets()):
-            if self._able(elements):
-                yield elements
-            elif turn < PLAIN:
-                others.append(elements)
+        """The sets in which something grows as the function does in all directions; of others the plain are kept.
 
-    def _sets(self) -> Iterator[tuple[Element, ...]]:
-        """The sets of elements, as far as they can be written, each once."""
+        Each as far as it can be written at the sizes of calls, which takes long, and once.
+        """
         seen: set[tuple[Element, ...]] = set()
-        for elements in self._families():
+        for turn, elements in enumerate(self._families()):
+            if not self._able(elements):
+                if turn < PLAIN:
+                    others.append(elements)
+                continue
             written = self._context.written(elements)
-            if written not in seen:
+            if written not in seen and self._able(written):
                 seen.add(written)
                 yield written
 

@@ -7,7 +7,7 @@ two polynomials over the same atoms are equal exactly when their terms are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -127,7 +127,7 @@ class Poly:
 
     def __init__(self, terms: dict[Monomial, fmpq]) -> None:
         self.terms = terms
-        self._atoms: frozenset[Atom] | None = None
+        self._atoms: KeysView[Atom] | None = None
         self._hash: int | None = None
         self._key: str | None = None
         self._names: frozenset[str] | None = None
@@ -167,10 +167,10 @@ class Poly:
             self._names = frozenset().union(*(atom.names for atom in self.atoms()))
         return self._names
 
-    def atoms(self) -> frozenset[Atom]:
-        """The atoms of the monomials (not those inside other atoms)."""
+    def atoms(self) -> KeysView[Atom]:
+        """The atoms of the monomials (not those inside other atoms), in their order: results must not vary."""
         if self._atoms is None:
-            self._atoms = frozenset([atom for monomial in self.terms for atom, _ in monomial])
+            self._atoms = dict.fromkeys([atom for monomial in self.terms for atom, _ in monomial]).keys()
         return self._atoms
 
     def degree(self, atom: Atom) -> int:

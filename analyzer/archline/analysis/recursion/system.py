@@ -60,15 +60,15 @@ class System:
     exact: bool
 
 
-def calls(value: Poly) -> frozenset[a.Applied]:
-    """The recursive calls in an expression, those inside a max too."""
-    found: set[a.Applied] = set()
+def calls(value: Poly) -> tuple[a.Applied, ...]:
+    """The recursive calls in an expression, each once, those inside a max too."""
+    found: dict[a.Applied, None] = {}
     for atom in value.atoms():
         if isinstance(atom, a.Applied):
-            found.add(atom)
+            found[atom] = None
         for part in atom.parts:
-            found |= calls(part)
-    return frozenset(found)
+            found |= dict.fromkeys(calls(part))
+    return tuple(found)
 
 
 def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
@@ -25,6 +26,7 @@ MAX_TERM_PRODUCTS = 120_000
 RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
 MAX_SOLVED = 256
+MAX_MODULES = 8
 
 
 class InvariantError(AssertionError):
@@ -38,10 +40,10 @@ _solved: OrderedDict[object, Costs] = OrderedDict()
 def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
     if not recurses(module, algorithm):
-        return _derive(module, algorithm, MAX_TERM_PRODUCTS)
+        return _derive(module, algorithm, recursive=False)
     key = algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm, MAX_TERM_PRODUCTS * RECURSION_FACTOR)
+        _solved[key] = _derive(module, algorithm, recursive=True)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
@@ -53,8 +55,8 @@ def _text(algorithm: s.Algorithm) -> object:
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
-def _derive(module: Module, algorithm: s.Algorithm, effort: int) -> Costs:
-    statements, (tally, steps) = _within_budget(module, algorithm, effort)
+def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
+    statements, (tally, steps) = _within_budget(module, algorithm, recursive)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = STEP.then(tally, scope.facts)
@@ -83,13 +85,19 @@ def _derive(module: Module, algorithm: s.Algorithm, effort: int) -> Costs:
     return costs
 
 
-def _within_budget(module: Module, algorithm: s.Algorithm, effort: int) -> tuple[Statements, Result]:
+@lru_cache(maxsize=MAX_MODULES)
+def _shared(module: Module, coarse: bool) -> Statements:
+    """What is derived of a module's algorithms: a recursion that several of them call is solved once."""
+    return Statements(module, coarse)
+
+
+def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> tuple[Statements, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
     for coarse in (False, True):
-        statements = Statements(module, coarse)
+        statements = _shared(module, coarse) if recursive else Statements(module, coarse)
         try:
-            with budget(effort):
+            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
                 return statements, statements.algorithm(algorithm)
         except TooComplexError as problem:
             reason = str(problem)

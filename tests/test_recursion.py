@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from math import ceil, log2
 
+import numpy as np
 import pytest
 
 from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost, Costs
+from archline.execution.run import execute
 from archline.language.loader import load_target, load_text
 
 
@@ -141,6 +144,31 @@ algorithm f(x: inout real[n]):
     lower, upper = bounds(work, n=64)
     # At least the first pass; at most as many as three quarters each time allow.
     assert 64 <= lower <= upper <= 4 * (5 * 64 + 10)
+
+
+@pytest.mark.parametrize("assumed", ["q >= n//3, q <= n//3 + 1", "3*q >= n - 2, 3*q <= n + 3", "q >= 1, q < n"])
+def test_a_branch_of_the_data_moves_a_cut(assumed: str) -> None:
+    text = f"""
+algorithm f(x: real[n], d: real):
+    local s: real = 0
+    if n > 8:
+        local q: int = n//3
+        if d < 0.5:
+            q += 1
+        assume {assumed}
+        f(x[0..q], d)
+        f(x[q..n], d)
+    else:
+        for i in 0..n:
+            s += x[i]
+"""
+    module, flops = load_text(text), costs_of(text)["flops"]
+    for n, d in product((1, 7, 9, 10, 26, 27, 100, 257), (0.25, 0.75)):
+        lower, upper = bounds(flops, n=n)
+        run = execute(module, module.algorithms["f"], {"x": np.ones(n), "d": d}, compiled=False)
+        # Each entry is added once, and each cut compares once.
+        assert n <= run.counts.flops <= 2 * n
+        assert lower <= run.counts.flops <= upper <= 4 * n
 
 
 def test_recursion_by_an_index_that_nothing_bounds_is_unknown() -> None:

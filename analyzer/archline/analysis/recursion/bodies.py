@@ -186,10 +186,13 @@ class Bodies(Statements):
 
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[Step, ...]]:
         outer, self._following = self._following, body
+        declared_before = dict(self._unsettled)
         try:
             return super().block(body, scope)
         finally:
             self._following = outer
+            # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
+            self._unsettled = declared_before
 
     def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
         scope = super()._after(statement, scope)

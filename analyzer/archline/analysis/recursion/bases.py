@@ -105,6 +105,7 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
     squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
+    sizes = [Element(Poly.symbol(name)) for name in function.sizes]
     for elements in (
         few,
         [*few, *logs],
@@ -112,7 +113,9 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
         all_,
         # As many calls in a row as the size, each with what is added.
-        [*all_, *(_product(x, Element(Poly.symbol(name))) for x in few for name in function.sizes)],
+        [*all_, *(_product(x, size) for x in few for size in sizes)],
+        # As many leaves as the size.
+        [*all_, *(_product(x, size) for x in all_ for size in sizes if x not in few)],
         [*all_, *logs],
         [*some, *logs, *squares, *cubes],
         [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],

@@ -7,7 +7,7 @@ an expression is such a sum, and which expression of a family is the best that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -119,14 +119,14 @@ class Entries:
 def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     """The facts on the atoms of some values, for expressions of their degree."""
     degree = max(1, *map(_degree, values))
-    atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
+    atoms = dict.fromkeys(atom for value in values for atom in _atoms(value))
     # The sizes that floors and maxima are of.
-    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
+    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in _atoms(part))
     # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
     for atom in list(atoms):
         if not _is_size(atom):
             atoms |= dict.fromkeys(
-                other for each in _of_atom(atom, facts) for other in each.atoms() if not _is_size(other)
+                other for each in _of_atom(atom, facts) for other in _atoms(each) if not _is_size(other)
             )
     found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
     kept = _sharp(each for each in found if all(atom in atoms for atom in each.atoms()))
@@ -154,11 +154,27 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case a.Floor():
             return list(of_floor(atom))
         case a.PositivePart():
-            most = next((each for each in SMALL if facts.nonnegative(each - atom.argument)), None)
-            return [value, value - atom.argument, *([] if most is None else [most - value])]
+            return [value, value - atom.argument, *(most - value for most in _most(atom.argument, facts))]
         case a.Exponential():
             return [value]
     return []
+
+
+def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """What max(0, e) is at most: a number, e + 1, or e without what is taken off it."""
+    constant = next((each for each in SMALL if facts.nonnegative(each - argument)), None)
+    if constant is not None:
+        yield constant
+    if facts.nonnegative(argument + 1):
+        yield argument + 1
+    added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
+        yield added
+
+
+def _atoms(value: Poly) -> list[Atom]:
+    """The atoms in an order that is the same in every run, as linear programs with several solutions go by it."""
+    return sorted(value.atoms(), key=lambda atom: atom.key)
 
 
 def _is_size(atom: Atom) -> bool:

@@ -87,9 +87,7 @@ class Caller:
                     return a.positive_part(self.ordered(atom.argument))
             return None
 
-        # The order of the symbols is to be the same in every run.
-        symbols = {atom: order(atom) for atom in sorted(value.atoms(), key=lambda atom: atom.key)}
-        return value.map_atoms(symbols.get)
+        return value.map_atoms(order)
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = _name(atom)

@@ -119,14 +119,14 @@ class Entries:
 def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     """The facts on the atoms of some values, for expressions of their degree."""
     degree = max(1, *map(_degree, values))
-    atoms = dict.fromkeys(atom for value in values for atom in _atoms(value))
+    atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
     # The sizes that floors and maxima are of.
-    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in _atoms(part))
+    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
     # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
     for atom in list(atoms):
         if not _is_size(atom):
             atoms |= dict.fromkeys(
-                other for each in _of_atom(atom, facts) for other in _atoms(each) if not _is_size(other)
+                other for each in _of_atom(atom, facts) for other in each.atoms() if not _is_size(other)
             )
     found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
     kept = _sharp(each for each in found if all(atom in atoms for atom in each.atoms()))
@@ -170,11 +170,6 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
     if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
         yield added
-
-
-def _atoms(value: Poly) -> list[Atom]:
-    """The atoms in an order that is the same in every run, as linear programs with several solutions go by it."""
-    return sorted(value.atoms(), key=lambda atom: atom.key)
 
 
 def _is_size(atom: Atom) -> bool:

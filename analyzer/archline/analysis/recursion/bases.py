@@ -12,12 +12,15 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, total
 from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
+from archline.analysis.recursion.inner import Inner
 from archline.analysis.recursion.shares import products, shares
 from archline.analysis.recursion.system import Function, calls
 
 MAX_ELEMENTS = 40
 MAX_COUNT = 64
 MAX_SIZES = 3
+MAX_POWER = 3
+"""Up to which power logarithms are tried."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Element:
 
     `parts`: a call is known to have at most (in a lower bound at least) that share of it, whatever its value; 0: it is
     not.
+    `inner` stands for it in proofs: what it is at most in an upper bound, at least in a lower one, for coefficients of
+    the sign.
     `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
     That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included.
     So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
@@ -35,6 +40,7 @@ class Element:
     smooth: str | None = None
     sign: int = 0
     parts: int = 0
+    inner: Inner | None = None
 
     @property
     def degree(self) -> int:
@@ -44,6 +50,8 @@ class Element:
     def at_call(self, function: Function, call: a.Applied, caller: Caller) -> Poly:
         """The element at the sizes of a call. Raises NotComparableError."""
         given = sizes_of_call(function, call.arguments)
+        if self.inner is not None:
+            return self.inner.at_call(caller, given)
         if self.smooth is None:
             return caller.at(self.value, given)
         size, argument = Poly.symbol(self.smooth), given[self.smooth]
@@ -95,13 +103,23 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         yield _distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
+def logarithmic(function: Function) -> Iterator[tuple[Element, ...]]:
+    """What a path costs on which every call halves a size: sets of powers of logarithms, from the plain to the rich."""
+    found = layer = [Element(ONE)]
+    logs = list(sided(function))
+    for _ in range(MAX_POWER if logs else 0):
+        layer = [_product(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
+        found = [*found, *layer]
+        yield _distinct(found)
+
+
 def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
     few, all_ = (
         list(map(_term, sorted(_monomials(function, forcing), key=_size)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
-    logs = list(_sided(function))
+    logs = list(sided(function))
     squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
@@ -123,7 +141,7 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         yield _distinct(elements)
 
 
-def _sided(function: Function) -> Iterator[Element]:
+def sided(function: Function) -> Iterator[Element]:
     """Logarithms of the sizes, and of their sum where data splits them, each with the side that its coefficient needs.
 
     ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
@@ -131,12 +149,13 @@ def _sided(function: Function) -> Iterator[Element]:
     """
     yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in function.sizes]
-    if len(sizes) > 1 and _split_by_data(function):
+    if len(sizes) > 1 and split_by_data(function):
         sizes.append(total(sizes))
     yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
 
 
-def _split_by_data(function: Function) -> bool:
+def split_by_data(function: Function) -> bool:
+    """Whether an integer that only the data gives occurs."""
     return any(equation.data for equation in function.equations)
 
 
@@ -210,8 +229,8 @@ def _positive(value: Poly) -> Poly:
 def _logarithms(function: Function) -> Iterator[Element]:
     """Logarithms of the sizes; of one size also of the next ones, of those that data splits of the next one alone."""
     sizes = [Poly.symbol(name) for name in function.sizes]
-    if len(sizes) > 1 and not _split_by_data(function):
-        yield from _sided(function)
+    if len(sizes) > 1 and not split_by_data(function):
+        yield from sided(function)
         return
     yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
     if len(sizes) == 1:

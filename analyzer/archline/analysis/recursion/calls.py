@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, total
 from archline.analysis.proofs import never_negative
+from archline.analysis.recursion.reals import least_fall, most_fall
 from archline.analysis.recursion.system import Function
 
 TWO = Poly.constant(2)
 MAX_HALVINGS, MAX_RESOLVED = 4, 2
 MAX_LEAST = 12
+
+
+Logarithm = a.CeilLog2 | a.Function
+"""A logarithm, rounded or real."""
 
 
 class NotComparableError(Exception):
@@ -48,7 +55,7 @@ class Caller:
     facts: Facts
     references: tuple[Poly, ...]
     _bounded: set[str] = field(default_factory=set)
-    _ordered: list[a.CeilLog2] = field(default_factory=list)
+    _ordered: list[Logarithm] = field(default_factory=list)
     _known: dict[str, Poly] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
@@ -71,10 +78,19 @@ class Caller:
 
     def ordered(self, value: Poly) -> Poly:
         """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
-        return value.map_atoms(lambda atom: self._reference(atom) if isinstance(atom, a.CeilLog2) else None)
+
+        def order(atom: Atom) -> Poly | None:
+            match atom:
+                case a.CeilLog2():
+                    return self._reference(atom)
+                case a.PositivePart():
+                    return a.positive_part(self.ordered(atom.argument))
+            return None
+
+        return value.map_atoms(order)
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
-        name = atom.key
+        name = _name(atom)
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
             lower, upper = [Poly.constant(self._least(argument))], []
@@ -83,17 +99,74 @@ class Caller:
                 upper.append(argument - 1 if facts.nonnegative(argument - 1) else argument)
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
-            for other in self._ordered:
-                if facts.nonnegative(argument - other.argument):
-                    lower.append(Poly.symbol(other.key))
-                    if facts.nonnegative(other.argument.scaled(2) - argument):
-                        upper.append(Poly.symbol(other.key) + 1)
-                if facts.nonnegative(other.argument - argument):
-                    upper.append(Poly.symbol(other.key))
-                    if facts.nonnegative(argument.scaled(2) - other.argument):
-                        lower.append(Poly.symbol(other.key) - 1)
-            self.facts = facts.with_symbol(name, lower, upper)
-            self._ordered.append(atom)
+            self._with_ordered(atom, lower, upper)
+        return Poly.symbol(name)
+
+    def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
+        """A symbol for a logarithm with its bounds, those in the ones before it among them."""
+        for other in self._ordered:
+            symbol = Poly.symbol(_name(other))
+            if self._at_least(atom, other):
+                lower.append(symbol)
+            elif self._at_least(atom, other, 1):
+                lower.append(symbol - 1)
+            if self._at_least(other, atom):
+                upper.append(symbol)
+            elif self._at_least(other, atom, 1):
+                upper.append(symbol + 1)
+        self.facts = self.facts.with_symbol(_name(atom), lower, upper)
+        self._ordered.append(atom)
+
+    def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
+        """Whether one logarithm is known to be at least another one less 0 or 1."""
+        if isinstance(large, a.Function) and isinstance(small, a.CeilLog2):
+            # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
+            return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
+        return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
+
+    # Logarithms that fall by an uneven part
+    def falling(self, atom: Logarithm) -> Poly:
+        """A symbol for the logarithm of an integer >= 1. Raises NotComparableError where that may be less."""
+        if isinstance(atom, a.CeilLog2):
+            return self._reference(atom)
+        argument = atom.argument
+        if _name(atom) not in self.facts.bounds:
+            if not self.facts.nonnegative(argument - 1):
+                raise NotComparableError
+            lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
+            if (most := self._most(argument)) is not None:
+                upper.append(Poly.constant(most))
+            self._with_ordered(atom, lower, upper)
+        return Poly.symbol(_name(atom))
+
+    def falling_at(self, atom: Logarithm, given: Mapping[str, Poly]) -> Poly:
+        """The same at the sizes of a call: a symbol between what the caller's own loses at least and at most."""
+        argument, own = atom.argument, self.falling(atom)
+        there = self.facts.simplify(argument.substitute(given))
+        if there == argument:
+            return own
+        name = f"{atom.key} at {there.key}"
+        if name not in self.facts.bounds:
+            if not never_negative(there - 1, self.facts):
+                raise NotComparableError
+            least, most = (fall(argument, there, self.facts) for fall in (least_fall, most_fall))
+            if least is None:
+                raise NotComparableError
+            if isinstance(atom, a.CeilLog2):
+                # With x <= y/2^s for an integer s, ceil(log2(x)) <= ceil(log2(y)) - s.
+                least, most = fmpq(least.floor()), None if most is None else fmpq(most.ceil())
+            lower = [Poly.constant(0), *([] if most is None else [own - most])]
+            self.facts = self.facts.with_symbol(name, lower, [own - least])
+        return Poly.symbol(name)
+
+    def indicator(self, value: Poly) -> Poly:
+        """1 or 0 where the facts decide an indicator, else a symbol for it."""
+        value = self.facts.simplify(value)
+        if value.is_constant:
+            return value
+        name = f"is({value.key})"
+        if name not in self.facts.bounds:
+            self.facts = self.facts.with_symbol(name, [Poly.constant(0)], [Poly.constant(1)])
         return Poly.symbol(name)
 
     def _least(self, argument: Poly) -> int:
@@ -108,7 +181,7 @@ class Caller:
         return next((most for most in range(MAX_LEAST) if self.facts.nonnegative((1 << most) - argument)), None)
 
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
-        name = atom.key
+        name = _name(atom)
         if name in self._known:
             return self._known[name]
         if name not in self.facts.bounds:
@@ -177,6 +250,11 @@ class Caller:
             if below is not None and not smaller:
                 break
         return above, below
+
+
+def _name(atom: Logarithm) -> str:
+    """The symbol for a logarithm; another text than its own key, as atoms that hold either are to differ."""
+    return f"[{atom.key}]"
 
 
 def _plainly(value: Poly, facts: Facts) -> bool:

@@ -7,7 +7,7 @@ an expression is such a sum, and which expression of a family is the best that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -154,11 +154,22 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case a.Floor():
             return list(of_floor(atom))
         case a.PositivePart():
-            most = next((each for each in SMALL if facts.nonnegative(each - atom.argument)), None)
-            return [value, value - atom.argument, *([] if most is None else [most - value])]
+            return [value, value - atom.argument, *(most - value for most in _most(atom.argument, facts))]
         case a.Exponential():
             return [value]
     return []
+
+
+def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """What max(0, e) is at most: a number, e + 1, or e without what is taken off it."""
+    constant = next((each for each in SMALL if facts.nonnegative(each - argument)), None)
+    if constant is not None:
+        yield constant
+    if facts.nonnegative(argument + 1):
+        yield argument + 1
+    added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
+        yield added
 
 
 def _is_size(atom: Atom) -> bool:

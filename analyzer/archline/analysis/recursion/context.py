@@ -27,6 +27,7 @@ FAR = 12, 48
 """Far points have sizes about 2 to these powers."""
 VERY_FAR = 400
 SAME = Fraction(3, 2)
+ALIKE = Fraction(5, 4)
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 
@@ -41,7 +42,8 @@ class Bound:
 
     `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
     `steps` are those of the proof, with equality in those of `equal` at least; `rounded` tells that they are of the
-    function whose calls all round their sizes to one side.
+    function whose calls all round their sizes to one side. `proved`: what the steps prove, where the value is that
+    rounded to the safe side.
     """
 
     value: Poly
@@ -51,6 +53,7 @@ class Bound:
     steps: tuple[Step, ...] = ()
     equal: frozenset[Step] = frozenset()
     rounded: bool = False
+    proved: Poly | None = None
 
     @property
     def factor(self) -> Fraction:
@@ -58,8 +61,11 @@ class Bound:
         return max(self.near, self.far)
 
     def better(self, other: Bound | None) -> bool:
-        """Whether it says more than another one."""
-        return other is None or (not self.steady, self.factor) < (not other.steady, other.factor)
+        """Whether it says more than another one; of two about as near at worst, the one that is nearer far out."""
+        if other is None or self.steady != other.steady:
+            return other is None or self.steady
+        alike = self.factor <= ALIKE * other.factor and other.factor <= ALIKE * self.factor
+        return (self.far, self.near) < (other.far, other.near) if alike else self.factor < other.factor
 
 
 class Context:

@@ -69,7 +69,7 @@ def bound(function: Function, upper: bool, given: Given, everywhere: bool = Fals
             continue
         if found is not None:
             rated = context.bound(found.value)
-            found = replace(rated, steps=found.steps, rounded=found.steps != rated.steps)
+            found = replace(rated, steps=found.steps, rounded=found.steps != rated.steps, proved=found.proved)
             best = found if found.better(best) else best
         if best is not None and _enough(context, best):
             break

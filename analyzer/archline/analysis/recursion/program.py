@@ -43,16 +43,17 @@ class Writer:
         key = step, element
         if key not in self._gains:
             try:
-                if element.parts:
-                    self._gains[key] = self._share(step, element)
-                    return self._gains[key]
-                gain = element.value
-                for factor, call in step.calls:
-                    gain = gain - factor * element.at_call(self._function, call, self._caller(step))
-                self._gains[key] = gain
+                self._gains[key] = self._share(step, element) if element.parts else self._gain(step, element)
             except NotComparableError:
                 self._gains[key] = None
         return self._gains[key]
+
+    def _gain(self, step: Step, element: Element) -> Poly:
+        caller = self._caller(step)
+        gain = element.value if element.inner is None else element.inner.here(caller)
+        for factor, call in step.calls:
+            gain = gain - factor * element.at_call(self._function, call, caller)
+        return gain
 
     def _share(self, step: Step, element: Element) -> Poly | None:
         """What is left of an element of which each call has a share at most (or at least)."""

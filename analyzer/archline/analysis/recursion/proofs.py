@@ -30,4 +30,5 @@ class Proof:
     @staticmethod
     def of(relation: Relation, found: Bound) -> Proof:
         """The proof that a search found."""
-        return Proof(relation, found.value, found.steps, found.equal, found.rounded)
+        value = found.value if found.proved is None else found.proved
+        return Proof(relation, value, found.steps, found.equal, found.rounded)

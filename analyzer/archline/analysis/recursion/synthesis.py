@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational
+from archline.algebra.polynomial import OutOfBudgetError, Poly, budget, rational, total
 from archline.analysis.recursion.arrays import Array
-from archline.analysis.recursion.bases import Element, families
+from archline.analysis.recursion.bases import Element, families, logarithmic
 from archline.analysis.recursion.cases import Point
-from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, cone, propose
+from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Coefficients
+from archline.analysis.recursion.shrinking import on_a_path, shrinking
 from archline.analysis.recursion.steps import Step
 
 ENOUGH = 4
@@ -37,6 +40,8 @@ MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
+STEADY = 1.4
+"""How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
 NEAR_ENOUGH = Fraction(32)
 LENIENT = 2
 """How many times the largest factor at far points is allowed at samples."""
@@ -116,6 +121,12 @@ class Synthesis:
         """Sets of elements to try, from the plain to the rich."""
         context = self._context
         powers = tuple(reproduced(context.function, context.steps, context.upper))
+        yield from shrinking(context.function, context.steps, context.upper)
+        if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
+            # Of what nothing tells the growth, the first bound is taken.
+            yield from logarithmic(context.function)
+        if context.values is not None:
+            yield from limited(context.function, context.steps)
         for turn, elements in enumerate(families(context.function, *context.forcings())):
             yield elements
             if powers and not turn:
@@ -132,7 +143,7 @@ class Synthesis:
         parts = self._parts(elements)
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
-        found = propose(parts, self._goal(elements), signs, MAX_LEFT_OUT if products <= FEW else 0)
+        found = self._proposed(parts, elements, signs, MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None
         context = self._context
@@ -140,24 +151,46 @@ class Synthesis:
         wanted = found.factor * ROOM
         known = list(zip(parts, found.weights, strict=True))
         for coefficients in _short(found.coefficients.tolist(), self._sign):
-            if self._proved(known, coefficients):
-                terms = (each.value.scaled(number) for each, number in zip(elements, coefficients, strict=True))
-                bound = context.bound(sum(terms, ZERO))
+            if self._proved(known, elements, coefficients):
+                bound = self._bound(elements, coefficients)
                 best = bound if bound.better(best) else best
                 if bound.far <= wanted and bound.near <= LENIENT * wanted and (bound.steady or not context.far):
                     break
         return best
 
-    def _proved(self, parts: list[tuple[Part, Array]], coefficients: Coefficients) -> bool:
+    def _proposed(
+        self, parts: Sequence[Part], elements: Sequence[Element], signs: Sequence[int], most: int
+    ) -> Proposal | None:
+        """The best bound that is steady, where one is about near enough, else the best of all."""
+        goal = self._goal(elements)
+        if self._context.directions:
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(elements)]))
+            found = propose(parts, steady, signs, most)
+            if found is not None and found.factor <= LENIENT * NEAR_ENOUGH:
+                return found
+        return propose(parts, goal, signs, most)
+
+    def _proved(self, parts: list[tuple[Part, Array]], elements: Sequence[Element], coefficients: Coefficients) -> bool:
         """Whether all parts, each with weights that are near, are in their cones; one that is not moves to the front.
 
         What fails with some coefficients mostly fails with others.
         """
+        both = zip(elements, coefficients, strict=True)
+        if any(each.inner is not None and self._sign * each.sign * number < 0 for each, number in both):
+            # A term that another stands for needs a coefficient of its sign.
+            return False
         for index, (part, weights) in enumerate(parts):
             if not part.cone.proves(_margin(part, coefficients), weights):
                 parts.insert(0, parts.pop(index))
                 return False
         return True
+
+    def _bound(self, elements: Sequence[Element], coefficients: Coefficients) -> Bound:
+        bound = self._context.bound(_combined([each.value for each in elements], coefficients))
+        if all(each.inner is None for each in elements):
+            return bound
+        proved = [each.value if each.inner is None else each.inner.value for each in elements]
+        return replace(bound, proved=_combined(proved, coefficients))
 
     def _parts(self, elements: Sequence[Element]) -> list[Part]:
         """For each step what must be at least 0."""
@@ -170,7 +203,7 @@ class Synthesis:
         if few is not None:
             # Each by itself: what cannot be written in symbols can, and nothing is lost.
             for point in few:
-                numbers = [Poly.constant(rational(sign * writer.number(each.value, point))) for each in elements]
+                numbers = [Poly.constant(sign * self._number(each, point)) for each in elements]
                 rest = Poly.constant(rational(-sign * evaluate(writer.forcing(step), point)))
                 yield Part(NUMBERS, tuple(numbers), rest)
             return
@@ -179,15 +212,30 @@ class Synthesis:
         rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
         yield Part(cone(writer.facts(step), (*gains, rest)), gains, rest)
 
+    def _number(self, element: Element, point: Point) -> fmpq:
+        """The element at a point, or what it is in proofs, rounded so that a proof holds of it."""
+        if element.inner is not None:
+            return element.inner.number(point, not self._context.upper)
+        return rational(self._context.writer.number(element.value, point))
+
     def _goal(self, elements: Sequence[Element]) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
         near = [self._factors(elements, *each) for each in context.weighed]
-        watched = [[*each, float(LENIENT)] for each in near] + [
-            [*self._factors(elements, *each), 1.0] for each in context.far
-        ]
+        # Those of lower bounds are shares of the function.
+        lenient = float(LENIENT if context.upper else 1 / LENIENT)
+        watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
         mean = np.array(near).reshape(len(near), len(elements)).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
+
+    def _steadiness(self, elements: Sequence[Element]) -> Array:
+        """Rows that are at most 0 where the bound is no farther off at farther points than at far ones."""
+        rows = []
+        for far, farther in self._context.directions:
+            near, beyond = (np.array(self._factors(elements, *each)) for each in (far, farther))
+            more, less = (beyond, near) if self._context.upper else (-near, -beyond)
+            rows.append([*(more - less * STEADY), 0.0])
+        return np.array(rows)
 
     def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
         number = self._context.writer.number
@@ -196,6 +244,10 @@ class Synthesis:
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
     return sum((gain.scaled(number) for gain, number in zip(part.gains, coefficients, strict=True)), part.rest)
+
+
+def _combined(values: Sequence[Poly], coefficients: Coefficients) -> Poly:
+    return total(value.scaled(number) for value, number in zip(values, coefficients, strict=True))
 
 
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:

@@ -1,0 +1,50 @@
+"""Terms for calls that halve the largest of several sizes.
+
+Such a size is halved until it has come down to the largest of the others, and from there on in turn with that one. What
+each halving adds is then about the logarithm of the others at first, and of what is left of them later: in all, the
+product of log2(v) and log2(min(v, max(others))) less some of the square of the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.recursion.bases import Element
+from archline.analysis.recursion.inner import Inner
+from archline.analysis.recursion.steps import Step
+from archline.analysis.recursion.system import Function
+
+SIZES = 2, 3
+
+
+def limited(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element, ...]]:
+    """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
+    if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
+        return
+    paid = [step for step in steps if any(isinstance(atom, a.CeilLog2) for atom in step.forcing.atoms())]
+    halved = [name for name in function.sizes if any(_changes(function, step, name) for step in paid)]
+    if not halved:
+        return
+    found = [Element(ONE), *(Element(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
+    for name in halved:
+        found.extend(_limit(function, name))
+    yield tuple({each.value: each for each in found}.values())
+
+
+def _changes(function: Function, step: Step, name: str) -> bool:
+    """Whether calls have another value of the size."""
+    place = function.parameters.index(name)
+    return any(call.arguments[place] != Poly.symbol(name) for _, call in step.calls)
+
+
+def _limit(function: Function, name: str) -> Iterator[Element]:
+    """The products; in proofs, the logarithm of a least or largest size is the least or largest of the logarithms."""
+    size = Poly.symbol(name)
+    others = [Poly.symbol(each) for each in function.sizes if each != name]
+    log, limit = a.ceil_log2(size), a.ceil_log2(a.minimum(size, reduce(a.maximum, others)))
+    compared = a.minimum(log, reduce(a.maximum, map(a.ceil_log2, others)))
+    yield Element(log * limit, inner=Inner(log * compared))
+    yield Element(limit * limit, inner=Inner(compared * compared))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from archline.algebra.polynomial import Poly
@@ -69,7 +70,8 @@ class Claim:
 class Recurrence:
     """The recurrence, the 1 of the call included where the metric counts calls.
 
-    `letter` is what the function is called, `others` what the costs of other recursive algorithms are, by letter.
+    `letter` is what the function is called, `others` what the costs of other recursive algorithms are, by letter, and
+    `meanings` what parameters are that the algorithm does not name: the distance of its indices.
     """
 
     letter: str
@@ -77,3 +79,4 @@ class Recurrence:
     cases: tuple[Case, ...]
     others: dict[str, str]
     claims: tuple[Claim, ...]
+    meanings: Mapping[str, Poly] = field(default_factory=dict)

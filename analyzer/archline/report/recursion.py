@@ -37,6 +37,8 @@ class _Writer:
             f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call",
             self._width,
         )
+        for name, value in self._recurrence.meanings.items():
+            yield from wrap(f"{name} stands for {view.text(value)}", self._width)
         for letter, algorithm in self._recurrence.others.items():
             yield from wrap(f"{letter} stands for that of a call of {algorithm}", self._width)
         yield from self._section("recurrence, by the first case that holds", self._cases())

@@ -115,6 +115,7 @@ class Extraction:
                 {each: signature.at_least[each] for each in signature.size_names},
                 declared(module, algorithm).facts,
                 tuple(equations),
+                algorithm.where,
             )
         return System(metric, functions, not split)
 

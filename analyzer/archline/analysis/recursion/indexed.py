@@ -177,7 +177,7 @@ class Search:
         function, random, cases = self._function, Random(seed), Cases(self._function)
         for _ in range(TRIES):
             sizes = self._declaration.drawn(function, random)
-            if sizes is None or any(holds(fact, sizes) is False for fact in function.algorithm.where):
+            if sizes is None or any(holds(fact, sizes) is False for fact in function.where):
                 continue
             try:
                 equation, point = cases.at(tuple(sizes[name] for name in function.parameters))

@@ -42,7 +42,7 @@ def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equat
 def _allowed(function: Function, arguments: Sequence[int]) -> bool:
     """Whether the algorithm's facts hold at the sizes."""
     sizes = dict(zip(function.parameters, arguments, strict=True))
-    return all(holds(fact, sizes) for fact in function.algorithm.where)
+    return all(holds(fact, sizes) for fact in function.where)
 
 
 def far(function: Function, exponent: int) -> Iterator[dict[str, int | Fraction] | None]:

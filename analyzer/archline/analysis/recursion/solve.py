@@ -19,6 +19,7 @@ from archline.analysis.recursion.bodies import Decision
 from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
+from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.finite import proved
 from archline.analysis.recursion.leaves import holds_at_leaves
@@ -62,6 +63,8 @@ class Recursions:
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
+        self._reduced: dict[Function, Reduced | None] = {}
+        self._narrow: dict[Function, Values] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -137,7 +140,11 @@ class Recursions:
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         if isinstance(system, Unknown) or lower is None or upper is None:
             return None
-        return told(system, lower, upper, self.closed(algorithm, metric).proofs, more)
+        proofs = self.closed(algorithm, metric).proofs
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least is None or most is None:
+            return told(system, lower, upper, proofs, more)
+        return replace(told(system, least.function, most.function, proofs, more), meanings={most.size: most.distance})
 
     def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
@@ -151,10 +158,17 @@ class Recursions:
             elif holds_at_leaves(function, value := _recursive(closed, upper), upper):
                 self._everywhere[key] = value
             else:
+                reduced = self._by_distance(function) or Reduced(function)
                 with budget(MAX_EFFORT, own=True):
-                    found = bound(function, upper, self._given(metric, function), everywhere=True)
-                self._everywhere[key] = None if found is None else found.value
+                    given = self._given(metric, reduced.function)
+                    found = bound(reduced.function, upper, given, everywhere=True)
+                self._everywhere[key] = None if found is None else reduced.restored(found.value)
         return self._everywhere[key]
+
+    def _by_distance(self, function: Function) -> Reduced | None:
+        if function not in self._reduced:
+            self._reduced[function] = by_distance(function)
+        return self._reduced[function]
 
     def _at_call(self, function: Function, metric: str, side: Side) -> Callable[[tuple[Poly, ...], Facts], Poly]:
         """What is known of a call of another algorithm, from its arguments and what is known of those."""
@@ -173,7 +187,12 @@ class Recursions:
         functions = self._extraction.systems(metric)
         others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
         foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
-        return Given(foreign, self._values_of(metric) if _settled(function, functions) else None)
+        if not _settled(function, functions):
+            return Given(foreign, None)
+        if function is functions[function.name]:
+            return Given(foreign, self._values_of(metric))
+        narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
+        return Given(foreign, narrow)
 
     def _values_of(self, metric: str) -> Values:
         """The values of all functions of a metric, those found before included."""
@@ -193,24 +212,30 @@ class Recursions:
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
-        by_indices = self._by_indices(metric, upper)
-        if by_indices is not None:
-            return by_indices
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least is not None and most is not None:
+            return self._bounded(metric, least, most, (lower, upper))
+        return self._by_indices(metric, upper) or self._bounded(metric, Reduced(lower), Reduced(upper), (lower, upper))
+
+    def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed:
+        """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
+        lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._side(lower, metric, False)
-        if low is not None and lower is upper and self._exact[upper.name] is not None:
-            return replace(_by_regimes(lower, upper, low.value, low.value), proofs=(Proof.of("=", low),))
+        if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
+            value = least.restored(low.value)
+            return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
         high = self._side(upper, metric, True)
-        most = self._most(algorithm, metric) if high is None else high.value
-        if most is None:
+        top = self._most(algorithm, metric) if high is None else high.value
+        if top is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        least = _clamped(lower, None if low is None else low.value)
+        bottom = _clamped(lower, None if low is None else low.value)
         proofs = (
-            Proof(">=", least, reason="a count is never negative") if low is None else Proof.of(">=", low),
-            Proof("<=", most, reason="it is at most the work") if high is None else Proof.of("<=", high),
+            Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
+            Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
         )
-        return replace(_by_regimes(lower, upper, least, most), proofs=proofs)
+        return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
     def _by_indices(self, metric: str, function: Function) -> Closed | None:
         """The closed form of a recursion that moves indices about."""
@@ -302,7 +327,7 @@ def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
         name: low
         for name, known in ends[0].facts.bounds.items()
         for low in known.lower
-        if low.is_constant and low in known.upper
+        if low in known.upper
     }
     differences = (each.facts.simplify(each.value - value) for each in ends)
     return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))

@@ -36,7 +36,10 @@ class Equation:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations."""
+    """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
+
+    `where` is the part of the promise that tells which parameters there are.
+    """
 
     name: str
     algorithm: s.Algorithm
@@ -44,6 +47,7 @@ class Function:
     least: Mapping[str, int]
     facts: Facts
     equations: tuple[Equation, ...]
+    where: tuple[s.Fact, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:

@@ -184,8 +184,11 @@ def _plainly(value: Poly, facts: Facts) -> bool:
 
 
 def references(function: Function) -> tuple[Poly, ...]:
-    """What logarithms are taken of: each size that is no power, their sum where data splits it, and one more."""
-    plain = [Poly.symbol(name) for name in function.sizes]
+    """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
+
+    Where calls share out the exponents of powers, those are in the place of sizes.
+    """
+    plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(plain) > 1 and any(equation.data for equation in function.equations):
         plain.append(total(plain))
     most = 2 if len(plain) == 1 else 1

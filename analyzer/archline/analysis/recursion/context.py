@@ -25,6 +25,8 @@ LARGE = 4
 MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
 FAR = 12, 48
 """Far points have sizes about 2 to these powers."""
+FARTHER = 48, 1_536
+"""These where calls share out the exponent of a size: a logarithm of a logarithm shows there only."""
 VERY_FAR = 400
 SAME = Fraction(3, 2)
 GOOD, FAIR = Fraction(2), Fraction(4)
@@ -136,10 +138,11 @@ class Context:
         if self.values is None:
             return []
         found = []
-        for ends in zip(*(samples.far(self.function, exponent) for exponent in FAR), strict=True):
-            known = [(point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None]
-            if len(known) == len(ends):
-                found.append((known[0], known[1]))
+        for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
+            for ends in zip(*(samples.far(self.function, exponent) for exponent in exponents), strict=True):
+                seen = [(point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None]
+                if len(seen) == len(ends):
+                    found.append((seen[0], seen[1]))
         return found
 
     def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, Poly, total
+from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.system import Function
 
@@ -72,6 +74,31 @@ class Caller:
     def ordered(self, value: Poly) -> Poly:
         """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
         return value.map_atoms(lambda atom: self._reference(atom) if isinstance(atom, a.CeilLog2) else None)
+
+    def without_powers(self, value: Poly) -> Poly:
+        """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""
+        result = ZERO
+        for monomial, coefficient in value.terms.items():
+            powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential)]
+            rest = tuple(pair for pair in monomial if pair not in powers)
+            bases: dict[a.CeilLog2, fmpq] = {}
+            for atom, power in powers:
+                level = next(iter(atom.exponent.atoms()))
+                if not isinstance(level, a.CeilLog2) or atom.exponent != Poly.of_atom(level):
+                    return value
+                bases[level] = bases.get(level, fmpq(1)) * fmpq(atom.base) ** power
+            named = (self._power(base, level) for level, base in bases.items())
+            result = result + product(named, coefficient) * Poly({rest: fmpq(1)})
+        return result
+
+    def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
+        name = f"({base})^{level.key}"
+        if name not in self.facts.bounds:
+            most = self._most(level.argument)
+            ends = [base ** self._least(level.argument), *([] if most is None else [base**most])]
+            lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
+            self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
+        return Poly.symbol(name)
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = atom.key

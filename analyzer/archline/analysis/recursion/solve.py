@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from archline.algebra.atoms import positive_part
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
@@ -20,11 +19,11 @@ from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.extraction import Extracted, Extraction
-from archline.analysis.recursion.finite import proved
-from archline.analysis.recursion.leaves import holds_at_leaves
+from archline.analysis.recursion.leaves import clamped, holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.quantities import declaration
+from archline.analysis.recursion.strata import layered
 from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
@@ -60,6 +59,7 @@ class Recursions:
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
+        self._inside: dict[tuple[str, bool], Function] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
 
@@ -143,6 +143,7 @@ class Recursions:
         """A bound of a function in one expression that holds at all sizes."""
         key = function.name, upper
         if key not in self._everywhere:
+            function = self._inside.get(key, function)
             closed = self.closed(function.algorithm, metric)
             if isinstance(closed.amount, Unknown):
                 self._everywhere[key] = None
@@ -200,17 +201,39 @@ class Recursions:
         if low is not None and lower is upper and self._exact[upper.name] is not None:
             return replace(_by_regimes(lower, upper, low.value, low.value), proofs=(Proof.of("=", low),))
         high = self._side(upper, metric, True)
+        by_layers = self._by_layers(lower, upper, metric, (low, high))
+        if by_layers is not None:
+            return by_layers
         most = self._most(algorithm, metric) if high is None else high.value
         if most is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        least = _clamped(lower, None if low is None else low.value)
+        least = _clamped(lower, low)
         proofs = (
             Proof(">=", least, reason="a count is never negative") if low is None else Proof.of(">=", low),
             Proof("<=", most, reason="it is at most the work") if high is None else Proof.of("<=", high),
         )
         return replace(_by_regimes(lower, upper, least, most), proofs=proofs)
+
+    def _by_layers(
+        self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]
+    ) -> Closed | None:
+        """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
+        given = self._given(metric, most)
+        if given.values is None or all(each is not None and each.steady for each in known):
+            return None
+        found = layered(least, most, known, given)
+        if found is None:
+            return None
+        self._inside[least.name, False], self._inside[most.name, True] = found.least, found.most
+        low, high = found.layers[-1].low.value, found.layers[-1].high.value
+        proofs = tuple(
+            proof
+            for layer, where in zip(found.layers, found.conditions, strict=True)
+            for proof in (Proof.of(">=", layer.low, where), Proof.of("<=", layer.high, where))
+        )
+        return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
 
     def _by_indices(self, metric: str, function: Function) -> Closed | None:
         """The closed form of a recursion that moves indices about."""
@@ -267,13 +290,9 @@ def _signature(system: System) -> str:
     return text
 
 
-def _clamped(function: Function, low: Poly | None) -> Poly:
-    """A lower bound that is not below 0 in any recursive case."""
-    if low is None:
-        return ZERO
-    recursive = [each.facts for each in function.equations if each.recursive]
-    sure = all(proved(low, facts) for facts in recursive)
-    return low if sure else positive_part(low)
+def _clamped(function: Function, low: Bound | None) -> Poly:
+    """A lower bound of the recursive cases."""
+    return ZERO if low is None else clamped((each for each in function.equations if each.recursive), low.value)
 
 
 def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:

@@ -37,7 +37,6 @@ MAX_EFFORT = 2_000_000
 ALIKE = Fraction(3, 2)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
-NEAR_ENOUGH = Fraction(32)
 LENIENT = 2
 """How many times the largest factor at far points is allowed at samples."""
 ROOM = Fraction(5, 4)
@@ -93,7 +92,7 @@ class Synthesis:
         if not best.steady:
             return False
         # One that grows as the function does is seldom brought much nearer by richer sets.
-        limit = NEAR_ENOUGH if self._context.far else GOOD if turn < ENOUGH else FAIR
+        limit = self._context.wanted if self._context.far else GOOD if turn < ENOUGH else FAIR
         return best.factor <= limit
 
     def _able(self, elements: Sequence[Element]) -> bool:

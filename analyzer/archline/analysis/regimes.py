@@ -6,7 +6,7 @@ written with such differences for those that call it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
@@ -26,7 +26,7 @@ class _Part:
     lower: Poly
     upper: Poly
     known: Knowledge
-    names: Sequence[str]
+    names: tuple[str, ...]
     words: tuple[str, ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class _Part:
                 )
 
 
-def with_regimes(cost: Cost, facts: Facts, names: Sequence[str]) -> Cost:
+def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
     """The cost with regimes, if it has none and its bounds hold conditions on the sizes, which have these names."""
     if cost.regimes or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost

@@ -142,10 +142,12 @@ class Context:
         if self.values is None:
             return []
         found = []
-        # Of n^a*m^b with a fraction a, equal sizes tell a + b only.
-        unequal = len(self.function.sizes) > 1 and any(reproduced(self.function, self.steps, self.upper))
+        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions.
+        more = len(self.function.sizes) > 1 and (
+            self.wanted < NEAR_ENOUGH or any(reproduced(self.function, self.steps, self.upper))
+        )
         for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
-            ways = (samples.far(self.function, exponent, unequal) for exponent in exponents)
+            ways = (samples.far(self.function, exponent, more) for exponent in exponents)
             for ends in zip(*ways, strict=True):
                 seen = [
                     (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None

@@ -19,14 +19,21 @@ from archline.analysis.recursion.potentials import Given, bound
 from archline.analysis.recursion.system import Equation, Function, calls
 
 MAX_EFFORT = 3_000_000
-Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that may call each other, by their places, and those that they may call, directly or not, with leaves."""
+
+    places: tuple[int, ...]
+    reached: frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
     """Bounds of a group of cases, which are those at these places."""
 
-    places: Group
+    places: tuple[int, ...]
     low: Bound
     high: Bound
 
@@ -53,9 +60,9 @@ def groups(functions: Sequence[Function]) -> list[Group]:
 
     Of several functions, which are bounds of one and have the same cases, the calls of all.
     """
-    places = [
-        place for place, equations in enumerate(zip(*_equations(functions), strict=True)) if _any_recursive(equations)
-    ]
+    calling = [any(each.recursive for each in both) for both in zip(*(f.equations for f in functions), strict=True)]
+    places = [place for place, calls_some in enumerate(calling) if calls_some]
+    leaves = frozenset(place for place, calls_some in enumerate(calling) if not calls_some)
     called = {
         place: {
             other
@@ -65,9 +72,15 @@ def groups(functions: Sequence[Function]) -> list[Group]:
         for place in places
     }
     reached = {place: _closure(place, called) for place in places}
-    found = {tuple(other for other in places if _alike(place, other, reached)) for place in places}
+    found = {
+        Group(
+            tuple(other for other in places if other in reached[place] and place in reached[other]),
+            reached[place] | leaves,
+        )
+        for place in places
+    }
     # What a group reaches that is not of it reaches less.
-    return sorted(found, key=lambda group: (len(reached[group[0]]), group))
+    return sorted(found, key=lambda group: (len(group.reached), group.places))
 
 
 Known = tuple[Bound | None, Bound | None]
@@ -82,56 +95,42 @@ def layered(least: Function, most: Function, known: Known, given: Given) -> Laye
     try:
         with budget(MAX_EFFORT, own=True):
             for group in found:
-                layer = _layer(least, most, group, found, known, given)
+                layer = _layer(least, most, group, known, given)
                 if layer is None:
                     return None
                 layers.append(layer)
                 if len(layers) < len(found):
-                    least, most = (
-                        _with_values(function, group, bound)
-                        for function, bound in ((least, layer.low), (most, layer.high))
-                    )
+                    least, most = _with_values(least, group, layer.low), _with_values(most, group, layer.high)
     except OutOfBudgetError:
         return None
     return Layered(least, most, tuple(layers))
 
 
-def _layer(
-    least: Function,
-    most: Function,
-    group: Group,
-    all_: Sequence[Group],
-    known: Known,
-    given: Given,
-) -> Layer | None:
-    later = {place for each in all_[all_.index(group) + 1 :] for place in each}
+def _layer(least: Function, most: Function, group: Group, known: Known, given: Given) -> Layer | None:
     ends = []
     for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
-        kept = tuple(each for place, each in enumerate(function.equations) if place not in later)
         # What is lost in a group is lost again in those that call it.
-        found = bound(replace(function, equations=kept), upper, given, wanted=GOOD)
+        found = bound(_reached(function, group), upper, given, wanted=GOOD)
         best = found if found is not None and found.better(whole) else whole
         if best is None:
             return None
         ends.append(best)
     low, high = ends
-    cases = [least.equations[place] for place in group]
-    return Layer(group, replace(low, value=clamped(cases, low.value)), high)
+    cases = [least.equations[place] for place in group.places]
+    return Layer(group.places, replace(low, value=clamped(cases, low.value)), high)
+
+
+def _reached(function: Function, group: Group) -> Function:
+    """The function in a group's cases and in those that they reach."""
+    return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
 def _with_values(function: Function, group: Group, known: Bound) -> Function:
     equations = [
-        replace(each, value=known.value) if place in group else each for place, each in enumerate(function.equations)
+        replace(each, value=known.value) if place in group.places else each
+        for place, each in enumerate(function.equations)
     ]
     return replace(function, equations=tuple(equations))
-
-
-def _equations(functions: Sequence[Function]) -> list[tuple[Equation, ...]]:
-    return [each.equations for each in functions]
-
-
-def _any_recursive(equations: Sequence[Equation]) -> bool:
-    return any(each.recursive for each in equations)
 
 
 def _may_call(function: Function, caller: Equation, called: Equation) -> bool:
@@ -160,7 +159,3 @@ def _closure(place: int, called: dict[int, set[int]]) -> frozenset[int]:
         seen |= new
         pending.extend(new)
     return frozenset(seen)
-
-
-def _alike(one: int, other: int, reached: dict[int, frozenset[int]]) -> bool:
-    return other in reached[one] and one in reached[other]

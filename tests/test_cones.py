@@ -134,3 +134,54 @@ def test_calls_of_half_the_size_reproduce_a_term(calls: int, size: str, upper: b
         half = {"n//2": n // 2, "n - n//2": n - n // 2, "n//2 + 1": n // 2 + 1, "(n - 3)//2": (n - 3) // 2}[size]
         whole, parts = evaluate(element.value, {"n": n}), calls * evaluate(element.value, {"n": half})
         assert whole >= parts if upper else whole <= parts
+
+
+@pytest.mark.parametrize("calls", [3, 5])
+@pytest.mark.parametrize(("rows", "columns"), [("n//2", "m//2"), ("n - n//2", "m//2"), ("n//2 + 1", "m - m//2")])
+@pytest.mark.parametrize("upper", [True, False])
+def test_calls_of_half_of_two_sizes_reproduce_terms(calls: int, rows: str, columns: str, upper: bool) -> None:
+    text = "algorithm main(n: size, m: size):\n    if n > 9 and m > 9:\n"
+    module = load_text(text + f"        main({rows}, {columns})\n" * calls, "main.algo")
+    function = Statements(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
+    assert function is not None
+    steps = [step for equation in function.equations for step in steps_of(equation, upper)]
+    found = list(reproduced(function, steps, upper))
+    # One for each size that the power may be of.
+    assert len(found) == 2
+    halves = {"n//2": 0, "n - n//2": 1, "n//2 + 1": 2, "m//2": 0, "m - m//2": 1}
+    for element, n, m in product(found, (10, 11, 12, 17, 64, 65, 127, 1000), (10, 13, 16, 31, 33, 4095)):
+        sizes = {
+            name: size // 2 + (0, size % 2, 1)[halves[given]]
+            for name, size, given in [("n", n, rows), ("m", m, columns)]
+        }
+        whole, parts = evaluate(element.value, {"n": n, "m": m}), calls * evaluate(element.value, sizes)
+        assert whole >= parts if upper else whole <= parts
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=3),
+    bases=st.tuples(st.sampled_from([2, 3, 5, 7]), st.integers(-3, 3)),
+    ends=st.tuples(st.integers(1, 70), st.one_of(st.none(), st.integers(0, 300))),
+)
+def test_powers_as_symbols_keep_their_range(
+    coefficients: list[int], bases: tuple[int, int], ends: tuple[int, int | None]
+) -> None:
+    """b^ceil(log2(n)) lies between what the least and the greatest n make it, whether b is above or below 1."""
+    base, twos = bases
+    least, more = ends
+    most = [] if more is None else [Poly.constant(least + more)]
+    caller = Caller(Facts().with_symbol("n", [Poly.constant(least)], most), ())
+    level = a.ceil_log2(N)
+    power = a.exponential(base, level) * a.exponential(2, level) ** twos
+    value = sum((N**index * power * each for index, each in enumerate(coefficients)), Poly.constant(1))
+    named = caller.without_powers(value)
+    for n in range(least, least + (80 if more is None else more) + 1):
+        point = {"n": n}
+        symbols = {name: evaluate(power, point) for name in named.names - {"n"}}
+        assert len(symbols) <= 1
+        assert evaluate(named, point | symbols) == evaluate(value, point)  # type: ignore[operator]
+        for name, number in symbols.items():
+            known = caller.facts.bounds[name]
+            assert all(evaluate(each, {}) <= number for each in known.lower)
+            assert all(evaluate(each, {}) >= number for each in known.upper)

@@ -49,6 +49,9 @@ TEXTBOOK = [
     ("scan.recursive::sum_tree", "work", "Theta(n)"),
     ("scan.recursive::sum_tree", "span", "Theta(log2(n))"),
     ("dense.transpose_recursive::transpose_co", "work", "Theta(n*m)"),
+    ("fft.fft::fft_co", "work", "Theta(n*log2(n))"),
+    ("fft.fft::fft_co", "span", "Theta(log2(log2(n))*log2(n))"),
+    ("string.lcs::lcs_length", "work", "Theta(n*m)"),
     ("sort.mergesort::mergesort", "flops", "O(n*log2(n))"),
 ]
 

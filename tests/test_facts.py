@@ -54,6 +54,21 @@ def test_what_is_proved_holds(value: Poly, known: tuple[Facts, list[Point]]) -> 
     assert [evaluate(simpler, point) for point in points] == values
 
 
+@pytest.mark.parametrize("more", range(-9, 10))
+@pytest.mark.parametrize("least", range(5))
+def test_logarithms_beside_powers_of_two(more: int, least: int) -> None:
+    """ceil(log2(2^k + c)) is k + 1 for 1 <= c <= 2^k and k for 0 <= -c < 2^(k - 1); it is taken of 1 at least."""
+    facts = Facts().with_symbol("k", (Poly.constant(least),))
+    value = a.ceil_log2(a.exponential(2, k) + more)
+    simpler = facts.simplify(value)
+    for exponent in range(least, least + 6):
+        argument = max(1, 2**exponent + more)
+        assert evaluate(simpler, {"k": exponent}) == (argument - 1).bit_length()
+    # It has no logarithm left exactly where the condition holds from the least k on.
+    known = 1 <= more <= 2**least or 0 <= -2 * more < 2**least
+    assert (simpler.degree(next(iter(k.atoms()))) == 1 and len(simpler.atoms()) == 1) == known
+
+
 @slow
 @given(expressions(("n", "m"), 1), linear(), st.sampled_from(KNOWN))
 def test_maxima_that_are_decided(value: Poly, other: Poly, known: tuple[Facts, list[Point]]) -> None:

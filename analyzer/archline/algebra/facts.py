@@ -204,6 +204,8 @@ class Facts:
                 return power
             if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
                 return ZERO
+            if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
+                return level
             return atom.rebuild(parts)
 
         return value.map_atoms(resolve)
@@ -222,6 +224,16 @@ class Facts:
             else:
                 rest = rest + Poly({monomial: coefficient})
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
+
+    def _level_beside_power(self, value: Poly) -> Poly | None:
+        """ceil(log2(2^x + c)) for an integer c: x + 1 where 1 <= c <= 2^x, and x where 0 <= -c < 2^(x - 1)."""
+        more = value.constant_term
+        exponent = a.exponent_of_two(value - more) if more and more.q == 1 else None
+        if exponent is None or not a.is_integral(exponent):
+            return None
+        if more > 0:
+            return exponent + 1 if self.nonnegative(exponent - (int(more.p) - 1).bit_length()) else None
+        return exponent if self.nonnegative(exponent - 1 - int(-more.p).bit_length()) else None
 
     def integral(self, value: Poly) -> bool:
         """Whether the value is known to be an integer: by its form, or from the exponents of its powers of 2."""

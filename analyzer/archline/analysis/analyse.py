@@ -14,6 +14,7 @@ from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.points import offsets_rules
 from archline.analysis.recursion.graph import component, reachable, recurses
+from archline.analysis.regimes import with_regimes
 from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
@@ -72,6 +73,9 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
+    elif recurses(module, algorithm):
+        metrics = {metric: with_regimes(cost, scope.facts, signature.size_names) for metric, cost in metrics.items()}
+        kinds = {kind: with_regimes(cost, scope.facts, signature.size_names) for kind, cost in kinds.items()}
     costs = Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices),

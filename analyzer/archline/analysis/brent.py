@@ -49,13 +49,20 @@ def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
 
 
 def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
-    """Regimes that both have."""
-    if [each.when for each in work.regimes] != [each.when for each in span.regimes]:
+    """The regimes of the one that has more, where they begin with those of the other but its last."""
+    few, many = sorted((work.regimes, span.regimes), key=len)
+    if not few or any(each.when != other.when for each, other in zip(few[:-1], many, strict=False)):
         return ()
+    ends = _extended(work.regimes, len(many)), _extended(span.regimes, len(many))
     return tuple(
-        Regime(w.when, w.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
-        for w, s in zip(work.regimes, span.regimes, strict=True)
+        Regime(each.when, each.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
+        for each, w, s in zip(many, *ends, strict=True)
     )
+
+
+def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
+    """So many regimes: the last one again."""
+    return (*regimes, *regimes[-1:] * (count - len(regimes)))
 
 
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from flint import fmpq
@@ -258,39 +259,57 @@ def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:
-    powers: dict[Poly, dict[int, int]] = {}
+    powers: dict[_Level, list[tuple[int, int]]] = {}
     rest: list[tuple[Atom, int]] = []
     for atom, power in monomial:
-        exponent = _logarithm(atom)
-        if exponent is None:
-            rest.append((atom, power))
+        level = _level(atom)
+        if isinstance(atom, a.Exponential) and level is not None:
+            powers.setdefault(level, []).append((atom.base, power))
         else:
-            of = powers.setdefault(exponent[0], {})
-            of[exponent[1]] = of.get(exponent[1], 0) + power
+            rest.append((atom, power))
     scale, factors = coefficient, [] if not rest else [f"({to_text(Poly({tuple(rest): fmpq(1)}), costs.parameters)})"]
-    for argument, bases in powers.items():
-        ceiled = any(isinstance(atom, a.Exponential) and isinstance(_inner(atom), a.CeilLog2) for atom, _ in monomial)
-        base = fmpq(1)
-        for number, power in bases.items():
-            base *= fmpq(number) ** power
-        # b^ceil(log2(x)) lies between x^log2(b) and b*x^log2(b), whichever is larger.
-        if ceiled and (base > 1) == upper:
-            scale *= base
-        exponent_text = " + ".join(f"({power})*log2({number})" for number, power in bases.items())
-        factors.append(f"({to_text(argument, costs.parameters)})^({exponent_text})")
+    for level, bases in powers.items():
+        scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
+        exponent = " + ".join(f"({level.rate * power})*log2({number})" for number, power in bases)
+        factors.append(f"({to_text(level.argument, costs.parameters)})^({exponent})")
     return "*".join((f"({scale})" if scale.q != 1 or scale < 0 else str(scale), *factors))
 
 
-def _inner(atom: a.Exponential) -> Atom | None:
-    atoms = list(atom.exponent.atoms())
-    return atoms[0] if len(atoms) == 1 and atom.exponent == Poly.of_atom(atoms[0]) else None
+@dataclass(frozen=True)
+class _Level:
+    """rate*log2(argument), rounded up (1) or down (-1) to an integer, or neither (0)."""
+
+    argument: Poly
+    rate: fmpq
+    rounding: int
+
+    def room(self, base: fmpq, upper: bool) -> fmpq:
+        """What base^(rate*log2(argument)) is multiplied with to bound the power of the rounded exponent.
+
+        b^ceil(y) lies between b^y and b*b^y, whichever is larger, and b^floor(y) between b^y and b^y/b.
+        """
+        rises = (base > 1) == (self.rounding > 0)
+        return base**self.rounding if rises == upper else fmpq(1)
 
 
-def _logarithm(atom: Atom) -> tuple[Poly, int] | None:
-    """The x and b of b^log2(x) or b^ceil(log2(x))."""
+def _level(atom: Atom) -> _Level | None:
+    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m)."""
     if not isinstance(atom, a.Exponential):
         return None
-    match _inner(atom):
-        case a.CeilLog2(argument=argument) | a.Function(function="log2", argument=argument):
-            return argument, atom.base
+    match _inner(atom.exponent):
+        case a.CeilLog2(argument=argument):
+            return _Level(argument, fmpq(1), 1)
+        case a.Function(function="log2", argument=argument):
+            return _Level(argument, fmpq(1), 0)
+        case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
+            (factor,) = value.terms.values()
+            match _inner(value / factor):
+                case a.Function(function="log2", argument=argument) if factor > 0:
+                    return _Level(argument, factor / modulus.constant_term, -1)
     return None
+
+
+def _inner(value: Poly) -> Atom | None:
+    """The atom that a value is."""
+    atoms = list(value.atoms())
+    return atoms[0] if len(atoms) == 1 and value == Poly.of_atom(atoms[0]) else None

@@ -223,6 +223,9 @@ class _Reader:
                     continue
                 case (((a.CeilLog2(argument=x) | a.Function(function="log2", argument=x)), 1),):
                     result = result.product(_only(self.terms(x)).with_base(base).raised(coefficient))
+                case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
+                    share = self._exponential(base, whole.scaled(1 / parts.constant_term))
+                    result = result.product(share.raised(coefficient))
                 case _:
                     raise ShapelessError
         return result

@@ -97,7 +97,8 @@ class _Writer:
     # Proofs
     def _claim(self, claim: Claim) -> Iterator[str]:
         goal = self._applied(claim.letter)
-        head = f"{_NAMES[claim.relation]}{'' if self._is_shown(claim) else f', {self._view.text(claim.value)},'}"
+        where = f"where {claim.where}, " if claim.where else ""
+        head = f"{where}{_NAMES[claim.relation]}{'' if self._is_shown(claim) else f', {self._view.text(claim.value)},'}"
         yield ""
         if not claim.lines:
             yield from wrap(f"{head} is known, as {claim.reason}", self._width)
@@ -110,8 +111,9 @@ class _Writer:
 
     def _is_shown(self, claim: Claim) -> bool:
         """Whether the solution has the value as it is."""
-        last = self._row.regimes[-1] if self._row.regimes else self._row
-        return claim.value == (last.upper if claim.relation == "<=" else last.lower)
+        regimes = [each for each in self._row.regimes if each.when == claim.where] or self._row.regimes[-1:]
+        shown = regimes[0] if regimes else self._row
+        return claim.value == (shown.upper if claim.relation == "<=" else shown.lower)
 
     def _rounding(self, claim: Claim) -> str:
         way = "down" if claim.relation == ">=" else "up"

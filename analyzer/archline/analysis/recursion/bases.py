@@ -124,6 +124,9 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
     cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     sizes = [Element(Poly.symbol(name)) for name in function.sizes]
+    if function.shared_exponents:
+        # log2(log2(n)) shows so little in values that what lacks it may seem good enough.
+        yield _distinct([*some, *logs, *(_product(x, y) for x in some for y in logs if x.degree)])
     for elements in (
         few,
         [*few, *logs],
@@ -148,7 +151,7 @@ def sided(function: Function) -> Iterator[Element]:
     and so at both halves, the other at most 1 at floor(v/2).
     """
     yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
-    sizes = [Poly.symbol(name) for name in function.sizes]
+    sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(sizes) > 1 and split_by_data(function):
         sizes.append(total(sizes))
     yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))

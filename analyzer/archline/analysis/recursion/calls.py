@@ -9,7 +9,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, Poly, total
+from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.reals import least_fall, most_fall
 from archline.analysis.recursion.system import Function
@@ -88,6 +88,31 @@ class Caller:
             return None
 
         return value.map_atoms(order)
+
+    def without_powers(self, value: Poly) -> Poly:
+        """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""
+        result = ZERO
+        for monomial, coefficient in value.terms.items():
+            powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential)]
+            rest = tuple(pair for pair in monomial if pair not in powers)
+            bases: dict[a.CeilLog2, fmpq] = {}
+            for atom, power in powers:
+                level = next(iter(atom.exponent.atoms()))
+                if not isinstance(level, a.CeilLog2) or atom.exponent != Poly.of_atom(level):
+                    return value
+                bases[level] = bases.get(level, fmpq(1)) * fmpq(atom.base) ** power
+            named = (self._power(base, level) for level, base in bases.items())
+            result = result + product(named, coefficient) * Poly({rest: fmpq(1)})
+        return result
+
+    def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
+        name = f"({base})^{level.key}"
+        if name not in self.facts.bounds:
+            most = self._most(level.argument)
+            ends = [base ** self._least(level.argument), *([] if most is None else [base**most])]
+            lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
+            self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
+        return Poly.symbol(name)
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = _name(atom)
@@ -262,8 +287,11 @@ def _plainly(value: Poly, facts: Facts) -> bool:
 
 
 def references(function: Function) -> tuple[Poly, ...]:
-    """What logarithms are taken of: each size that is no power, their sum where data splits it, and one more."""
-    plain = [Poly.symbol(name) for name in function.sizes]
+    """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
+
+    Where calls share out the exponents of powers, those are in the place of sizes.
+    """
+    plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(plain) > 1 and any(equation.data for equation in function.equations):
         plain.append(total(plain))
     most = 2 if len(plain) == 1 else 1

@@ -15,6 +15,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.recursion import samples
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.cases import Point
+from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.program import Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function
@@ -25,9 +26,13 @@ LARGE = 4
 MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
 FAR = 12, 48
 """Far points have sizes about 2 to these powers."""
+FARTHER = 48, 1_536
+"""These where calls share out the exponent of a size: a logarithm of a logarithm shows there only."""
 VERY_FAR = 400
 SAME = Fraction(3, 2)
 ALIKE = Fraction(5, 4)
+NEAR_ENOUGH = Fraction(32)
+"""The factor at which a search for a bound that grows as the function does ends, if no smaller one is wanted."""
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 
@@ -83,8 +88,9 @@ class Context:
         foreign: Foreign,
         values: Values | None,
         everywhere: bool = False,
+        wanted: Fraction = NEAR_ENOUGH,
     ) -> None:
-        self.function, self.upper = function, upper
+        self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
         self._random = Random(0)
         inside: dict[Equation, Point] = {}
@@ -142,10 +148,18 @@ class Context:
         if self.values is None:
             return []
         found = []
-        for ends in zip(*(samples.far(self.function, exponent) for exponent in FAR), strict=True):
-            known = [(point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None]
-            if len(known) == len(ends):
-                found.append((known[0], known[1]))
+        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions.
+        more = len(self.function.sizes) > 1 and (
+            self.wanted < NEAR_ENOUGH or any(reproduced(self.function, self.steps, self.upper))
+        )
+        for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
+            ways = (samples.far(self.function, exponent, more) for exponent in exponents)
+            for ends in zip(*ways, strict=True):
+                seen = [
+                    (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None
+                ]
+                if len(seen) == len(ends):
+                    found.append((seen[0], seen[1]))
         return found
 
     def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:

@@ -1,17 +1,20 @@
-"""Terms that c calls of half the size reproduce exactly: v^i * (c/2^i)^log2(w), with v and w near the size.
+"""Terms that c calls of half the sizes reproduce exactly: u*v*... * (c/2^i)^log2(w), with i sizes u, v, ... and w one.
 
-A call leaves at most a c-th of such a term (for an upper bound) where 0 <= v' <= v/2 for v = n - s, and w' >= w/2 for
-w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other way round; a logarithm
-that is rounded up falls by 1 only from sizes of 2 on.
+With s the least number for which calls have v' - s <= (v - s)/2, or for a lower bound v' + s >= (v + s)/2, a call
+leaves at most (at least) a 2^i-th of the product of all v - s (v + s), and so at most (at least) a c-th of such a term:
+for an upper bound w' >= w/2 for w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is
+the other way round; a logarithm that is rounded up falls by 1 only from sizes of 2 on.
+Of two sizes, as in LCS by quadrants, m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, total
+from archline.algebra.polynomial import Poly, product, total
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -20,34 +23,60 @@ MAX_SHIFT = 6
 MAX_COUNT = 64
 
 
+@dataclass(frozen=True)
+class _Halved:
+    """A size that all calls halve: of size - above they have at most, of size + below at least half."""
+
+    place: int
+    size: Poly
+    above: int
+    below: int
+
+    @property
+    def whole(self) -> Poly:
+        """Its logarithm, rounded up, falls by 1 at each call: that of n itself does at both halves, however rounded."""
+        return self.size if self.above <= 1 else self.size - self.above
+
+    def base(self, upper: bool) -> Poly:
+        """What is at most (at least) half of itself at a call."""
+        return self.size - self.above if upper else self.size + self.below
+
+    def level(self, upper: bool) -> Poly:
+        """The logarithm that falls by at most (at least) 1 at a call."""
+        return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
+
+    def allowed(self, step: Step, upper: bool) -> bool:
+        """Whether what a share rests on is known of a step."""
+        if not upper:
+            return _at_least(self.whole - 2, step.facts)
+        return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
+
+
 def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
-    """The terms, for functions of one size all of whose calls are of about its half."""
+    """The terms, for functions of sizes all of which are about halved by all calls."""
     calling = [step for step in steps if step.calls]
-    if len(function.sizes) != 1 or len(function.parameters) != 1 or not calling:
+    if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
         return
-    size = Poly.symbol(function.sizes[0])
-    above, below = (_shift(size, calling, sign) for sign in (1, -1))
-    counts = sorted({count for step in calling if (count := _count(step)) is not None})
-    if above is None or below is None:
+    halved = [each for place, _ in enumerate(function.parameters) if (each := _halved(function, place, calling))]
+    if len(halved) < len(function.parameters):
         return
-    # The logarithm of n itself falls by 1 at both halves of it, rounded up or down.
-    whole = size if above <= 1 else size - above
-    ceiling, floor = a.ceil_log2(whole), a.ceil_log2(size + below + 1) - 1
-    if not all(_allowed(step, whole, above, upper) for step in calling):
+    if not all(each.allowed(step, upper) for each in halved for step in calling):
         return
-    base, sign = (size - above, 1) if upper else (size + below, -1)
-    for count in counts:
+    whole = product(each.base(upper) for each in halved)
+    for count in sorted({count for step in calling if (count := _count(step)) is not None}):
         # The power of w nearest to the term itself: what rounding the logarithm changes is least.
         power = (count - 1).bit_length()
-        if count != 1 << power:
-            yield Element(base**power * _power(count, power, floor if upper else ceiling), sign=sign, parts=count)
+        if count == 1 << power or power < len(halved):
+            continue
+        for each in halved:
+            rest = each.base(upper) ** (power - len(halved))
+            yield Element(whole * rest * _power(count, power, each.level(upper)), sign=1 if upper else -1, parts=count)
 
 
-def _allowed(step: Step, whole: Poly, above: int, upper: bool) -> bool:
-    """Whether what a share rests on is known of a step."""
-    if not upper:
-        return _at_least(whole - 2, step.facts)
-    return all(_at_least(each - above, step.facts) for _, call in step.calls for each in call.arguments)
+def _halved(function: Function, place: int, steps: Sequence[Step]) -> _Halved | None:
+    size = Poly.symbol(function.parameters[place])
+    above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
+    return None if above is None or below is None else _Halved(place, size, above, below)
 
 
 def _power(count: int, power: int, logarithm: Poly) -> Poly:
@@ -63,14 +92,13 @@ def _count(step: Step) -> int | None:
     return count if 2 <= count <= MAX_COUNT else None
 
 
-def _shift(size: Poly, steps: Sequence[Step], sign: int) -> int | None:
+def _shift(size: Poly, place: int, steps: Sequence[Step], sign: int) -> int | None:
     """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
     for shift in range(MAX_SHIFT + 1):
         if all(
-            _at_least(size.scaled(sign) + shift - argument.scaled(2 * sign), step.facts)
+            _at_least(size.scaled(sign) + shift - call.arguments[place].scaled(2 * sign), step.facts)
             for step in steps
             for _, call in step.calls
-            for argument in call.arguments
         ):
             return shift
     return None

@@ -1,10 +1,13 @@
-"""Whether a bound of the recursive cases holds of the others too: one expression then bounds a function everywhere."""
+"""Where a bound of the recursive cases holds: of the others too, or as one that is never below 0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from archline.algebra.atoms import positive_part
 from archline.algebra.polynomial import OutOfBudgetError, Poly, budget
-from archline.analysis.recursion.finite import holds_everywhere
-from archline.analysis.recursion.system import Function
+from archline.analysis.recursion.finite import holds_everywhere, proved
+from archline.analysis.recursion.system import Equation, Function
 
 MAX_PROOF = 20_000
 
@@ -21,3 +24,8 @@ def holds_at_leaves(function: Function, value: Poly, upper: bool) -> bool:
             )
     except OutOfBudgetError:
         return False
+
+
+def clamped(cases: Iterable[Equation], low: Poly) -> Poly:
+    """A lower bound in some cases that is not below 0 in any of them."""
+    return low if all(proved(low, each.facts) for each in cases) else positive_part(low)

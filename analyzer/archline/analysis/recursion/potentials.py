@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 
 from archline.algebra.polynomial import TooComplexError
 from archline.analysis.recursion.calls import NotComparableError
-from archline.analysis.recursion.context import FAIR, Bound, Context
+from archline.analysis.recursion.context import FAIR, NEAR_ENOUGH, Bound, Context
 from archline.analysis.recursion.fitting import exact
 from archline.analysis.recursion.monotone import rounded
 from archline.analysis.recursion.sampling import Sampling
@@ -51,14 +52,17 @@ def exact_form(function: Function, given: Given) -> Bound | None:
         return None
 
 
-def bound(function: Function, upper: bool, given: Given, everywhere: bool = False) -> Bound | None:
+def bound(
+    function: Function, upper: bool, given: Given, everywhere: bool = False, wanted: Fraction = NEAR_ENOUGH
+) -> Bound | None:
     """The best of what is found for the function, and for it with the sizes of all calls rounded to one side.
 
-    `everywhere`: for all sizes, those that only an outermost call has included.
+    `everywhere`: for all sizes, those that only an outermost call has included. `wanted` is the factor at which a bound
+    that grows as the function does is near enough.
     """
     side = Side.UPPER if upper else Side.LOWER
     try:
-        context = Context(function, upper, given.foreign[side], given.values, everywhere)
+        context = Context(function, upper, given.foreign[side], given.values, everywhere, wanted)
     except NotComparableError:
         return None
     best: Bound | None = None

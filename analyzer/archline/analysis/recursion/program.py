@@ -59,7 +59,7 @@ class Writer:
         """What is left of an element of which each call has a share at most (or at least)."""
         caller, name = self._caller(step), element.value.key
         if not step.calls:
-            return element.value
+            return caller.without_powers(element.value)
         caller.facts = caller.facts.with_symbol(name, [ZERO])
         times = total(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)

@@ -45,19 +45,22 @@ def _allowed(function: Function, arguments: Sequence[int]) -> bool:
     return all(holds(fact, sizes) for fact in function.where)
 
 
-def far(function: Function, exponent: int) -> Iterator[dict[str, int | Fraction] | None]:
-    """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed."""
+def far(function: Function, exponent: int, more: bool = False) -> Iterator[dict[str, int | Fraction] | None]:
+    """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
+
+    `more`: also with some sizes about the square root of that, and with the least.
+    """
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     cases = Cases(function)
-    for choice in product((False, True), repeat=len(names)):
-        if len(names) > MAX_CHOSEN or not any(choice):
+    for choice in product((0, exponent, exponent // 2, -1) if more else (0, exponent), repeat=len(names)):
+        if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
         arguments = tuple(
-            (2 ** (powers[name] * (exponent // powers[name])) if name in powers else 2**exponent + 3)
-            if large
-            else max(function.least.get(name, 1), 4)
-            for name, large in zip(names, choice, strict=True)
+            (2 ** (powers[name] * (scale // powers[name])) if name in powers else 2**scale + 3)
+            if scale > 0
+            else max(function.least.get(name, 1), 1 if scale else 4)
+            for name, scale in zip(names, choice, strict=True)
         )
         try:
             _, point = cases.at(arguments)

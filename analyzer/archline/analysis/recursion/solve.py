@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from archline.algebra.atoms import positive_part
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
@@ -21,11 +20,11 @@ from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
-from archline.analysis.recursion.finite import proved
-from archline.analysis.recursion.leaves import holds_at_leaves
+from archline.analysis.recursion.leaves import clamped, holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.quantities import declaration
+from archline.analysis.recursion.strata import layered
 from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
@@ -61,6 +60,7 @@ class Recursions:
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
+        self._inside: dict[tuple[str, bool], Function] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
         self._reduced: dict[Function, Reduced | None] = {}
@@ -150,6 +150,7 @@ class Recursions:
         """A bound of a function in one expression that holds at all sizes."""
         key = function.name, upper
         if key not in self._everywhere:
+            function = self._inside.get(key, function)
             closed = self.closed(function.algorithm, metric)
             if isinstance(closed.amount, Unknown):
                 self._everywhere[key] = None
@@ -225,17 +226,39 @@ class Recursions:
             value = least.restored(low.value)
             return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
         high = self._side(upper, metric, True)
+        by_layers = None if most.size else self._by_layers(lower, upper, metric, (low, high))
+        if by_layers is not None:
+            return by_layers
         top = self._most(algorithm, metric) if high is None else high.value
         if top is None:
             return Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
-        bottom = _clamped(lower, None if low is None else low.value)
+        bottom = _clamped(lower, low)
         proofs = (
             Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
             Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
         )
         return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+
+    def _by_layers(
+        self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]
+    ) -> Closed | None:
+        """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
+        given = self._given(metric, most)
+        if given.values is None or all(each is not None and each.steady for each in known):
+            return None
+        found = layered(least, most, known, given)
+        if found is None:
+            return None
+        self._inside[least.name, False], self._inside[most.name, True] = found.least, found.most
+        low, high = found.layers[-1].low.value, found.layers[-1].high.value
+        proofs = tuple(
+            proof
+            for layer, where in zip(found.layers, found.conditions, strict=True)
+            for proof in (Proof.of(">=", layer.low, where), Proof.of("<=", layer.high, where))
+        )
+        return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
 
     def _by_indices(self, metric: str, function: Function) -> Closed | None:
         """The closed form of a recursion that moves indices about."""
@@ -292,13 +315,9 @@ def _signature(system: System) -> str:
     return text
 
 
-def _clamped(function: Function, low: Poly | None) -> Poly:
-    """A lower bound that is not below 0 in any recursive case."""
-    if low is None:
-        return ZERO
-    recursive = [each.facts for each in function.equations if each.recursive]
-    sure = all(proved(low, facts) for facts in recursive)
-    return low if sure else positive_part(low)
+def _clamped(function: Function, low: Bound | None) -> Poly:
+    """A lower bound of the recursive cases."""
+    return ZERO if low is None else clamped((each for each in function.equations if each.recursive), low.value)
 
 
 def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:
@@ -323,12 +342,7 @@ def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Cl
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Whether a case without calls has the recursive cases' closed form."""
-    pinned = {
-        name: low
-        for name, known in ends[0].facts.bounds.items()
-        for low in known.lower
-        if low in known.upper
-    }
+    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
     differences = (each.facts.simplify(each.value - value) for each in ends)
     return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
 

@@ -22,7 +22,7 @@ from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.bases import Element, families, logarithmic
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
-from archline.analysis.recursion.context import FAIR, FAR, GOOD, Bound, Context, Seen
+from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.limits import limited
@@ -42,7 +42,6 @@ LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
-NEAR_ENOUGH = Fraction(32)
 LENIENT = 2
 """How many times the largest factor at far points is allowed at samples."""
 ROOM = Fraction(5, 4)
@@ -98,7 +97,7 @@ class Synthesis:
         if not best.steady:
             return False
         # One that grows as the function does is seldom brought much nearer by richer sets.
-        limit = NEAR_ENOUGH if self._context.far else GOOD if turn < ENOUGH else FAIR
+        limit = self._context.wanted if self._context.far else GOOD if turn < ENOUGH else FAIR
         return best.factor <= limit
 
     def _able(self, elements: Sequence[Element]) -> bool:

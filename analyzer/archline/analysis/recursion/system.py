@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import fmpq
 
@@ -53,6 +54,29 @@ class Function:
     def sizes(self) -> tuple[str, ...]:
         """The sizes that are written as they are: those that are no indices, powers or multiples of another."""
         return tuple(name for name in self.least if name not in self.facts.rewrites)
+
+    @cached_property
+    def shared_exponents(self) -> tuple[str, ...]:
+        """The exponents of sizes that are powers of 2, where a call has a part of one: with n = 2^k, of 2^floor(k/2).
+
+        The function is then one of k as others are of their sizes.
+        """
+        arguments = [
+            dict(zip(self.parameters, call.arguments, strict=True))
+            for equation in self.equations
+            for call in calls(equation.value)
+            if call.function == self.name
+        ]
+        return tuple(
+            power.exponent
+            for power in self.facts.powers
+            if not self.sizes and any(_is_part(given[power.name]) for given in arguments)
+        )
+
+
+def _is_part(argument: Poly) -> bool:
+    exponent = a.exponent_of_two(argument)
+    return exponent is not None and any(isinstance(atom, a.Floor) for atom in exponent.atoms())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,116 @@
+"""Recursions that share out the exponent of a power of 2, as the six-step Fourier transform does: log2(log2(n))."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import pytest
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import derive
+from archline.analysis.contracts import decide
+from archline.analysis.costs import Costs
+from archline.analysis.growth import _level
+from archline.analysis.order import growth
+from archline.execution.run import execute
+from archline.language.loader import load_text
+from archline.language.model import Module
+from recursive_programs.agreement import disagreements, executed, outside, value_or_none
+
+# n = 2^k in two parts of about half the exponent, p = 2^floor(k/2) and q = n/p.
+PARTS = """
+algorithm main(x: inout real[n]):
+    where n is power of 2
+{ensures}
+    if n > 2:
+        let p = 2^(log2(n)//2)
+        let q = n/p
+{body}
+"""
+BODIES = {
+    # T(k) = T(floor(k/2)) + 1
+    "one": ("main(x[0..p])", "log2(log2(n))", "log2(n)"),
+    # T(k) = T(floor(k/2)) + T(ceil(k/2)) + 1
+    "both": ("main(x[0..p])\nmain(x[0..q])", "log2(n)", "log2(n)*log2(log2(n))"),
+    # T(k) = T(floor(k/2)) + T(ceil(k/2)) + k
+    "level": (
+        "main(x[0..p])\nmain(x[0..q])\nfor i in 0..log2(n):\n    x[0] += 1.0",
+        "log2(n)*log2(log2(n))",
+        "log2(n)",
+    ),
+}
+
+
+@cache
+def derived(name: str) -> tuple[Module, Costs]:
+    body, right, wrong = BODIES[name]
+    indented = "\n".join(f"        {line}" for line in body.splitlines())
+    ensures = f"    ensures work is Theta({right})\n    ensures work is Theta({wrong})"
+    module = load_text(PARTS.format(ensures=ensures, body=indented))
+    return module, derive(module, module.algorithms["main"])
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_growth(name: str) -> None:
+    module, costs = derived(name)
+    right, wrong = decide(module, module.algorithms["main"], costs)
+    assert right.outcome == "holds", right.reason
+    assert wrong.outcome != "holds"
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("k", range(13))
+def test_bounds_hold_what_runs_count(name: str, k: int) -> None:
+    module, costs = derived(name)
+    ran = execute(module, module.algorithms["main"], {"x": [0.0] * 2**k}, compiled=False, races=False)
+    assert not list(disagreements(costs, executed(ran.counts), ran.sizes))
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("k", [16, 31, 32, 33, 100, 255, 1000])
+def test_bounds_hold_the_recurrence_at_far_sizes(name: str, k: int) -> None:
+    _, costs = derived(name)
+    for cost in costs:
+        value = value_or_none(cost, {"n": 2**k})
+        assert value is not None
+        assert not list(outside(cost, value, {"n": 2**k}))
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4])
+def test_powers_of_parts_of_an_exponent_are_roots(parts: int) -> None:
+    """2^floor(k/m) is between n^(1/m)/2 and n^(1/m) for n = 2^k."""
+    text = "algorithm main(x: inout real[n]):\n    where n is power of 2\n"
+    text += f"    ensures work is Theta(n^(1/{parts}))\n    ensures work is O(n^(1/{parts + 1}))\n"
+    module = load_text(text + f"    for i in 0..2^(log2(n)//{parts}):\n        x[i] += 1.0\n")
+    algorithm = module.algorithms["main"]
+    costs = derive(module, algorithm)
+    assert [each.outcome for each in decide(module, algorithm, costs)] == ["holds", "fails"]
+    found = growth(module, algorithm, costs, costs["work"])
+    assert found.text == f"Theta(n^(1/{parts}))"
+
+
+def _number(value: fmpq) -> float:
+    return int(value.p) / int(value.q)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("base", [fmpq(2), fmpq(3), fmpq(1, 2), fmpq(3, 4)])
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_powers_of_rounded_exponents_lie_beside_powers_of_sizes(base: fmpq, parts: int, upper: bool) -> None:
+    """b^floor(y) and b^ceil(y) differ from b^y by less than a factor of b."""
+    n = Poly.symbol("n")
+    down = a.exponential(2, a.floor_div(a.log2(n), Poly.constant(parts)))
+    up = a.exponential(2, a.ceil_log2(n))
+    for value, rounded in ((down, math.floor), (up, math.ceil)):
+        (atom,) = value.atoms()
+        level = _level(atom)
+        assert level is not None
+        room = level.room(base, upper)
+        for k in range(1, 40):
+            # Exponents between integers too, as sizes need not be powers of 2.
+            y = k / 3 * _number(level.rate)
+            exact, near = _number(base) ** rounded(y), _number(room) * _number(base) ** y
+            assert exact <= near * (1 + 1e-12) if upper else near <= exact * (1 + 1e-12)

@@ -8,7 +8,6 @@ usual identities between min, max and indicators hold by normal form alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import gcd, isqrt, lcm
 
 from flint import fmpq
@@ -416,8 +415,7 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
 def ceil_log2(value: Poly) -> Poly:
     """ceil(log2(value)), 0 for values up to 1."""
     if value.is_constant:
-        number = Fraction(int(value.constant_term.p), int(value.constant_term.q))
-        return Poly.constant(max(0, (-(-number.numerator // number.denominator) - 1).bit_length()) if number > 1 else 0)
+        return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
     exponent = exponent_of_two(value)
     if exponent is not None:
         return positive_part(exponent)

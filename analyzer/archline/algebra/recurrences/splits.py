@@ -58,9 +58,9 @@ def _newton(parts: Parts) -> float:
     for _ in range(200):
         values = [(weight * math.exp(share * p), share) for weight, share in weights]
         step = (sum(value for value, _ in values) - 1) / -sum(value * share for value, share in values)
-        p += step
-        if abs(step) <= 1e-15 * max(1.0, abs(p)):
+        if p + step <= p:
             break
+        p += step
     return p
 
 

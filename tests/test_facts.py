@@ -78,7 +78,7 @@ call = Poly.of_atom(a.Applied("f", (n,)))
 halves = a.floor_div(n, Poly.constant(2))
 
 PROVED: list[tuple[Facts, Poly]] = [
-    (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n),
+    (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n), (PLAIN, n**2 - n * 2 + 1), (PLAIN, n**2 - n * 2 + 2),
     (PLAIN, n - halves), (PLAIN, n - halves * 2), (PLAIN, halves * 2 - n + 1),
     (PLAIN, a.maximum(n, m) - n), (PLAIN, n - a.minimum(n, m)), (PLAIN, a.maximum(n, m) * 2 - n - m), (PLAIN, a.minimum(n, m) - 1),
     (PLAIN, n + m - a.maximum(n, m) - 1), (PLAIN, a.floor_div(n, m) * -m + n), (PLAIN, a.modulo(n, m)),

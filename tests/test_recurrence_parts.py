@@ -24,7 +24,7 @@ from archline.algebra.recurrences.solve import _System
 from archline.algebra.recurrences.spectral import Spectrum
 from archline.algebra.recurrences.splits import excess, exponent_of, gathered, integrated
 from archline.algebra.recurrences.steps import characteristic, stride_of, strides, summed_up
-from archline.algebra.recurrences.terms import Term, nonnegative_from
+from archline.algebra.recurrences.terms import Term, leading, nonnegative_from
 from archline.language.parser import parse_expression
 
 
@@ -96,6 +96,38 @@ def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> Non
 def test_logarithms_that_are_terms(text: str, exact: bool) -> None:
     (term,) = terms(text)
     assert term.exact is exact
+
+
+@pytest.mark.parametrize(
+    ("text", "growth"),
+    [
+        # What is subtracted grows more slowly, or alike and less.
+        ("max(n^2 - n, 1)", "n^2"), ("ceil(n - 1)", "n"), ("max(n - 3*log2(n), log2(n))", "n"), ("max(2*n - n, 1)", "n"), ("sqrt(n^2 - n)", "n"), ("min(n^2 - n, n^3)", "n^2"),
+        ("max(n - n^2, 1)", None), ("max(n/2 - n^2/3, 1)", None), ("ceil(n - 5*n^2)", None), ("max(n*P - n, 1)", None), ("max(n*P - P, 1)", None),
+        ("max(n + P - 1, 1)", None), ("max(n - n, 1)", None), ("max(1 - 2, 3)", "1"), ("1/(n^2 - n)", None), ("log2(n^2 - n)", None), ("rsqrt(n - 1)", None),
+        # Of negative numbers there is no root; 0 has no inverse.
+        ("sqrt(-n)", None), ("1/(n - n)", None), ("(n - n)^2", ""), ("(n - n)^(-1)", None), ("(n - 1)^2", "n^2"), ("(n + 1)^(-2)", "1/n^2"), ("(n + 1)^9", "n^9"),
+        ("(n + log2(n))^(1/2)", "sqrt(n)"), ("rsqrt(n^2)", "1/n"), ("min(n, log2(n)^5, n^2)", "log2(n)^5"), ("min(n, P)", None), ("max(n, log2(n))", "n"),
+        # log2(2 + w) of a power, of something small, of a logarithm.
+        ("log2(n^3)", "log2(n)"), ("log2(1/n)", "1"), ("log2(n^log2(3))", "log2(n)"), ("log2(log2(n)^2)", "log2(log2(n))"), ("log2(1/log2(n))", None),
+        ("log2(log2(log2(n)))", None), ("log2(7)", "1"), ("log2(n*P)", None), ("log2(n + P)", None), ("log2(P*Q)", None), ("log2(1/P)", None), ("log2(n + n^2)", "log2(n)"),
+        ("n^P", None), ("(2*n)^log2(3)", None), ("(n^2)^log2(3)", None), ("n^log2(3)", "n^log2(3)"), ("abs(n)", None), ("pi*n", "n"),
+    ],
+)  # fmt: skip
+def test_functions_of_terms(text: str, growth: str | None) -> None:
+    if growth is None:
+        with pytest.raises(exponents.OutOfReachError):
+            terms(text)
+    else:
+        assert {each.kind for each in leading(terms(text))} == {each.kind for each in (terms(growth) if growth else ())}
+
+
+@pytest.mark.parametrize(
+    ("text", "negative"), [("exp(1) - 3", True), ("exp(1) - 2", False), ("(1 - exp(1))*n", True), ("-n/3", True)]
+)
+def test_signs_of_terms(text: str, negative: bool) -> None:
+    (term,) = terms(text)
+    assert (term.coefficient < 0) is negative
 
 
 # Exponents written out, and their values.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 import sympy
+from flint import arb
 
 from archline.algebra.growth.order import Proved, order_texts
 from archline.algebra.recurrences.arithmetic import WIDE
 from archline.algebra.recurrences.compiling import value_at
-from archline.algebra.recurrences.evaluation import evaluate
+from archline.algebra.recurrences.evaluation import Evaluator, evaluate
 from archline.algebra.recurrences.problem import Answer, Exponential, Refused, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.sequences import fibonacci
@@ -159,6 +161,41 @@ def test_domains_of_closed_forms(text: str, domain: str) -> None:
     found = answer(text)
     assert isinstance(found, Solved | Exponential)
     assert found.domain == domain
+
+
+FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
+    # Logarithms to other bases, roots of the characteristic polynomial below 0, amounts that fall, symbols, late starts.
+    ("T(n) = 4*T(n/4) + n*log2(n)", lambda k: 4**k), ("T(n) = 3*T(n/3) + n*log2(n)", lambda k: 3**k), ("T(n) = T(n/2) + 6*T(n/4) + n", lambda k: 2**k),
+    ("T(n) = T(n/4) + 1", lambda k: 4**k), ("T(n) = 2*T(2*n/3)", lambda k: Fraction(3, 2) ** k), ("T(n) = T(n/8) + T(n/64)", lambda k: 8**k),
+    ("T(n) = 9*T(n/3) + 1/n", lambda k: 3**k), ("T(n) = 1/2*T(n/2) + 1", lambda k: 2**k), ("T(n) = 5*T(n/6) + log2(n), T(36) = 7", lambda k: 36 * 6**k),
+    ("T(n) = 2*T(n/2) + n*P + Q", lambda k: 2**k), ("T(n) = 4*T(n/2) + n^2*P^2/L, T(3) = c", lambda k: 3 * 2**k), ("T(n) = T(3*n/4) + 2, T(5) = 3", lambda k: 5 * Fraction(4, 3) ** k),
+    ("T(n) = T(n/4) + n^(1/2), T(1) = 1", lambda k: 4**k), ("T(n) = 3*T(n/2) + n^log2(3)", lambda k: 2**k), ("T(n) = 3*T(n/2) + n^log2(5)", lambda k: 2**k),
+    ("T(n) = 3*T(n/4) + n^(log2(5)/2)*log2(n)", lambda k: 4**k), ("T(n) = 8*T(n/2) + n^2*log2(n)^2 + 3*log2(n), T(4) = 1", lambda k: 4 * 2**k),
+    # Roots.
+    ("T(n) = 2*T(sqrt(n)) + log2(n)^2, T(2) = 1", lambda k: 2 ** 2**k), ("T(n) = sqrt(n)*T(sqrt(n)) + n, T(2) = 2", lambda k: 2 ** 2**k),
+    ("T(n) = 2*T(n^(1/3)) + log2(n), T(8) = 3", lambda k: 8 ** 3**min(k, 4)), ("T(n) = sqrt(n)*T(sqrt(n)) + n*P*log2(n), T(4) = Q", lambda k: 4 ** 2**k),
+    # Steps.
+    ("T(n) = T(n-2) + n, T(1) = 1", lambda k: 2 * k + 1), ("T(n) = 3*T(n-2) + 2*T(n-1), T(0) = 1", lambda k: k), ("T(n) = 1/2*T(n-1) + n^2, T(3) = 2", lambda k: k + 3),
+    ("T(n) = T(n-1) + 3/n + n^2, T(2) = 5", lambda k: k + 2), ("F(n) = F(n-1) + F(n-2) + 1, F(0) = 2, F(1) = 5", lambda k: k + 1), ("T(n) = T(n-4) + n^2, T(3) = 1", lambda k: 4 * k + 3),
+    ("T(n) = 8*T(n-3), T(1) = 5", lambda k: 3 * k + 1), ("T(n) = 2*T(n-1) + 3*T(n-2), T(1) = 2", lambda k: k), ("T(n) = T(n-1) + T(n-2), T(2) = 4, T(1) = 2", lambda k: k + 2),
+    ("T(n) = 1/3*T(n-2) + 2/3*T(n-1), T(0) = 0, T(1) = 1", lambda k: k + 1), ("T(n) = 9*T(n-2) + n^3, T(4) = 1", lambda k: 2 * k + 4), ("T(n) = T(n-1) + 2/n, T(0) = 3", lambda k: k),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "size"), FOLLOWED, ids=[each[0] for each in FOLLOWED])
+def test_closed_forms_are_what_the_recurrence_comes_to(text: str, size: Callable[[int], int | Fraction]) -> None:
+    problem = parse_recurrence(text)
+    found = solve(problem)
+    assert isinstance(found, Solved | Exponential), found
+    assert found.exact is not None
+    closed = parse_expression(found.exact)
+    (name,) = problem.asked.parameters
+    symbols = {"P": 5, "Q": 7, "L": 3, "c": 2}
+    for k in range(1, 8):
+        value = Evaluator(problem, symbols, WIDE, exact_logs=True).of(problem.asked.name, size(k))
+        formula = value_at(closed, {**symbols, name: size(k)}, WIDE)
+        assert arb(formula).overlaps(arb(value))
+        assert abs(arb(formula) - arb(value)) < 1e-9 * abs(arb(value))
 
 
 BEYOND = [

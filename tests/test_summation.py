@@ -135,7 +135,7 @@ BENT = [
 # What changes only between the last two of a range, or the first two.
 LATE = [
     i - part(i - n + 2) * 5, i + part(1 - i) * 5, i * (n * 2 - 4 - i), i * (n * 2 - 4 - i) + part(i - 3) * 2, i * (n * 2 - 6 - i) + part(i - 3) * 3,
-    i * (n - 1 - i) + a.floor_div(i, Poly.constant(2)) * m, -part(i - n + 2), part(1 - i) - part(i - n + 2),
+    a.floor_div(n * 2, i + 1), a.floor_div(n * 2, i + 1) * m, a.floor_div(m * 9, i + 3) - m, i * (n - 1 - i) + a.floor_div(i, Poly.constant(2)) * m, -part(i - n + 2), part(1 - i) - part(i - n + 2),
 ]  # fmt: skip
 
 

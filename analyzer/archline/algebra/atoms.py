@@ -15,6 +15,8 @@ from flint import fmpq
 from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, TooComplexError, as_poly
 
 MAX_CONSTANT_EXPONENT = 100_000
+MAX_DIVISION = 4
+"""Steps of a division of polynomials for each term of what is divided."""
 
 
 class PositivePart(Atom):
@@ -373,7 +375,7 @@ def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     lead = max(divisor.terms, key=_rank)
     powers = dict(lead)
     whole = ZERO
-    for _ in range(len(value.terms) * 4):
+    for _ in range(len(value.terms) * MAX_DIVISION):
         if not value:
             return whole
         monomial = max(value.terms, key=_rank)

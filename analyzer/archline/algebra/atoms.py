@@ -34,7 +34,7 @@ class PositivePart(Atom):
         return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return positive_part(parts[0])
+        return positive_part(*parts)
 
 
 class Floor(Atom):
@@ -87,7 +87,7 @@ class CeilLog2(Atom):
         return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return ceil_log2(parts[0])
+        return ceil_log2(*parts)
 
 
 class Function(Atom):
@@ -107,10 +107,10 @@ class Function(Atom):
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         match self.function:
             case "log2":
-                return log2(parts[0])
+                return log2(*parts)
             case "sqrt":
-                return sqrt(parts[0])
-        return isqrt_of(parts[0])
+                return sqrt(*parts)
+        return isqrt_of(*parts)
 
 
 class Exponential(Atom):
@@ -128,7 +128,7 @@ class Exponential(Atom):
         return (self.exponent,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return exponential(self.base, parts[0])
+        return exponential(self.base, *parts)
 
 
 @dataclass(frozen=True)

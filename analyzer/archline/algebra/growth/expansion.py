@@ -92,10 +92,10 @@ def _binary(op: str, left: Constant, right: Constant) -> Constant:
 
 
 def _call(function: str, values: list[Constant]) -> Constant:
-    first = values[0]
+    first, *others = values
     match function:
         case "min" | "max":
-            for other in values[1:]:
+            for other in others:
                 sign = (other - first).sign()
                 first = other if sign == (1 if function == "max" else -1) else first
             return first

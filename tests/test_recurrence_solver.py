@@ -90,6 +90,8 @@ GROWTH = [
     ("A(n) = A(n-1) + B(n); B(n) = B(n/2) + n", "n^2"),
     ("A(n) = 2*A(n/2) + B(n); B(n) = B(sqrt(n)) + 1", "n"),
     ("A(n) = 2*A(n/4) + B(n); B(n) = C(sqrt(n)); C(n) = C(n/2) + n", "sqrt(n)*log2(n)"),
+    # A = 3*A(n/9) + 6*(n/3)^2 - 3*n/3 + n: what is subtracted is known exactly at n/3.
+    ("A(n) = 3*B(n/3) + n; B(n) = A(n/3) + 2*n^2 - n, A(1) = 1, B(1) = 1", "n^2"),
     # A = 2*(A(n/4) + 1) + n; and with sqrt(n) every second level costs alike.
     ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", "n"),
     ("A(n) = 2*B(n/2) + sqrt(n); B(n) = A(n/2)", "sqrt(n)*log2(n)"),

@@ -134,6 +134,8 @@ BENT = [
 
 # What changes only between the last two of a range, or the first two.
 LATE = [
+    # i*(i - 2) is 0, -1, 0, 3: it rises by twos.
+    i * (i - 2), a.isqrt_of(i * (i - 2) + 4), a.floor_div(i * (i - 2), Poly.constant(2)), a.ceil_log2(i * (i - 2) + 9) * m, a.isqrt_of(i * (i - 2) + 4) - i,
     i - part(i - n + 2) * 5, i + part(1 - i) * 5, i * (n * 2 - 4 - i), i * (n * 2 - 4 - i) + part(i - 3) * 2, i * (n * 2 - 6 - i) + part(i - 3) * 3,
     a.floor_div(n * 2, i + 1), a.floor_div(n * 2, i + 1) * m, a.floor_div(m * 9, i + 3) - m, i * (n - 1 - i) + a.floor_div(i, Poly.constant(2)) * m, -part(i - n + 2), part(1 - i) - part(i - n + 2),
 ]  # fmt: skip
@@ -202,6 +204,18 @@ def test_an_atom_is_replaced_by_its_ends(value: Poly, lower: Poly | None, upper:
     (atom,) = data.atoms()
     found = bound_atom(value, atom, FACTS, False), bound_atom(value, atom, FACTS, True)
     assert found == (lower, upper)
+
+
+def test_the_largest_is_at_most_the_sum() -> None:
+    """Where the sign of q is not known, the sum has a bound and the largest has none of its own."""
+    q = Poly.symbol("q")
+    value = i * (n - i) * q + a.quotient(i * 9, m)
+    upper = bounded_max(value, "i", ZERO, n, FACTS, True)
+    assert upper is not None
+    for size in range(1, 9):
+        for factor in (0, 1, 5):
+            point = {"n": size, "m": 2, "q": factor}
+            assert evaluate(upper, point) >= brute(value, ZERO, n, point, max)
 
 
 def test_bounds_know_the_ends_of_the_range() -> None:

@@ -78,7 +78,8 @@ EFFORTS = frozenset(
         # How closely numbers are enclosed, how much is tried, and at which sizes answers are checked.
         "PRECISION", "PRECISIONS", "_PRECISIONS", "ENCLOSURE_BITS", "RESOLUTION", "_BITS", "SPREADS", "FEW_TRIALS",
         "MANY_TRIALS", "READABLE", "ROUNDS", "LIMIT", "STEPS", "_EVALUATIONS", "_PLACES", "_SPREAD", "SYMBOL_VALUES",
-        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS",
+        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS", "SLACK", "SPREAD", "STEADY",
+        "FLOATING", "SLOW", "_AHEAD", "_STILL",
     )
 )  # fmt: skip
 # Limits that have no name: one more or less changes no result.
@@ -230,6 +231,8 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
             case ast.ClassDef(decorator_list=decorators):
                 _hide_arguments(decorators, hide)
             case ast.Compare(comparators=[ast.Name(id=name)]) if _is_effort(name):
+                hide(node)
+            case ast.Compare(comparators=[ast.Constant(value=int() | float() as value)]) if abs(value) >= LARGE:
                 hide(node)
             case ast.Constant(value=int() | float() as value) if abs(value) >= LARGE:
                 hide(node)

@@ -164,12 +164,15 @@ def test_arithmetic_of_numbers_is_that_of_their_values(a: Number, b: Number, c: 
         (logarithm(fmpq(6), fmpq(2)), "1 + log2(3)"), (logarithm(fmpq(4, 3), fmpq(2)), "2 - log2(3)"), (logarithm(fmpq(5), fmpq(3)), "log2(5)/log2(3)"),
         (logarithm(fmpq(9), fmpq(4)), "log2(3)"), (logarithm(fmpq(27), fmpq(4)), "3*log2(3)/2"), (logarithm(fmpq(5), fmpq(3)) / 2, "log2(5)/2/log2(3)"),
         (logarithm(fmpq(5), fmpq(6)), "log2(5)/(log2(3) + 1)"), (-logarithm(fmpq(3), fmpq(2)), "-log2(3)"), (reciprocal(logarithm(fmpq(3), fmpq(2))), "1/log2(3)"),
-        (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"),
+        (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"), (logarithm(fmpq(3), fmpq(5)) - fmpq(1, 2), "(log2(3) - log2(5)/2)/log2(5)"),
+        (fmpq(1, 3) - logarithm(fmpq(3), fmpq(2)) / 2, "1/3 - log2(3)/2"), (logarithm(fmpq(3, 25), fmpq(2)), "log2(3) - 2*log2(5)"),
     ],
 )  # fmt: skip
 def test_numbers_in_words(number: Number, text: str) -> None:
     assert floating(str(number)) == pytest.approx(floating(text), rel=1e-12)
     assert len(str(number)) <= len(text) + 2
+    # What is subtracted comes last.
+    assert str(number).startswith("-") == text.startswith("-")
 
 
 def test_numbers_out_of_reach() -> None:

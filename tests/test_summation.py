@@ -254,6 +254,9 @@ def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
         (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
         (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
         (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
+        # Conditions whose width or weight varies.
+        (a.floor_div(i + m, n) - a.floor_div(m, n), ZERO, n), ((a.floor_div(i + m, Poly.constant(5)) - a.floor_div(i + m - 2, Poly.constant(5))) * i, ZERO, n),
+        ((a.floor_div(i + n, m) - a.floor_div(i + n - 1, m)) * i, ZERO, n), (a.floor_div(i + n, m * 2) - a.floor_div(i + n - m, m * 2), ZERO, n + m),
         # Of the last term alone, of the first, and of those on one side of m.
         (part(i - n + 2), ZERO, n), (part(1 - i), ZERO, n), (part(i - m) * part(i - n + 2), ZERO, n), (part(m - i) * part(i - m + 2), ZERO, n),
         (part(m - i) * part(1 - i), ZERO, n), (part(i - m) * part(m + 2 - i), ZERO, n),

@@ -279,6 +279,8 @@ REFUSED = [
     ("A(n) = B(n/2) + 1; B(n) = A(sqrt(n)) + 1", "at roots and at parts"),
     ("A(n) = B(n/2 + 1) + n^2, A(9) = 1; B(n) = A(n/2) + n^2 - n, B(9) = 1", "may be negative"),
     ("T(n) = T(n-1) + n - 3*n^2", "may be negative"),
+    ("T(n) = 1/2*T(n-1) + T(n/2) + 1", "different ways"),
+    ("T(n) = T(n-1)/2 + 1/4*T(n-2) + 3*T(n/3) + n", "different ways"),
 ]
 
 
@@ -287,6 +289,28 @@ def test_what_is_out_of_reach_is_named(text: str, said: str) -> None:
     found = answer(text)
     assert isinstance(found, Refused), found
     assert said in found.reason
+
+
+EXPLAINED = [
+    ("T(n) = T(n/2) + 1, T(4) = 2, T(8) = 3", ["T(n) = T(n/2) + 1 for n > 8", "T(n) = 2 for n <= 4", "T(n) = 3 for 4 < n <= 8"]),
+    # Amounts beside what the calls alone make grow; what is subtracted has no line of its own.
+    ("T(n) = 2*T(n/2) + n*log2(n) + n^2 - n",
+     ["n*log2(n) is n times log2(n): each level costs so much, and the sum over levels is as log2(n)^2", "n^2 outgrows n: the first call outweighs all others"]),
+    ("T(n) = T(n/2) + P", ["P is 1 times 1: each level costs so much, and the sum over levels is as log2(n)"]),
+    ("T(n) = 2*T(sqrt(n)) + log2(n)", ["mu is mu times 1: each level costs so much, and the sum over levels is as log2(mu)"]),
+    ("T(n) = T(n-1) + 2*T(n-2)", ["characteristic equation x^(-1) + 2*x^(-2) = 1: the positive solution is x = 2"]),
+    ("T(n) = T(n-1) + n + log2(n)", ["the weights of the calls add up to 1: the sum of n + log2(n) over the sizes, with the base"]),
+    ("A(n) = 2*A(n/2) + B(n/2); B(m) = 2*B(m/2) + m", ["so B(m) is Theta(m*log2(m))", "A(n) = 2*A(n/2) + B(n/2) for n > 1, where n is large:"]),
+    ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", ["A(n) = 2*B(n/2) + n for n > 1", "B(n) = A(n/2) + 1 for n > 1", "written into one another:", "2*(1/4)^p = 1 at p = 1/2"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "lines"), EXPLAINED, ids=[text for text, _ in EXPLAINED])
+def test_solutions_are_explained(text: str, lines: list[str]) -> None:
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential), found
+    assert [each for each in lines if each not in found.steps] == []
+    assert not any(each.startswith(("-", "n is")) for each in found.steps)
 
 
 def test_an_irrational_exponent_is_printed_to_nine_digits_with_its_equation() -> None:

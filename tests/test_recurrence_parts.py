@@ -91,6 +91,9 @@ def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> Non
         ("log2(P^2)", False),
         ("log2(2*P)", False),
         ("log(n)", False),
+        ("log2(1/n)", False),
+        ("log2(n^log2(3))", False),
+        ("log2(n + n^2)", False),
     ],
 )
 def test_logarithms_that_are_terms(text: str, exact: bool) -> None:
@@ -230,6 +233,12 @@ def test_sequences_that_are_known() -> None:
     # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
     assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (Piece(one, 0, None, 2),)
     assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (Piece(one, 0, None, -2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (Piece(one, 0, None, 4),)
+    # The numbers of Lucas are no multiple of one of Fibonacci's.
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: -one if k else two, {}) == (
+        Piece(-one, 0, None, 0),
+        Piece(two, 0, None, 1),
+    )
     assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
 
 

@@ -169,7 +169,8 @@ FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
     # Logarithms to other bases, roots of the characteristic polynomial below 0, amounts that fall, symbols, late starts.
     ("T(n) = 4*T(n/4) + n*log2(n)", lambda k: 4**k), ("T(n) = 3*T(n/3) + n*log2(n)", lambda k: 3**k), ("T(n) = T(n/2) + 6*T(n/4) + n", lambda k: 2**k),
     ("T(n) = T(n/4) + 1", lambda k: 4**k), ("T(n) = 2*T(2*n/3)", lambda k: Fraction(3, 2) ** k), ("T(n) = T(n/8) + T(n/64)", lambda k: 8**k),
-    ("T(n) = 9*T(n/3) + 1/n", lambda k: 3**k), ("T(n) = 1/2*T(n/2) + 1", lambda k: 2**k), ("T(n) = 5*T(n/6) + log2(n), T(36) = 7", lambda k: 36 * 6**k),
+    ("T(n) = T(n/4) + T(n/16)", lambda k: 4**k), ("T(n) = T(n/3) + T(n/9), T(9) = 2", lambda k: 9 * 3**k),
+("T(n) = 9*T(n/3) + 1/n", lambda k: 3**k), ("T(n) = 1/2*T(n/2) + 1", lambda k: 2**k), ("T(n) = 5*T(n/6) + log2(n), T(36) = 7", lambda k: 36 * 6**k),
     ("T(n) = 2*T(n/2) + n*P + Q", lambda k: 2**k), ("T(n) = 4*T(n/2) + n^2*P^2/L, T(3) = c", lambda k: 3 * 2**k), ("T(n) = T(3*n/4) + 2, T(5) = 3", lambda k: 5 * Fraction(4, 3) ** k),
     ("T(n) = T(n/4) + n^(1/2), T(1) = 1", lambda k: 4**k), ("T(n) = 3*T(n/2) + n^log2(3)", lambda k: 2**k), ("T(n) = 3*T(n/2) + n^log2(5)", lambda k: 2**k),
     ("T(n) = 3*T(n/4) + n^(log2(5)/2)*log2(n)", lambda k: 4**k), ("T(n) = 8*T(n/2) + n^2*log2(n)^2 + 3*log2(n), T(4) = 1", lambda k: 4 * 2**k),
@@ -181,6 +182,8 @@ FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
     ("T(n) = T(n-1) + 3/n + n^2, T(2) = 5", lambda k: k + 2), ("F(n) = F(n-1) + F(n-2) + 1, F(0) = 2, F(1) = 5", lambda k: k + 1), ("T(n) = T(n-4) + n^2, T(3) = 1", lambda k: 4 * k + 3),
     ("T(n) = 8*T(n-3), T(1) = 5", lambda k: 3 * k + 1), ("T(n) = 2*T(n-1) + 3*T(n-2), T(1) = 2", lambda k: k), ("T(n) = T(n-1) + T(n-2), T(2) = 4, T(1) = 2", lambda k: k + 2),
     ("T(n) = 1/3*T(n-2) + 2/3*T(n-1), T(0) = 0, T(1) = 1", lambda k: k + 1), ("T(n) = 9*T(n-2) + n^3, T(4) = 1", lambda k: 2 * k + 4), ("T(n) = T(n-1) + 2/n, T(0) = 3", lambda k: k),
+    *((f"F(n) = F(n-1) + F(n-2), F(0) = {first}, F(1) = {second}", lambda k: k) for first, second in ((0, 3), (2, 3), (3, 5), (2, 1))),
+    ("F(n) = F(n-1) + F(n-2), F(3) = 1, F(4) = 1", lambda k: k + 4),
 ]  # fmt: skip
 
 

@@ -371,7 +371,8 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
     [
         ({2: 2}, "1"), ({2: 7}, "log2(7)"), ({4: 7}, "log2(7)/2"), ({2: 1, 4: 2}, "1"), ({3: 3, 9: 54}, "2"), ({2: 1, 4: 6}, "log2(3)"),
         ({2: 1, 8: 18}, "log2(3)"), ({2: fmpq(1, 2), 4: fmpq(1, 2)}, "0"), ({2: fmpq(1, 2), 3: fmpq(1, 2)}, "0"), ({2: fmpq(1, 4), 4: fmpq(1, 8)}, "-1"),
-        ({3: 1, fmpq(3, 2): fmpq(4, 9)}, None), ({2: 1, 4: 1}, None), ({2: 1, 3: 1}, None), ({2: 16, 3: 1}, None),
+        ({3: 1, fmpq(3, 2): 1}, "1"), ({3: 3, fmpq(3, 2): fmpq(3, 2)}, "2"), ({3: 9, fmpq(3, 2): fmpq(9, 4)}, "3"),
+        ({3: 27, fmpq(3, 2): fmpq(27, 8)}, "4"), ({3: 1, fmpq(3, 2): fmpq(4, 9)}, None), ({2: 1, 4: 1}, None), ({2: 1, 3: 1}, None), ({2: 16, 3: 1}, None),
     ],
 )  # fmt: skip
 def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: str | None) -> None:

@@ -295,7 +295,7 @@ def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
     [
         a.isqrt_of(i) ** 2, a.isqrt_of(i) * a.ceil_log2(i + 1), a.isqrt_of(i * 2), a.isqrt_of(i - 3), a.ceil_log2(i**2), a.ceil_log2(i * 2 + 1), a.ceil_log2(i) ** 2,
         a.exponential(2, i**2), a.exponential(2, i) * a.isqrt_of(i), a.log2(i + 1), a.sqrt(i), a.quotient(i, m), a.floor_div(m, i + 1), a.floor_div(i**2, m),
-        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1,
+        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1, a.floor_div(i + m * i**-1, Poly.constant(3)), a.floor_div(i / 2 + m * i**-2, Poly.constant(2)),
     ],
     ids=str,
 )  # fmt: skip

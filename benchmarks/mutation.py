@@ -161,6 +161,7 @@ TARGETS = {
                 *_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]",
             ),
             "sympy_bridge.py": ("test_api.py",),
+            "algebra/compiled.py": ("test_compiled.py",),
         },
     ),
     "execution": Target(

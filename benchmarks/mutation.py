@@ -149,6 +149,10 @@ TARGETS = {
         {
             "growth/simplex.py": ("test_growth_simplex.py", *_GROWTH),
             "growth/*.py": _GROWTH,
+            **dict.fromkeys(
+                ("recurrences/multi_exponents.py", "recurrences/multi_numbers.py"),
+                ("test_recurrence_parts.py", *_MULTI),
+            ),
             "recurrences/multi*.py": _MULTI,
             # What is read, evaluated and written is the same for one size and for several.
             **dict.fromkeys(

@@ -69,6 +69,10 @@ def test_primitive_roots(root: fmpq, power: int) -> None:
         ("2*n - 3 - 9*n^(1/2)", 2, False),
         ("n*P - P", 1, True),
         ("n*P - n", 1, False),
+        # log2(2 + n^2) is 1.58 at 1, and stands for anything that grows alike; nothing is known at 0.
+        ("n - log2(n^2)", 1, False),
+        ("n - 1", 0, False),
+        ("n^2 - 3*n", 0, False),
     ],
 )
 def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> None:

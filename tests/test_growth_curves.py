@@ -18,7 +18,7 @@ from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.expansion import constant
 from archline.algebra.growth.numeric import digits, exact_text, value_at
 from archline.algebra.growth.order import Refuted, order_texts
-from archline.algebra.growth.refutation import _constants, _digits, _log2_above
+from archline.algebra.growth.refutation import Refuter, _constants, _digits, _log2_above
 from archline.algebra.growth.samples import curve_text, scale_text
 from archline.language.parser import parse_expression, parse_facts
 from growth_support import log_of
@@ -238,6 +238,22 @@ def test_constants_for_facts_that_growth_leaves_open() -> None:
     }
     level = Curve({"n": one, "m": one, "p": two, "q": one}, {})
     assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
+
+
+@pytest.mark.parametrize(
+    ("scales", "coefficients", "inside"),
+    [
+        ({"Z": (fmpq(1),), "L": ()}, {}, True), ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {}, True), ({"Z": (), "L": ()}, {"Z": fmpq(2)}, True),
+        # Below 1, and Z below L.
+        ({"Z": (fmpq(1),), "L": (fmpq(-1),)}, {}, False), ({"Z": (fmpq(1),), "L": ()}, {"L": fmpq(1, 2)}, False), ({"Z": (fmpq(1),), "L": (fmpq(2),)}, {}, False),
+        ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {"L": fmpq(2)}, False), ({"Z": (fmpq(0), fmpq(1)), "L": (fmpq(1), fmpq(-1))}, {}, False),
+    ],
+)  # fmt: skip
+def test_curves_stay_where_sizes_are(
+    scales: dict[str, tuple[fmpq, ...]], coefficients: dict[str, fmpq], inside: bool
+) -> None:
+    refuter = Refuter(parse_expression("Z"), parse_expression("L"), Domain(()), frozenset(("Z", "L")))
+    assert refuter._inside(Curve(scales, coefficients)) is inside
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))

@@ -79,7 +79,7 @@ EFFORTS = frozenset(
         "PRECISION", "PRECISIONS", "_PRECISIONS", "ENCLOSURE_BITS", "RESOLUTION", "_BITS", "SPREADS", "FEW_TRIALS",
         "MANY_TRIALS", "READABLE", "ROUNDS", "LIMIT", "STEPS", "_EVALUATIONS", "_PLACES", "_SPREAD", "SYMBOL_VALUES",
         "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS", "SLACK", "SPREAD", "STEADY",
-        "FLOATING", "SLOW", "_AHEAD", "_STILL",
+        "FLOATING", "SLOW", "_AHEAD", "_STILL", "_MARGIN",
     )
 )  # fmt: skip
 # Limits that have no name: one more or less changes no result.

@@ -78,7 +78,8 @@ EFFORTS = frozenset(
         # How closely numbers are enclosed, how much is tried, and at which sizes answers are checked.
         "PRECISION", "PRECISIONS", "_PRECISIONS", "ENCLOSURE_BITS", "RESOLUTION", "_BITS", "SPREADS", "FEW_TRIALS",
         "MANY_TRIALS", "READABLE", "ROUNDS", "LIMIT", "STEPS", "_EVALUATIONS", "_PLACES", "_SPREAD", "SYMBOL_VALUES",
-        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS",
+        "SCALES", "FAR", "NUDGES", "SMALL", "_CLOSE", "_DEGREE", "_DENOMINATORS", "SLACK", "SPREAD", "STEADY",
+        "FLOATING", "SLOW", "_AHEAD", "_STILL", "_MARGIN",
     )
 )  # fmt: skip
 # Limits that have no name: one more or less changes no result.
@@ -148,6 +149,10 @@ TARGETS = {
         {
             "growth/simplex.py": ("test_growth_simplex.py", *_GROWTH),
             "growth/*.py": _GROWTH,
+            **dict.fromkeys(
+                ("recurrences/multi_exponents.py", "recurrences/multi_numbers.py"),
+                ("test_recurrence_parts.py", *_MULTI),
+            ),
             "recurrences/multi*.py": _MULTI,
             # What is read, evaluated and written is the same for one size and for several.
             **dict.fromkeys(
@@ -160,6 +165,7 @@ TARGETS = {
                 *_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]",
             ),
             "sympy_bridge.py": ("test_api.py",),
+            "algebra/compiled.py": ("test_compiled.py",),
         },
     ),
     "execution": Target(
@@ -230,6 +236,8 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
             case ast.ClassDef(decorator_list=decorators):
                 _hide_arguments(decorators, hide)
             case ast.Compare(comparators=[ast.Name(id=name)]) if _is_effort(name):
+                hide(node)
+            case ast.Compare(comparators=[ast.Constant(value=int() | float() as value)]) if abs(value) >= LARGE:
                 hide(node)
             case ast.Constant(value=int() | float() as value) if abs(value) >= LARGE:
                 hide(node)

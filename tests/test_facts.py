@@ -93,8 +93,11 @@ call = Poly.of_atom(a.Applied("f", (n,)))
 halves = a.floor_div(n, Poly.constant(2))
 
 PROVED: list[tuple[Facts, Poly]] = [
-    (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n),
-    (PLAIN, n - halves), (PLAIN, n - halves * 2), (PLAIN, halves * 2 - n + 1),
+    (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n), (PLAIN, n**2 - n * 2 + 1), (PLAIN, n**2 - n * 2 + 2),
+    (PLAIN, n - halves), (PLAIN, n - halves * 2),
+    # (n + m)/2 - 1/2 - n/2 - m/2 is above -1, and the whole is an integer.
+    (PLAIN, a.floor_div(n + m, Poly.constant(2)) - halves - a.floor_div(m, Poly.constant(2))),
+    (PLAIN, halves * 2 - n + 1),
     (PLAIN, a.maximum(n, m) - n), (PLAIN, n - a.minimum(n, m)), (PLAIN, a.maximum(n, m) * 2 - n - m), (PLAIN, a.minimum(n, m) - 1),
     (PLAIN, n + m - a.maximum(n, m) - 1), (PLAIN, a.floor_div(n, m) * -m + n), (PLAIN, a.modulo(n, m)),
     (PLAIN, m - 1 - a.modulo(n, m)), (PLAIN, n - 1 - a.ceil_log2(n)), (PLAIN, a.ceil_log2(n + 1) - 1),
@@ -118,7 +121,7 @@ OPEN: list[tuple[Facts, Poly]] = [
     (PLAIN, n + m - 3), (PLAIN, n * m - 2), (PLAIN, n * m - n - 1), (PLAIN, n * m - n - m), (PLAIN, n**2 - n - 1),
     (PLAIN, n - halves - 2), (PLAIN, halves * 2 - n), (PLAIN, a.maximum(n, m) - n - 1), (PLAIN, a.minimum(n, m) - 2),
     (PLAIN, n + m - a.maximum(n, m) - 2), (PLAIN, m - 2 - a.modulo(n, m)), (PLAIN, n - 2 - a.ceil_log2(n)), (PLAIN, -a.modulo(n, m)),
-    (PLAIN, a.ceil_log2(n + 1) - 2), (PLAIN, a.isqrt_of(n - 9)), (PLAIN, n - 2 - a.log2(n)), (PLAIN, -call), (PLAIN, call - 1),
+    (PLAIN, a.ceil_log2(n + 1) - 2), (PLAIN, n**-1 - 1), (PLAIN, 1 - n**-1 * 2), (PLAIN, m * n**-1 - 1), (PLAIN, a.floor_div(n, m) ** -1 - 1), (PLAIN, a.ceil_log2(n) - 1), (PLAIN, n - 3 - a.ceil_log2(n + 1)), (PLAIN, a.isqrt_of(n - 9)), (PLAIN, n - 2 - a.log2(n)), (PLAIN, -call), (PLAIN, call - 1),
     (PLAIN, a.quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
     (PLAIN.with_nonnegative(n - m), n**2 - m**2 - 1), (PLAIN.with_nonnegative(n * 2 - 5), n - 4), (PLAIN, Poly.symbol("q")),
     (PLAIN.with_nonnegative(-n * 2 + 5), -n + 1), (PLAIN.with_nonnegative(n * m - n * 3), m - 4),

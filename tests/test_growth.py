@@ -248,7 +248,10 @@ def test_powers_of_what_may_be_below_one_bound_nothing(base: str) -> None:
         # m % p is zero where p divides m, and floor(p/m) where m is above p.
         ("min(m, p)", "n + m % p"), ("min(m, p)", "m % p + n"), ("n*min(m, p)", "n*(1 + m % p)"), ("n*min(m, p)", "(1 + m % p)*n"), ("p/m", "1 + m % p"),
         ("m + n", "max(n, m % p)"), ("min(m, n)", "min(n, 1 + m % p)"), ("p", "n + floor(p/m)"), ("p*n", "n*(1 + floor(p/m))"), ("m", "abs(m - n) + 1"),
-        ("1/(1 + m % p)", "1/(1 + m)"), ("log2(m)", "log2(m % p + 2)"), ("sqrt(min(m, p))", "sqrt(n + m % p)"), ("m", "n + max(m - n, 1)/m"),
+        ("1/(1 + m % p)", "1/(1 + m)"), ("log2(m)", "log2(m % p + 2)"), ("sqrt(min(m, p))", "sqrt(n + m % p)"),
+        # log2(2 + 1) is 1.58 at n = 1, so that what is left is below 0 there.
+        ("log2(n)", "log2(n) - 2"), ("log2(n)", "log2(n) - 8/5"), ("n", "n - 2/3*log2(n)"), ("n", "2*n - 4/3*log2(n)"),
+        ("m", "n + max(m - n, 1)/m"),
     ],
 )  # fmt: skip
 def test_what_may_vanish_is_not_relied_upon(f: str, g: str) -> None:

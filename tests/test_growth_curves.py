@@ -18,7 +18,7 @@ from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.expansion import constant
 from archline.algebra.growth.numeric import digits, exact_text, value_at
 from archline.algebra.growth.order import Refuted, order_texts
-from archline.algebra.growth.refutation import _constants, _digits, _log2_above
+from archline.algebra.growth.refutation import Refuter, _constants, _digits, _log2_above
 from archline.algebra.growth.samples import curve_text, scale_text
 from archline.language.parser import parse_expression, parse_facts
 from growth_support import log_of
@@ -209,9 +209,10 @@ def test_counterexamples_are_written_out() -> None:
     point = order_texts("n^2", "n^2 - n")
     assert isinstance(point, Refuted)
     assert point.counterexample == {"kind": "point", "at": {"n": "1"}, "f": "1", "g": "0"}
-    nothing = order_texts("n", "max(n, m) - m", "m >= 2*n")
-    assert isinstance(nothing, Refuted)
-    assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
+    for g in ("max(n, m) - m", "(max(n, m) - m)*log2(n)"):
+        nothing = order_texts("n", g, "m >= 2*n")
+        assert isinstance(nothing, Refuted)
+        assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
 
 
 # Proposals.
@@ -239,6 +240,22 @@ def test_constants_for_facts_that_growth_leaves_open() -> None:
     assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
 
 
+@pytest.mark.parametrize(
+    ("scales", "coefficients", "inside"),
+    [
+        ({"Z": (fmpq(1),), "L": ()}, {}, True), ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {}, True), ({"Z": (), "L": ()}, {"Z": fmpq(2)}, True),
+        # Below 1, and Z below L.
+        ({"Z": (fmpq(1),), "L": (fmpq(-1),)}, {}, False), ({"Z": (fmpq(1),), "L": ()}, {"L": fmpq(1, 2)}, False), ({"Z": (fmpq(1),), "L": (fmpq(2),)}, {}, False),
+        ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {"L": fmpq(2)}, False), ({"Z": (fmpq(0), fmpq(1)), "L": (fmpq(1), fmpq(-1))}, {}, False),
+    ],
+)  # fmt: skip
+def test_curves_stay_where_sizes_are(
+    scales: dict[str, tuple[fmpq, ...]], coefficients: dict[str, fmpq], inside: bool
+) -> None:
+    refuter = Refuter(parse_expression("Z"), parse_expression("L"), Domain(()), frozenset(("Z", "L")))
+    assert refuter._inside(Curve(scales, coefficients)) is inside
+
+
 @given(st.integers(1, 5000), st.integers(1, 5000))
 def test_whole_logarithms_from_above(top: int, bottom: int) -> None:
     value = fmpq(top, bottom)
@@ -254,7 +271,7 @@ def test_whole_logarithms_from_above(top: int, bottom: int) -> None:
         ("n + m", "10"), ("n - m", "4"), ("n*m", "21"), ("n/m", "2.33333"), ("n//m", "2"), ("n % m", "1"), ("-n", "-7"),
         ("n^m", "343"), ("n^(-1)", "0.142857"), ("(m - n)^3", "-64"), ("(m - n)^2", "16"), ("(m - n)^(-1)", "-0.250000"), ("(n - 7)^2", "0"), ("2^(m/2)", "2.82843"), ("min(n, m)", "3"), ("max(m, n)", "7"),
         ("sqrt(n + 2)", "3"), ("rsqrt(m + 1)", "0.500000"), ("log2(n - 1)", "3"), ("log(m)", "1.60944"),
-        ("floor(n/2)", "3"), ("ceil(n/2)", "4"), ("abs(m - n)", "4"), ("10^11*n", "700000000000"), ("10^12*n", "7.00000e+12"),
+        ("floor(n/2)", "3"), ("ceil(n/2)", "4"), ("abs(m - n)", "4"), ("10^11*n", "700000000000"), ("10^12*n/7", "1.00000e+12"), ("(10^12 - 1)*n/7", "999999999999"), ("-10^12*m/3", "-1.00000e+12"), ("10^12*n", "7.00000e+12"),
     ],
 )  # fmt: skip
 def test_values_at_points(text: str, shown: str) -> None:

@@ -108,7 +108,7 @@ TWO = Poly.constant(2)
         (a.quotient(n * 6, Poly.constant(3)), n * 2), (a.quotient(n * m, m), n), (a.quotient(n**2 - m**2, n + m), n - m),
         (a.quotient(n**2 + n * m * 2 + m**2, n + m), n + m), (a.quotient(power * n, power), n), (a.quotient(n, power), n * a.exponential(2, -k)),
         (a.floor_div(n * 6 + 7, Poly.constant(3)), n * 2 + 2), (a.floor_div(n * 4 + 6, Poly.constant(8)), a.floor_div(n + 1, TWO)),
-        (a.floor_div(a.floor_div(n, TWO), Poly.constant(3)), a.floor_div(n, Poly.constant(6))), (a.floor_div(n, ONE), n),
+        (a.floor_div(a.floor_div(n, TWO), Poly.constant(3)), a.floor_div(n, Poly.constant(6))), (a.floor_div(n, ONE), n), (a.floor_div(n * a.exponential(2, -k) + m, ONE), n * a.exponential(2, -k) + m),
         (a.floor_div(a.floor_div(n, m), b), a.floor_div(n, m * b)), (a.floor_div(n * m + n, m), n + a.floor_div(n, m)),
         (a.floor_div(n * m - 1, m), n - 1), (a.floor_div(n * m + m * 2, m), n + 2), (a.floor_div(n * -3 - 5, Poly.constant(3)), -n - 2),
         (a.floor_div(n**2 - 1, n + 1), n - 1), (a.floor_div(n * (n + 1), TWO * (n + 1)), a.floor_div(n, TWO)),

@@ -24,7 +24,7 @@ from archline.algebra.recurrences.solve import _System
 from archline.algebra.recurrences.spectral import Spectrum
 from archline.algebra.recurrences.splits import excess, exponent_of, gathered, integrated
 from archline.algebra.recurrences.steps import characteristic, stride_of, strides, summed_up
-from archline.algebra.recurrences.terms import Term, nonnegative_from
+from archline.algebra.recurrences.terms import Term, leading, nonnegative_from
 from archline.language.parser import parse_expression
 
 
@@ -69,6 +69,10 @@ def test_primitive_roots(root: fmpq, power: int) -> None:
         ("2*n - 3 - 9*n^(1/2)", 2, False),
         ("n*P - P", 1, True),
         ("n*P - n", 1, False),
+        # log2(2 + n^2) is 1.58 at 1, and stands for anything that grows alike; nothing is known at 0.
+        ("n - log2(n^2)", 1, False),
+        ("n - 1", 0, False),
+        ("n^2 - 3*n", 0, False),
     ],
 )
 def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> None:
@@ -91,11 +95,46 @@ def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> Non
         ("log2(P^2)", False),
         ("log2(2*P)", False),
         ("log(n)", False),
+        ("log2(1/n)", False),
+        ("log2(n^log2(3))", False),
+        ("log2(n + n^2)", False),
     ],
 )
 def test_logarithms_that_are_terms(text: str, exact: bool) -> None:
     (term,) = terms(text)
     assert term.exact is exact
+
+
+@pytest.mark.parametrize(
+    ("text", "growth"),
+    [
+        # What is subtracted grows more slowly, or alike and less.
+        ("max(n^2 - n, 1)", "n^2"), ("ceil(n - 1)", "n"), ("max(n - 3*log2(n), log2(n))", "n"), ("max(2*n - n, 1)", "n"), ("sqrt(n^2 - n)", "n"), ("min(n^2 - n, n^3)", "n^2"),
+        ("max(n - n^2, 1)", None), ("max(n/2 - n^2/3, 1)", None), ("ceil(n - 5*n^2)", None), ("max(n*P - n, 1)", None), ("max(n*P - P, 1)", None),
+        ("max(n + P - 1, 1)", None), ("max(n - n, 1)", None), ("max(1 - 2, 3)", "1"), ("1/(n^2 - n)", None), ("log2(n^2 - n)", None), ("rsqrt(n - 1)", None),
+        # Of negative numbers there is no root; 0 has no inverse.
+        ("sqrt(-n)", None), ("1/(n - n)", None), ("(n - n)^2", ""), ("(n - n)^(-1)", None), ("(n - 1)^2", "n^2"), ("(n + 1)^(-2)", "1/n^2"), ("(n + 1)^9", "n^9"),
+        ("(n + log2(n))^(1/2)", "sqrt(n)"), ("rsqrt(n^2)", "1/n"), ("min(n, log2(n)^5, n^2)", "log2(n)^5"), ("min(n, P)", None), ("max(n, log2(n))", "n"),
+        # log2(2 + w) of a power, of something small, of a logarithm.
+        ("log2(n^3)", "log2(n)"), ("log2(1/n)", "1"), ("log2(n^log2(3))", "log2(n)"), ("log2(log2(n)^2)", "log2(log2(n))"), ("log2(1/log2(n))", None),
+        ("log2(log2(log2(n)))", None), ("log2(7)", "1"), ("log2(n*P)", None), ("log2(n + P)", None), ("log2(P*Q)", None), ("log2(1/P)", None), ("log2(n + n^2)", "log2(n)"),
+        ("n^P", None), ("(2*n)^log2(3)", None), ("(n^2)^log2(3)", None), ("n^log2(3)", "n^log2(3)"), ("abs(n)", None), ("pi*n", "n"),
+    ],
+)  # fmt: skip
+def test_functions_of_terms(text: str, growth: str | None) -> None:
+    if growth is None:
+        with pytest.raises(exponents.OutOfReachError):
+            terms(text)
+    else:
+        assert {each.kind for each in leading(terms(text))} == {each.kind for each in (terms(growth) if growth else ())}
+
+
+@pytest.mark.parametrize(
+    ("text", "negative"), [("exp(1) - 3", True), ("exp(1) - 2", False), ("(1 - exp(1))*n", True), ("-n/3", True)]
+)
+def test_signs_of_terms(text: str, negative: bool) -> None:
+    (term,) = terms(text)
+    assert (term.coefficient < 0) is negative
 
 
 # Exponents written out, and their values.
@@ -198,6 +237,12 @@ def test_sequences_that_are_known() -> None:
     # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
     assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (Piece(one, 0, None, 2),)
     assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (Piece(one, 0, None, -2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (Piece(one, 0, None, 4),)
+    # The numbers of Lucas are no multiple of one of Fibonacci's.
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: -one if k else two, {}) == (
+        Piece(-one, 0, None, 0),
+        Piece(two, 0, None, 1),
+    )
     assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
 
 
@@ -330,7 +375,8 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
     [
         ({2: 2}, "1"), ({2: 7}, "log2(7)"), ({4: 7}, "log2(7)/2"), ({2: 1, 4: 2}, "1"), ({3: 3, 9: 54}, "2"), ({2: 1, 4: 6}, "log2(3)"),
         ({2: 1, 8: 18}, "log2(3)"), ({2: fmpq(1, 2), 4: fmpq(1, 2)}, "0"), ({2: fmpq(1, 2), 3: fmpq(1, 2)}, "0"), ({2: fmpq(1, 4), 4: fmpq(1, 8)}, "-1"),
-        ({3: 1, fmpq(3, 2): fmpq(4, 9)}, None), ({2: 1, 4: 1}, None), ({2: 1, 3: 1}, None), ({2: 16, 3: 1}, None),
+        ({3: 1, fmpq(3, 2): 1}, "1"), ({3: 3, fmpq(3, 2): fmpq(3, 2)}, "2"), ({3: 9, fmpq(3, 2): fmpq(9, 4)}, "3"),
+        ({3: 27, fmpq(3, 2): fmpq(27, 8)}, "4"), ({3: 1, fmpq(3, 2): fmpq(4, 9)}, None), ({2: 1, 4: 1}, None), ({2: 1, 3: 1}, None), ({2: 16, 3: 1}, None),
     ],
 )  # fmt: skip
 def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: str | None) -> None:

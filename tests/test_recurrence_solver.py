@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 import sympy
+from flint import arb
 
 from archline.algebra.growth.order import Proved, order_texts
 from archline.algebra.recurrences.arithmetic import WIDE
 from archline.algebra.recurrences.compiling import value_at
-from archline.algebra.recurrences.evaluation import evaluate
+from archline.algebra.recurrences.evaluation import Evaluator, evaluate
 from archline.algebra.recurrences.problem import Answer, Exponential, Refused, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.sequences import fibonacci
@@ -88,6 +90,8 @@ GROWTH = [
     ("A(n) = A(n-1) + B(n); B(n) = B(n/2) + n", "n^2"),
     ("A(n) = 2*A(n/2) + B(n); B(n) = B(sqrt(n)) + 1", "n"),
     ("A(n) = 2*A(n/4) + B(n); B(n) = C(sqrt(n)); C(n) = C(n/2) + n", "sqrt(n)*log2(n)"),
+    # A = 3*A(n/9) + 6*(n/3)^2 - 3*n/3 + n: what is subtracted is known exactly at n/3.
+    ("A(n) = 3*B(n/3) + n; B(n) = A(n/3) + 2*n^2 - n, A(1) = 1, B(1) = 1", "n^2"),
     # A = 2*(A(n/4) + 1) + n; and with sqrt(n) every second level costs alike.
     ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", "n"),
     ("A(n) = 2*B(n/2) + sqrt(n); B(n) = A(n/2)", "sqrt(n)*log2(n)"),
@@ -159,6 +163,44 @@ def test_domains_of_closed_forms(text: str, domain: str) -> None:
     found = answer(text)
     assert isinstance(found, Solved | Exponential)
     assert found.domain == domain
+
+
+FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
+    # Logarithms to other bases, roots of the characteristic polynomial below 0, amounts that fall, symbols, late starts.
+    ("T(n) = 4*T(n/4) + n*log2(n)", lambda k: 4**k), ("T(n) = 3*T(n/3) + n*log2(n)", lambda k: 3**k), ("T(n) = T(n/2) + 6*T(n/4) + n", lambda k: 2**k),
+    ("T(n) = T(n/4) + 1", lambda k: 4**k), ("T(n) = 2*T(2*n/3)", lambda k: Fraction(3, 2) ** k), ("T(n) = T(n/8) + T(n/64)", lambda k: 8**k),
+    ("T(n) = T(n/4) + T(n/16)", lambda k: 4**k), ("T(n) = T(n/3) + T(n/9), T(9) = 2", lambda k: 9 * 3**k),
+("T(n) = 9*T(n/3) + 1/n", lambda k: 3**k), ("T(n) = 1/2*T(n/2) + 1", lambda k: 2**k), ("T(n) = 5*T(n/6) + log2(n), T(36) = 7", lambda k: 36 * 6**k),
+    ("T(n) = 2*T(n/2) + n*P + Q", lambda k: 2**k), ("T(n) = 4*T(n/2) + n^2*P^2/L, T(3) = c", lambda k: 3 * 2**k), ("T(n) = T(3*n/4) + 2, T(5) = 3", lambda k: 5 * Fraction(4, 3) ** k),
+    ("T(n) = T(n/4) + n^(1/2), T(1) = 1", lambda k: 4**k), ("T(n) = 3*T(n/2) + n^log2(3)", lambda k: 2**k), ("T(n) = 3*T(n/2) + n^log2(5)", lambda k: 2**k),
+    ("T(n) = 3*T(n/4) + n^(log2(5)/2)*log2(n)", lambda k: 4**k), ("T(n) = 8*T(n/2) + n^2*log2(n)^2 + 3*log2(n), T(4) = 1", lambda k: 4 * 2**k),
+    # Roots.
+    ("T(n) = 2*T(sqrt(n)) + log2(n)^2, T(2) = 1", lambda k: 2 ** 2**k), ("T(n) = sqrt(n)*T(sqrt(n)) + n, T(2) = 2", lambda k: 2 ** 2**k),
+    ("T(n) = 2*T(n^(1/3)) + log2(n), T(8) = 3", lambda k: 8 ** 3**min(k, 4)), ("T(n) = sqrt(n)*T(sqrt(n)) + n*P*log2(n), T(4) = Q", lambda k: 4 ** 2**k),
+    # Steps.
+    ("T(n) = T(n-2) + n, T(1) = 1", lambda k: 2 * k + 1), ("T(n) = 3*T(n-2) + 2*T(n-1), T(0) = 1", lambda k: k), ("T(n) = 1/2*T(n-1) + n^2, T(3) = 2", lambda k: k + 3),
+    ("T(n) = T(n-1) + 3/n + n^2, T(2) = 5", lambda k: k + 2), ("F(n) = F(n-1) + F(n-2) + 1, F(0) = 2, F(1) = 5", lambda k: k + 1), ("T(n) = T(n-4) + n^2, T(3) = 1", lambda k: 4 * k + 3),
+    ("T(n) = 8*T(n-3), T(1) = 5", lambda k: 3 * k + 1), ("T(n) = 2*T(n-1) + 3*T(n-2), T(1) = 2", lambda k: k), ("T(n) = T(n-1) + T(n-2), T(2) = 4, T(1) = 2", lambda k: k + 2),
+    ("T(n) = 1/3*T(n-2) + 2/3*T(n-1), T(0) = 0, T(1) = 1", lambda k: k + 1), ("T(n) = 9*T(n-2) + n^3, T(4) = 1", lambda k: 2 * k + 4), ("T(n) = T(n-1) + 2/n, T(0) = 3", lambda k: k),
+    *((f"F(n) = F(n-1) + F(n-2), F(0) = {first}, F(1) = {second}", lambda k: k) for first, second in ((0, 3), (2, 3), (3, 5), (2, 1))),
+    ("F(n) = F(n-1) + F(n-2), F(3) = 1, F(4) = 1", lambda k: k + 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "size"), FOLLOWED, ids=[each[0] for each in FOLLOWED])
+def test_closed_forms_are_what_the_recurrence_comes_to(text: str, size: Callable[[int], int | Fraction]) -> None:
+    problem = parse_recurrence(text)
+    found = solve(problem)
+    assert isinstance(found, Solved | Exponential), found
+    assert found.exact is not None
+    closed = parse_expression(found.exact)
+    (name,) = problem.asked.parameters
+    symbols = {"P": 5, "Q": 7, "L": 3, "c": 2}
+    for k in range(1, 8):
+        value = Evaluator(problem, symbols, WIDE, exact_logs=True).of(problem.asked.name, size(k))
+        formula = value_at(closed, {**symbols, name: size(k)}, WIDE)
+        assert arb(formula).overlaps(arb(value))
+        assert abs(arb(formula) - arb(value)) < 1e-9 * abs(arb(value))
 
 
 BEYOND = [
@@ -240,6 +282,8 @@ REFUSED = [
     ("A(n) = B(n/2) + 1; B(n) = A(sqrt(n)) + 1", "at roots and at parts"),
     ("A(n) = B(n/2 + 1) + n^2, A(9) = 1; B(n) = A(n/2) + n^2 - n, B(9) = 1", "may be negative"),
     ("T(n) = T(n-1) + n - 3*n^2", "may be negative"),
+    ("T(n) = 1/2*T(n-1) + T(n/2) + 1", "different ways"),
+    ("T(n) = T(n-1)/2 + 1/4*T(n-2) + 3*T(n/3) + n", "different ways"),
 ]
 
 
@@ -248,6 +292,28 @@ def test_what_is_out_of_reach_is_named(text: str, said: str) -> None:
     found = answer(text)
     assert isinstance(found, Refused), found
     assert said in found.reason
+
+
+EXPLAINED = [
+    ("T(n) = T(n/2) + 1, T(4) = 2, T(8) = 3", ["T(n) = T(n/2) + 1 for n > 8", "T(n) = 2 for n <= 4", "T(n) = 3 for 4 < n <= 8"]),
+    # Amounts beside what the calls alone make grow; what is subtracted has no line of its own.
+    ("T(n) = 2*T(n/2) + n*log2(n) + n^2 - n",
+     ["n*log2(n) is n times log2(n): each level costs so much, and the sum over levels is as log2(n)^2", "n^2 outgrows n: the first call outweighs all others"]),
+    ("T(n) = T(n/2) + P", ["P is 1 times 1: each level costs so much, and the sum over levels is as log2(n)"]),
+    ("T(n) = 2*T(sqrt(n)) + log2(n)", ["mu is mu times 1: each level costs so much, and the sum over levels is as log2(mu)"]),
+    ("T(n) = T(n-1) + 2*T(n-2)", ["characteristic equation x^(-1) + 2*x^(-2) = 1: the positive solution is x = 2"]),
+    ("T(n) = T(n-1) + n + log2(n)", ["the weights of the calls add up to 1: the sum of n + log2(n) over the sizes, with the base"]),
+    ("A(n) = 2*A(n/2) + B(n/2); B(m) = 2*B(m/2) + m", ["so B(m) is Theta(m*log2(m))", "A(n) = 2*A(n/2) + B(n/2) for n > 1, where n is large:"]),
+    ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", ["A(n) = 2*B(n/2) + n for n > 1", "B(n) = A(n/2) + 1 for n > 1", "written into one another:", "2*(1/4)^p = 1 at p = 1/2"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "lines"), EXPLAINED, ids=[text for text, _ in EXPLAINED])
+def test_solutions_are_explained(text: str, lines: list[str]) -> None:
+    found = answer(text)
+    assert isinstance(found, Solved | Exponential), found
+    assert [each for each in lines if each not in found.steps] == []
+    assert not any(each.startswith(("-", "n is")) for each in found.steps)
 
 
 def test_an_irrational_exponent_is_printed_to_nine_digits_with_its_equation() -> None:

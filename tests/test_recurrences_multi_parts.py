@@ -16,7 +16,7 @@ from archline.algebra.recurrences.multi_check import check
 from archline.algebra.recurrences.multi_cones import Cone, Vector, dot, orthant, whole
 from archline.algebra.recurrences.multi_costs import pieces
 from archline.algebra.recurrences.multi_exponents import bounds
-from archline.algebra.recurrences.multi_growth import as_maximum, covered, prune
+from archline.algebra.recurrences.multi_growth import as_maximum, covered, prune, simplified
 from archline.algebra.recurrences.multi_lattice import as_lattice, equals
 from archline.algebra.recurrences.multi_numbers import (
     Irrational,
@@ -164,12 +164,15 @@ def test_arithmetic_of_numbers_is_that_of_their_values(a: Number, b: Number, c: 
         (logarithm(fmpq(6), fmpq(2)), "1 + log2(3)"), (logarithm(fmpq(4, 3), fmpq(2)), "2 - log2(3)"), (logarithm(fmpq(5), fmpq(3)), "log2(5)/log2(3)"),
         (logarithm(fmpq(9), fmpq(4)), "log2(3)"), (logarithm(fmpq(27), fmpq(4)), "3*log2(3)/2"), (logarithm(fmpq(5), fmpq(3)) / 2, "log2(5)/2/log2(3)"),
         (logarithm(fmpq(5), fmpq(6)), "log2(5)/(log2(3) + 1)"), (-logarithm(fmpq(3), fmpq(2)), "-log2(3)"), (reciprocal(logarithm(fmpq(3), fmpq(2))), "1/log2(3)"),
-        (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"),
+        (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"), (logarithm(fmpq(3), fmpq(5)) - fmpq(1, 2), "(log2(3) - log2(5)/2)/log2(5)"),
+        (fmpq(1, 3) - logarithm(fmpq(3), fmpq(2)) / 2, "1/3 - log2(3)/2"), (logarithm(fmpq(3, 25), fmpq(2)), "log2(3) - 2*log2(5)"),
     ],
 )  # fmt: skip
 def test_numbers_in_words(number: Number, text: str) -> None:
     assert floating(str(number)) == pytest.approx(floating(text), rel=1e-12)
     assert len(str(number)) <= len(text) + 2
+    # What is subtracted comes last.
+    assert str(number).startswith("-") == text.startswith("-")
 
 
 def test_numbers_out_of_reach() -> None:
@@ -286,6 +289,31 @@ def test_covering_agrees_with_points(rays: tuple[tuple[int, ...], ...], powers: 
 
 def test_terms_that_others_cover_are_left_out() -> None:
     assert set(prune(terms("x + x*y + y + x*y*log2(x)"), orthant(3))) == {term("x*y*log2(x)")}
+
+
+ORDERED = orthant(3).cut(form(1, -1, 0)).cut(form(0, 1, -1))
+
+
+@pytest.mark.parametrize(
+    ("text", "cone", "plain"),
+    [
+        # What log2(x/y) lacks of log2(x), the other term has; log2(x*y) is at most twice log2(x) where x >= y.
+        ("x*log2(x/y) + x*log2(y)", orthant(3), "x*log2(x) + x*log2(y)"), ("x*log2(x/y) + x*log2(y)^2", ORDERED, "x*log2(x) + x*log2(y)^2"),
+        ("x*log2(x*y)", ORDERED, "x*log2(x)"), ("x*log2(x*y/z)", ORDERED, "x*log2(x)"), ("x*log2(x*y)", orthant(3), "x*log2(x*y)"),
+        # x >= x^2/y*y/x and x^2/y >= x: both logarithms together, and the first alone.
+        ("log2(x/y) + log2(y/z)", ORDERED, "log2(x/z)"), ("log2(x/y)^2 + log2(y/z)^2", ORDERED, "log2(x/z)^2"), ("log2(x^2/y) + log2(y/z^2)", ORDERED, "log2(x)"),
+        ("log2(x/y) + log2(y^2/z)", ORDERED, "log2(x)"), ("y*log2(y/z) + y*log2(x/y) + z", ORDERED, "y*log2(x/z) + z"),
+        # x/z may stay where x/y grows; y log2 y hides nothing of x log2(x/y); two powers are no one power.
+        ("log2(x/y) + log2(y/z)", orthant(3), "log2(x/y) + log2(y/z)"), ("x*log2(x/y) + y*log2(y)", ORDERED, "x*log2(x/y) + y*log2(y)"),
+        ("x*log2(x/y) + y*log2(y/z)", ORDERED, "x*log2(x/y) + y*log2(y/z)"), ("log2(x/y) + log2(y/z)^2", ORDERED, "log2(x/y) + log2(y/z)^2"),
+    ],
+)  # fmt: skip
+def test_logarithms_are_made_plain(text: str, cone: Cone, plain: str) -> None:
+    found = simplified(tuple(each.normal() for each in terms(text)), cone)
+    assert {Printer(XYZ.all).total([each]) for each in found} >= {
+        each.strip() for each in plain.split(" + ") if "log2" in each
+    }
+    assert set(prune(found, cone)) == set(prune([each.normal() for each in terms(plain)], cone))
 
 
 # Formulas for several cones.

@@ -132,7 +132,16 @@ BENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", BENT, ids=to_text)
+# What changes only between the last two of a range, or the first two.
+LATE = [
+    # i*(i - 2) is 0, -1, 0, 3: it rises by twos.
+    i * (i - 2), a.isqrt_of(i * (i - 2) + 4), a.floor_div(i * (i - 2), Poly.constant(2)), a.ceil_log2(i * (i - 2) + 9) * m, a.isqrt_of(i * (i - 2) + 4) - i,
+    i - part(i - n + 2) * 5, i + part(1 - i) * 5, i * (n * 2 - 4 - i), i * (n * 2 - 4 - i) + part(i - 3) * 2, i * (n * 2 - 6 - i) + part(i - 3) * 3,
+    a.floor_div(n * 2, i + 1), a.floor_div(n * 2, i + 1) * m, a.floor_div(m * 9, i + 3) - m, i * (n - 1 - i) + a.floor_div(i, Poly.constant(2)) * m, -part(i - n + 2), part(1 - i) - part(i - n + 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [*BENT, *LATE], ids=to_text)
 def test_maxima_next_to_bends(value: Poly) -> None:
     for lo, hi in ((ZERO, n), (ZERO, n + m), (m, n + m * 2), (ONE * -2, n * 2)):
         try:
@@ -197,6 +206,31 @@ def test_an_atom_is_replaced_by_its_ends(value: Poly, lower: Poly | None, upper:
     assert found == (lower, upper)
 
 
+def test_the_largest_is_at_most_the_sum() -> None:
+    """Where the sign of q is not known, the sum has a bound and the largest has none of its own."""
+    q = Poly.symbol("q")
+    value = i * (n - i) * q + a.quotient(i * 9, m)
+    upper = bounded_max(value, "i", ZERO, n, FACTS, True)
+    assert upper is not None
+    for size in range(1, 9):
+        for factor in (0, 1, 5):
+            point = {"n": size, "m": 2, "q": factor}
+            assert evaluate(upper, point) >= brute(value, ZERO, n, point, max)
+
+
+def test_bounds_know_the_ends_of_the_range() -> None:
+    """A quotient has no sum, and the factor beside it is 1 at the last place alone, or at the first."""
+    for factor, place in ((part(i - n + 2), n - 1), (part(1 - i), ZERO)):
+        value = a.quotient(n + i, m) * factor
+        upper, most = (bounded(value, "i", ZERO, n, FACTS, True) for bounded in (bounded_sum, bounded_max))
+        assert upper is not None
+        assert most is not None
+        for size in range(1, 9):
+            point = {"n": size, "m": 2}
+            reached = evaluate(a.quotient(n + place, m), point)
+            assert min(evaluate(upper, point), evaluate(most, point)) >= reached
+
+
 def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
     apart = next_entry - entry
     assert bounded_max(apart, "i", ZERO, n - 1, WITH_ROWS, True) == WITH_ROWS.minimum(total, longest * 2)
@@ -220,6 +254,12 @@ def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
         (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
         (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
         (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
+        # Conditions whose width or weight varies.
+        (a.floor_div(i + m, n) - a.floor_div(m, n), ZERO, n), ((a.floor_div(i + m, Poly.constant(5)) - a.floor_div(i + m - 2, Poly.constant(5))) * i, ZERO, n),
+        ((a.floor_div(i + n, m) - a.floor_div(i + n - 1, m)) * i, ZERO, n), (a.floor_div(i + n, m * 2) - a.floor_div(i + n - m, m * 2), ZERO, n + m),
+        # Of the last term alone, of the first, and of those on one side of m.
+        (part(i - n + 2), ZERO, n), (part(1 - i), ZERO, n), (part(i - m) * part(i - n + 2), ZERO, n), (part(m - i) * part(i - m + 2), ZERO, n),
+        (part(m - i) * part(1 - i), ZERO, n), (part(i - m) * part(m + 2 - i), ZERO, n),
     ],
     ids=str,
 )  # fmt: skip
@@ -255,7 +295,7 @@ def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
     [
         a.isqrt_of(i) ** 2, a.isqrt_of(i) * a.ceil_log2(i + 1), a.isqrt_of(i * 2), a.isqrt_of(i - 3), a.ceil_log2(i**2), a.ceil_log2(i * 2 + 1), a.ceil_log2(i) ** 2,
         a.exponential(2, i**2), a.exponential(2, i) * a.isqrt_of(i), a.log2(i + 1), a.sqrt(i), a.quotient(i, m), a.floor_div(m, i + 1), a.floor_div(i**2, m),
-        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1,
+        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1, a.floor_div(i + m * i**-1, Poly.constant(3)), a.floor_div(i / 2 + m * i**-2, Poly.constant(2)),
     ],
     ids=str,
 )  # fmt: skip

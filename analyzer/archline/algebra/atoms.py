@@ -8,7 +8,6 @@ usual identities between min, max and indicators hold by normal form alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import gcd, isqrt, lcm
 
 from flint import fmpq
@@ -16,6 +15,8 @@ from flint import fmpq
 from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, TooComplexError, as_poly
 
 MAX_CONSTANT_EXPONENT = 100_000
+MAX_DIVISION = 4
+"""Steps of a division of polynomials for each term of what is divided."""
 
 
 class PositivePart(Atom):
@@ -33,7 +34,7 @@ class PositivePart(Atom):
         return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return positive_part(parts[0])
+        return positive_part(*parts)
 
 
 class Floor(Atom):
@@ -86,7 +87,7 @@ class CeilLog2(Atom):
         return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return ceil_log2(parts[0])
+        return ceil_log2(*parts)
 
 
 class Function(Atom):
@@ -106,10 +107,10 @@ class Function(Atom):
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         match self.function:
             case "log2":
-                return log2(parts[0])
+                return log2(*parts)
             case "sqrt":
-                return sqrt(parts[0])
-        return isqrt_of(parts[0])
+                return sqrt(*parts)
+        return isqrt_of(*parts)
 
 
 class Exponential(Atom):
@@ -127,7 +128,7 @@ class Exponential(Atom):
         return (self.exponent,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return exponential(self.base, parts[0])
+        return exponential(self.base, *parts)
 
 
 @dataclass(frozen=True)
@@ -374,7 +375,7 @@ def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     lead = max(divisor.terms, key=_rank)
     powers = dict(lead)
     whole = ZERO
-    for _ in range(len(value.terms) * 4):
+    for _ in range(len(value.terms) * MAX_DIVISION):
         if not value:
             return whole
         monomial = max(value.terms, key=_rank)
@@ -416,8 +417,7 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
 def ceil_log2(value: Poly) -> Poly:
     """ceil(log2(value)), 0 for values up to 1."""
     if value.is_constant:
-        number = Fraction(int(value.constant_term.p), int(value.constant_term.q))
-        return Poly.constant(max(0, (-(-number.numerator // number.denominator) - 1).bit_length()) if number > 1 else 0)
+        return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
     exponent = exponent_of_two(value)
     if exponent is not None:
         return positive_part(exponent)

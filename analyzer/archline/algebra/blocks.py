@@ -81,8 +81,8 @@ def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
     if not all(facts.integral(each) for each in (shift, modulus, width)):
         return None
     modulus = _divisor(modulus, facts)
-    ends = [_window_end(end + shift, width, modulus, facts) for end in (lo, hi)]
-    return pair.weight * (ends[1] - ends[0])
+    before, behind = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
+    return pair.weight * (behind - before)
 
 
 def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:

@@ -93,7 +93,7 @@ def _atom(atom: Atom, point: _Point) -> fmpq:
             return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
         case a.CeilLog2():
             number = _evaluate(atom.argument, point)
-            return fmpq((int(number.ceil()) - 1).bit_length() if number > 1 else 0)
+            return fmpq(max(0, int(number.ceil()) - 1).bit_length())
         case a.Exponential():
             exponent = _evaluate(atom.exponent, point)
             if exponent.q != 1:

@@ -355,8 +355,7 @@ class _Proof:
             for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
                 if smaller is not None and self.holds(smaller):
                     return True
-        atoms = value.atoms()
-        atom = max(atoms, key=self.facts.age) if len(atoms) > 1 else next(iter(atoms))
+        atom = max(value.atoms(), key=self.facts.age)
         if isinstance(atom, Symbol):
             return self._by_symbol(value, atom)
         if isinstance(atom, a.PositivePart):

@@ -63,8 +63,8 @@ def largest(values: list[Poly], facts: Facts) -> Poly:
             continue
         kept = [other for other in kept if not facts.nonnegative(value - other)]
         kept.append(value)
-    result = kept[0]
-    for value in kept[1:]:
+    result, *others = kept
+    for value in others:
         result = facts.maximum(result, value)
     return result
 
@@ -96,8 +96,9 @@ def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
     inside = [atom for atom in value.atoms() if variable in atom.names]
     if len(inside) != 1:
         return None
-    parts = value.coefficients(inside[0])
-    sign = _atom_direction(inside[0], variable, facts)
+    (atom,) = inside
+    parts = value.coefficients(atom)
+    sign = _atom_direction(atom, variable, facts)
     if set(parts) - {0, 1} or sign is None:
         return None
     if facts.nonnegative(parts[1]):

@@ -326,8 +326,8 @@ def _by_argument(
 def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
     weight, first, last = _by_argument(value, atom, variable, lo, hi)
-    ends = [facts.positive_part(last), facts.positive_part(first - 1)]
-    return _log_sum(weight, variable, ends[0]) - _log_sum(weight, variable, ends[1])
+    last, before = facts.positive_part(last), facts.positive_part(first - 1)
+    return _log_sum(weight, variable, last) - _log_sum(weight, variable, before)
 
 
 def _sum_of_roots(value: Poly, atom: a.Function, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:

@@ -87,10 +87,10 @@ def _power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
 
 
 def _call(function: str, values: list[Value]) -> Value:
-    first = values[0]
+    first, *others = values
     match function:
         case "min" | "max":
-            for other in values[1:]:
+            for other in others:
                 first = _extreme(first, other, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":

@@ -192,10 +192,10 @@ def _bounds(comparison: _Comparison) -> Iterator[Bound]:
             return
         large = [(term, -each.rational) for term, each in terms.items() if each.rational < 0]
         if len(large) == 1:
+            ((greatest, amount),) = large
             for term, each in terms.items():
                 if each.rational > 0:
-                    factor = large[0][1] / each.rational
-                    yield Bound(term, large[0][0], factor, {"rule": "fact", "fact": comparison.fact})
+                    yield Bound(term, greatest, amount / each.rational, {"rule": "fact", "fact": comparison.fact})
     except OutOfReachError:
         return
 

@@ -18,6 +18,7 @@ from archline.language.format_expressions import format_expression
 
 MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
+MAX_EXPONENT_DIGITS = 4
 ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
 FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
 HALF = Constant(fmpq(1, 2))
@@ -69,7 +70,7 @@ def constant(expr: s.Expr) -> Constant | None:
 
 
 def _decimal(expr: s.Expr, text: str) -> Constant:
-    if len(text) > 400 or len(text.lower().partition("e")[2]) > 4:
+    if len(text) > 400 or len(text.lower().partition("e")[2]) > MAX_EXPONENT_DIGITS:
         raise error(rules.NOT_A_SIZE_EXPRESSION, "the number is too large or too small", span=expr.span)
     value = Fraction(text)
     return Constant(fmpq(value.numerator, value.denominator))
@@ -92,10 +93,10 @@ def _binary(op: str, left: Constant, right: Constant) -> Constant:
 
 
 def _call(function: str, values: list[Constant]) -> Constant:
-    first = values[0]
+    first, *others = values
     match function:
         case "min" | "max":
-            for other in values[1:]:
+            for other in others:
                 sign = (other - first).sign()
                 first = other if sign == (1 if function == "max" else -1) else first
             return first

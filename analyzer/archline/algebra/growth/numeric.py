@@ -80,10 +80,10 @@ def _whole(value: arb) -> arb:
 
 
 def _call(function: str, values: list[arb]) -> arb:
-    first = values[0]
+    first, *others = values
     match function:
         case "min" | "max":
-            for other in values[1:]:
+            for other in others:
                 first = first.min(other) if function == "min" else first.max(other)
             return first
         case "sqrt":

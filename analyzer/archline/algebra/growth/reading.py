@@ -209,15 +209,16 @@ class Reader:
             case "min":
                 return _minimum([self.read(each) for each in arguments])
         if len(arguments) == 1:
+            (argument,) = arguments
             match function:
                 case "sqrt" | "rsqrt":
-                    return self._power(arguments[0], e.HALF if function == "sqrt" else -e.HALF)
+                    return self._power(argument, e.HALF if function == "sqrt" else -e.HALF)
                 case "log2" | "log":
-                    return self._log(arguments[0])
+                    return self._log(argument)
                 case "floor" | "ceil":
-                    return rounding[function](arguments[0])
+                    return rounding[function](argument)
                 case "abs":
-                    return self._abs(arguments[0])
+                    return self._abs(argument)
         raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 
     def _log(self, inner: s.Expr) -> Envelope:

@@ -218,8 +218,4 @@ def _undecided(bound: Bound, curve: Curve) -> fmpq | None:
 
 def _log2_above(value: fmpq) -> fmpq:
     """A whole number at least the logarithm of a positive rational."""
-    return (
-        fmpq(max(0, int(value.ceil() - 1).bit_length()))
-        if value >= 1
-        else -fmpq(int((1 / value).floor()).bit_length() - 1)
-    )
+    return fmpq(int(value.ceil() - 1).bit_length() if value >= 1 else 1 - int((1 / value).floor()).bit_length())

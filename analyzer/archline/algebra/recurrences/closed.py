@@ -83,16 +83,17 @@ def closed_by_roots(branch: Branch, bases: Bases, size: str, scale: Exponent) ->
 
 def _starts(bases: Bases, divisor: fmpq) -> Starts | None:
     """The base value by products of symbols."""
-    if len(bases.values) > 1 or any(not term.exact or term.varies for term in bases.values[0][1]):
+    (_, terms), *others = bases.values
+    if others or any(not term.exact or term.varies for term in terms):
         return None
-    return {term.symbols: term.coefficient / divisor for term in bases.values[0][1]}
+    return {term.symbols: term.coefficient / divisor for term in terms}
 
 
 def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Clock | None:
     """The clock on which all calls are, where their shares are powers of one number."""
     bases = [primitive(1 / share) for _, share in parts]
-    root = bases[0][0]
-    if start <= 0 or any(base != root for base, _ in bases):
+    root, *others = {base for base, _ in bases}
+    if start <= 0 or others:
         return None
     shared = math.gcd(*(power for _, power in bases))
     calls = tuple((weight, power // shared) for (weight, _), (_, power) in zip(parts, bases, strict=True))

@@ -120,8 +120,8 @@ class Cone:
 
     def inner(self) -> Vector:
         """A point of the relative interior."""
-        total = self.rays[0]
-        for ray in self.rays[1:]:
+        total, *others = self.rays
+        for ray in others:
             total = plus(total, ray)
         return total
 

@@ -20,6 +20,8 @@ from archline.language.format_expressions import format_expression
 
 Logs: TypeAlias = tuple[tuple[Vector, fmpq], ...]
 MAX_TERMS = 200
+MAX_DIGITS = 60
+"""Digits behind the point of a number."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def _constant(expr: s.Expr) -> Number | None:
 def _decimal(text: str) -> fmpq | None:
     whole, _, exponent = text.lower().partition("e")
     digits, _, fraction = whole.partition(".")
-    if len(fraction) > 60 or abs(int(exponent or 0)) > 300:
+    if len(fraction) > MAX_DIGITS or abs(int(exponent or 0)) > 300:
         return None
     return fmpq(int(digits + fraction or 0)) * fmpq(10) ** (int(exponent or 0) - len(fraction))
 

@@ -109,22 +109,23 @@ class TermReader:
         return _alike(tuple(each.to_the(exponent) for each in _lead(terms)))
 
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
-        match function:
-            case "sqrt":
-                return self.power(self.read(arguments[0]), fmpq(1, 2))
-            case "rsqrt":
-                return self.power(self.read(arguments[0]), fmpq(-1, 2))
-            case "log2":
-                return self._log(self.read(arguments[0]))
-            case "log":
-                return _alike(self._log(self.read(arguments[0])))
-            case "min":
-                return self._least([self.read(each) for each in arguments])
-            case "max":
-                return _alike(tuple(term for each in arguments for term in _lead(self.read(each))))
-            case "ceil":
+        given = [self.read(each) for each in arguments]
+        match function, given:
+            case "sqrt", [terms]:
+                return self.power(terms, fmpq(1, 2))
+            case "rsqrt", [terms]:
+                return self.power(terms, fmpq(-1, 2))
+            case "log2", [terms]:
+                return self._log(terms)
+            case "log", [terms]:
+                return _alike(self._log(terms))
+            case "min", _:
+                return self._least(given)
+            case "max", _:
+                return _alike(tuple(term for terms in given for term in _lead(terms)))
+            case "ceil", [terms]:
                 # At least 1 where its argument is positive.
-                return _alike(leading((*_lead(self.read(arguments[0])), Term(fmpq(1)))))
+                return _alike(leading((*_lead(terms), Term(fmpq(1)))))
         raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
     def _log(self, terms: Terms) -> Terms:
@@ -133,10 +134,9 @@ class TermReader:
         Exact for that of the size, or of its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
         """
         _no_difference(terms)
-        lead = _lead(terms)
-        if len(lead) != 1 or (lead[0].symbols and lead[0].varies):
+        term, *others = _lead(terms)
+        if others or (term.symbols and term.varies):
             raise OutOfReachError("a logarithm of sizes and symbols together")
-        term = lead[0]
         alone = len(terms) == 1 and terms[0].exact
         if term.symbols:
             return self._log_of_symbols(term)
@@ -164,11 +164,11 @@ class TermReader:
     def _least(self, alternatives: list[Terms]) -> Terms:
         found: Term | None = None
         for terms in alternatives:
-            lead = _lead(terms)
-            if len(lead) != 1 or lead[0].symbols:
+            term, *others = _lead(terms)
+            if others or term.symbols:
                 raise OutOfReachError("a minimum with symbols")
-            if found is None or order(lead[0], found) < 0:
-                found = lead[0]
+            if found is None or order(term, found) < 0:
+                found = term
         assert found is not None
         return _alike((found,))
 

@@ -66,8 +66,6 @@ def _roots(calls: Calls) -> tuple[dict[fmpq, int], bool] | None:
     for weight, step in calls:
         coefficients[degree - step] -= weight
     polynomial = fmpq_poly(coefficients)
-    if degree == 1:
-        return {-coefficients[0]: 1}, False
     found: dict[fmpq, int] = {}
     golden = False
     for factor, multiplicity in (polynomial * polynomial.denom()).numer().factor()[1]:

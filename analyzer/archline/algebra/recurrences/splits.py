@@ -48,7 +48,7 @@ def exponent_of(parts: Parts) -> Exponent:
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and excess(parts, rational(fmpq(top, bottom))) == 0:
             return rational(fmpq(top, bottom))
-    return _by_common_share(parts, near) or _enclosed(parts, near)
+    return _by_common_share(parts) or _enclosed(parts, near)
 
 
 def _newton(parts: Parts) -> float:
@@ -58,17 +58,17 @@ def _newton(parts: Parts) -> float:
     for _ in range(200):
         values = [(weight * math.exp(share * p), share) for weight, share in weights]
         step = (sum(value for value, _ in values) - 1) / -sum(value * share for value, share in values)
-        p += step
-        if abs(step) <= 1e-15 * max(1.0, abs(p)):
+        if p + step <= p:
             break
+        p += step
     return p
 
 
-def _by_common_share(parts: Parts, near: float) -> Exponent | None:
+def _by_common_share(parts: Parts) -> Exponent | None:
     """log(1/x)/log(c) where all shares are powers of 1/c, and x = c^-p is rational."""
     bases = [primitive(1 / share) for _, share in parts]
-    common = bases[0][0]
-    if any(base != common for base, _ in bases) or max(power for _, power in bases) > _DEGREE:
+    common, *others = {base for base, _ in bases}
+    if others or max(power for _, power in bases) > _DEGREE:
         return None
     coefficients = [fmpq(0)] * (max(power for _, power in bases) + 1)
     coefficients[0] = fmpq(-1)

@@ -19,6 +19,8 @@ Terms = tuple[Term, ...]
 Strides = tuple[tuple[fmpq, int], ...]
 """Pairs (a, e): a calls at n - e*g, where g is the largest common part of all steps."""
 _DEGREE = 200
+MAX_REDUCED = 10**6
+"""Up to which number the squares that divide it are taken out of its root."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,9 @@ def _near(calls: Strides) -> float:
     for _ in range(200):
         values = [(math.exp(weight - step * y), step) for weight, step in weights]
         change = (sum(value for value, _ in values) - 1) / sum(value * step for value, step in values)
-        y += change
-        if abs(change) <= 1e-16 * max(1.0, abs(y)):
+        if y + change <= y:
             break
+        y += change
     return math.exp(y)
 
 
@@ -149,7 +151,8 @@ def _holds_root(factor: fmpz_poly, near: float) -> bool:
 def _surd(a: int, b: int, c: int, near: float) -> str:
     """The root (-b +- sqrt(b^2 - 4*a*c))/(2*a) that is near."""
     inner = b * b - 4 * a * c
-    square = max(k for k in range(1, math.isqrt(inner) + 1) if inner % (k * k) == 0) if inner < 10**6 else 1
+    short = inner <= MAX_REDUCED
+    square = max(k for k in range(1, math.isqrt(inner) + 1) if inner % (k * k) == 0) if short else 1
     rest = inner // (square * square)
     sign = 1 if abs((-b + math.sqrt(inner)) / (2 * a) - near) < 1e-6 * near else -1
     shared = math.gcd(b, square, 2 * a)

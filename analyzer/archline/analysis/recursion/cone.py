@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
+BELOW = tuple(Poly.constant(each) for each in range(16))
+"""What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
 LITTLE = 1.25
@@ -161,20 +163,26 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
 
 
 def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
-    """What max(0, e) is at most: a number, e + 1, or e without what is taken off it."""
+    """What max(0, e) is at most: a number, e and a number, e without what is taken off it, or a bound of that."""
     constant = next((each for each in SMALL if facts.nonnegative(each - argument)), None)
     if constant is not None:
         yield constant
-    if facts.nonnegative(argument + 1):
-        yield argument + 1
+    least = next((each for each in BELOW if facts.nonnegative(argument + each)), None)
+    if least is not None:
+        yield argument + least
     added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
     if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
         yield added
+    symbol = a.symbol_of(argument - argument.constant_term)
+    known = facts.bounds.get(symbol) if symbol else None
+    for high in known.upper if known else ():
+        if not high.is_constant and facts.nonnegative(high + argument.constant_term):
+            yield high + argument.constant_term
 
 
 def _is_size(atom: Atom) -> bool:
     """Whether an atom is a size or made of sizes, and no symbol of a logarithm."""
-    return all(name.isidentifier() for name in atom.names)
+    return all(name.isidentifier() for name in atom.names) and not isinstance(atom, a.PositivePart)
 
 
 def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:
@@ -217,9 +225,9 @@ class Goal:
     watched: Array
 
     def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor of a row with the full share is much worse; those of lower bounds are below 0."""
-        far = self.watched[self.watched[:, -1] == 1.0][:, :-1]
-        old, new = far @ before, far @ after
+        """Whether no factor of a row is much worse, at small sizes too; those of lower bounds are below 0."""
+        factors = self.watched[self.watched[:, -1] > 0][:, :-1]
+        old, new = factors @ before, factors @ after
         return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
 
 

@@ -31,6 +31,7 @@ from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
+from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 
 MAX_EFFORT = 6_000_000
@@ -179,6 +180,9 @@ class Recursions:
             if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            if facts.powers and side is Side.UPPER:
+                # Proofs about powers of two read no maxima.
+                found = uncapped(found, function.facts, upper=True)
             return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
 
         return at

@@ -18,6 +18,7 @@ from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import OutOfBudgetError, Poly, budget, rational, total
+from archline.analysis.recursion import caps
 from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.bases import Element, families, logarithmic
 from archline.analysis.recursion.cases import Point
@@ -37,7 +38,7 @@ NEGLIGIBLE = 1e-4
 PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
-ALIKE = Fraction(3, 2)
+ALIKE, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
@@ -80,15 +81,23 @@ class Synthesis:
         Each as far as it can be written at the sizes of calls, which takes long, and once.
         """
         seen: set[tuple[Element, ...]] = set()
+        for elements in self._capped():
+            if self._able(elements, ROUGHLY):
+                yield from self._new(elements, ROUGHLY, seen)
         for turn, elements in enumerate(self._families()):
-            if not self._able(elements):
-                if turn < PLAIN:
-                    others.append(elements)
-                continue
-            written = self._context.written(elements)
-            if written not in seen and self._able(written):
-                seen.add(written)
-                yield written
+            if self._able(elements, ALIKE):
+                yield from self._new(elements, ALIKE, seen)
+            elif turn < PLAIN:
+                others.append(elements)
+
+    def _new(
+        self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
+    ) -> Iterator[tuple[Element, ...]]:
+        """The set as far as it can be written, where that is able too and not seen before."""
+        written = self._context.written(elements)
+        if written not in seen and self._able(written, tolerance):
+            seen.add(written)
+            yield written
 
     def _enough(self, best: Bound, turn: int) -> bool:
         if self._context.values is None:
@@ -100,7 +109,7 @@ class Synthesis:
         limit = self._context.wanted if self._context.far else GOOD if turn < ENOUGH else FAIR
         return best.factor <= limit
 
-    def _able(self, elements: Sequence[Element]) -> bool:
+    def _able(self, elements: Sequence[Element], tolerance: Fraction) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.number
 
@@ -110,11 +119,19 @@ class Synthesis:
                 return False
             own, growth = ends[1] / ends[0], (farther[1] + 1) / (far[1] + 1)
             # A constant beside a logarithm still counts at far points.
-            return growth / ALIKE <= own <= growth * ALIKE or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            return (
+                growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            )
 
         return all(
             any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
         )
+
+    def _capped(self) -> Iterator[tuple[Element, ...]]:
+        """Sets with terms for leaves of a fixed size: levels above leaves grow faster in proportion than logarithms."""
+        context = self._context
+        if context.values is not None:
+            yield from caps.families(context.function, context.steps, context.upper)
 
     def _families(self) -> Iterator[tuple[Element, ...]]:
         """Sets of elements to try, from the plain to the rich."""

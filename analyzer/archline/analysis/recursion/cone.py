@@ -225,10 +225,16 @@ class Goal:
     watched: Array
 
     def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor of a row is much worse, at small sizes too; those of lower bounds are below 0."""
-        factors = self.watched[self.watched[:, -1] > 0][:, :-1]
-        old, new = factors @ before, factors @ after
-        return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
+        """Whether no factor at far points is much worse, nor the worst one at small sizes."""
+        shares = self.watched[:, -1]
+        old, new = (self.watched[:, :-1] @ each for each in (before, after))
+        far, near = shares == 1.0, (shares > 0.0) & (shares != 1.0)
+        return _alike(old[far], new[far]) and (not near.any() or _alike(old[near].max(), new[near].max()))
+
+
+def _alike(old: Array, new: Array) -> bool:
+    """Whether none is much worse; factors of lower bounds are below 0."""
+    return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
 
 
 def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:

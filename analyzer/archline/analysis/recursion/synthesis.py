@@ -17,7 +17,7 @@ import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import OutOfBudgetError, Poly, budget, rational, total
+from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
 from archline.analysis.recursion import caps
 from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.bases import Element, families, logarithmic
@@ -56,14 +56,16 @@ DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 class Synthesis:
     """One search."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, capped: bool = True) -> None:
         self._context = context
+        self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
         others: list[tuple[Element, ...]] = []
-        return self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
+        near = self._uncapped()
+        return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
 
     def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
         best: Bound | None = None
@@ -81,14 +83,20 @@ class Synthesis:
         Each as far as it can be written at the sizes of calls, which takes long, and once.
         """
         seen: set[tuple[Element, ...]] = set()
-        for elements in self._capped():
-            if self._able(elements, ROUGHLY):
-                yield from self._new(elements, ROUGHLY, seen)
-        for turn, elements in enumerate(self._families()):
-            if self._able(elements, ALIKE):
-                yield from self._new(elements, ALIKE, seen)
-            elif turn < PLAIN:
+        plain = 0
+        for elements, tolerance in self._sets():
+            plain += tolerance == ALIKE
+            if self._able(elements, tolerance):
+                yield from self._new(elements, tolerance, seen)
+            elif tolerance == ALIKE and plain <= PLAIN:
                 others.append(elements)
+
+    def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
+        """All sets, each with how far its growth may be from that of the function."""
+        yield from ((each, ALIKE) for each in self._special())
+        # Levels above leaves grow faster in proportion than logarithms.
+        yield from ((each, ROUGHLY) for each in self._capped())
+        yield from ((each, ALIKE) for each in self._families())
 
     def _new(
         self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
@@ -127,26 +135,45 @@ class Synthesis:
             any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
         )
 
-    def _capped(self) -> Iterator[tuple[Element, ...]]:
-        """Sets with terms for leaves of a fixed size: levels above leaves grow faster in proportion than logarithms."""
+    def _special(self) -> Iterator[tuple[Element, ...]]:
+        """Sets for calls that do not halve all sizes."""
         context = self._context
-        if context.values is not None:
-            yield from caps.families(context.function, context.steps, context.upper)
-
-    def _families(self) -> Iterator[tuple[Element, ...]]:
-        """Sets of elements to try, from the plain to the rich."""
-        context = self._context
-        powers = tuple(reproduced(context.function, context.steps, context.upper))
         yield from shrinking(context.function, context.steps, context.upper)
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
             # Of what nothing tells the growth, the first bound is taken.
             yield from logarithmic(context.function)
         if context.values is not None:
             yield from limited(context.function, context.steps)
+
+    def _capped(self) -> Iterator[tuple[Element, ...]]:
+        """Sets with terms for leaves of a fixed size."""
+        context = self._context
+        if self._caps:
+            yield from caps.families(context.function, context.steps, context.upper)
+
+    def _families(self) -> Iterator[tuple[Element, ...]]:
+        """Sets of elements for any recursion, from the plain to the rich."""
+        context = self._context
+        powers = tuple(reproduced(context.function, context.steps, context.upper))
         for turn, elements in enumerate(families(context.function, *context.forcings())):
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
+
+    def _uncapped(self) -> Bound | None:
+        """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
+
+        An upper one pays for more and larger leaves than there are, so that it seldom is.
+        """
+        if self._context.upper or next(self._capped(), None) is None:
+            return None
+        products = (
+            each for each in self._families() if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+        )
+        able = next((each for each in products if self._able(each, ALIKE)), None)
+        found = None if able is None else self._within_limits(self._context.written(able))
+        near = found is not None and found.steady and found.far <= ROOM and found.near <= GOOD
+        return found if near else None
 
     def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
         try:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from flint import fmpq
@@ -20,7 +21,7 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
 from archline.analysis.recursion import caps
 from archline.analysis.recursion.arrays import Array
-from archline.analysis.recursion.bases import Element, families, logarithmic
+from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
@@ -93,9 +94,15 @@ class Synthesis:
 
     def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
         """All sets, each with how far its growth may be from that of the function."""
+        context = self._context
         yield from ((each, ALIKE) for each in self._special())
-        # Levels above leaves grow faster in proportion than logarithms.
-        yield from ((each, ROUGHLY) for each in self._capped())
+        several = [] if context.values is None else list(limited(context.function, context.steps))
+        # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
+        for elements in several:
+            yield elements, ROUGHLY
+            yield from ((distinct([*elements, *leaves]), ROUGHLY) for leaves in islice(self._capped(), 1))
+        if not several:
+            yield from ((each, ROUGHLY) for each in self._capped())
         yield from ((each, ALIKE) for each in self._families())
 
     def _new(
@@ -142,8 +149,6 @@ class Synthesis:
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
             # Of what nothing tells the growth, the first bound is taken.
             yield from logarithmic(context.function)
-        if context.values is not None:
-            yield from limited(context.function, context.steps)
 
     def _capped(self) -> Iterator[tuple[Element, ...]]:
         """Sets with terms for leaves of a fixed size."""

@@ -61,7 +61,7 @@ class Recursions:
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
-        self._plain: dict[str, Poly | None] = {}
+        self._without_caps: dict[str, Poly | None] = {}
         self._inside: dict[tuple[str, bool], Function] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
@@ -177,10 +177,10 @@ class Recursions:
         if upper or plain == found:
             return plain
         # Levels above leaves fall below 0 at leaves, so that plain terms are nearer from below.
-        if function.name not in self._plain:
+        if function.name not in self._without_caps:
             inside = self._inside.get((function.name, upper), function)
-            self._plain[function.name] = self._search(inside, metric, upper, capped=False)
-        return self._plain[function.name] or plain
+            self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
+        return self._without_caps[function.name] or plain
 
     def _by_distance(self, function: Function) -> Reduced | None:
         if function not in self._reduced:

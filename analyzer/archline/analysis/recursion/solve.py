@@ -93,11 +93,14 @@ class Recursions:
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
         high = None if most is None else self.everywhere(most, metric, True)
-        if least is None or high is None:
+        if least is None or most is None or high is None:
             return amount
-        low = self.everywhere(least, metric, False)
+        low = self.everywhere(least, metric, False) or ZERO
+        if low != high:
+            # Sums over a loop of sizes cut off at numbers are long, and little is proved of them.
+            low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
         facts = declared(self._outer.module, algorithm).facts
-        return Known(facts.restore(low or ZERO), facts.restore(high))
+        return Known(facts.restore(low), facts.restore(high))
 
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
         return self.closed(algorithm, metric).amount

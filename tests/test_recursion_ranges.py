@@ -50,6 +50,15 @@ algorithm last(x: inout real[n], lo: index, hi: index):
         last(x, lo, hi - 1)
         x[hi - 1] += 1.0
 """
+TWICE = """
+algorithm twice(x: inout real[n], lo: index, hi: index):
+    where 0 <= lo, lo < hi, hi <= n
+    decreases hi - lo
+    x[lo] += 1.0
+    if hi - lo >= 2:
+        twice(x, lo, hi - 1)
+        twice(x, lo, hi - 1)
+"""
 FROM_THE_START = """
 algorithm shifted(x: inout real[n], lo: index, hi: index):
     where 0 <= lo, lo <= hi, hi <= n
@@ -112,6 +121,14 @@ def test_a_range_that_shrinks_by_one_is_linear() -> None:
     _, costs = loaded(LAST)
     assert costs["flops"].exact
     assert ends(costs["flops"], 4, 20) == (16, 16)
+
+
+def test_a_range_that_is_walked_twice_takes_a_power_of_two() -> None:
+    module, costs = loaded(TWICE)
+    flops = costs["flops"]
+    assert flops.exact
+    assert [ends(flops, 3, 3 + length)[0] for length in range(1, 9)] == [2**length - 1 for length in range(1, 9)]
+    assert executed(module, 3, 9)["flops"] == 2**6 - 1
 
 
 def test_the_recurrence_is_told_in_the_length() -> None:

@@ -51,6 +51,12 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     return _solved[key]
 
 
+def forget() -> None:
+    """Drop what is kept of recursive algorithms, which are otherwise derived once: for measurements."""
+    _solved.clear()
+    _shared.cache_clear()
+
+
 def _text(algorithm: s.Algorithm) -> object:
     """All that tells an algorithm apart: its name, its file, and the facts it is derived under."""
     source = algorithm.span.source

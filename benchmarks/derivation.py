@@ -1,4 +1,4 @@
-"""How long derivations take: each algorithm of the standard library once imported, and cold processes.
+"""How long derivations take: each algorithm without recursion of the library once imported, and cold processes.
 
     python benchmarks/derivation.py                         # targets: 10 ms each; 0.1 s for --help, 0.8 s for cost
 
@@ -23,6 +23,7 @@ from typing import Any
 from common import ROOT, machine, times
 
 from archline.analysis.analyse import derive
+from archline.analysis.recursion.graph import recurses
 from archline.api.algorithms import Algorithm, algorithm
 from archline.language.loader import load_path
 
@@ -31,12 +32,13 @@ LU = "dense.lu::lu"
 
 
 def library() -> dict[str, Algorithm]:
-    """Every algorithm of the standard library, by target."""
+    """Every algorithm of the standard library that neither is recursive nor calls one that is, by target."""
     found = {}
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         name = ".".join(path.relative_to(ROOT / "stdlib").with_suffix("").parts)
-        found |= {f"{name}::{each.name}": Algorithm(module, each) for each in module.algorithms.values()}
+        plain = (each for each in module.algorithms.values() if not recurses(module, each))
+        found |= {f"{name}::{each.name}": Algorithm(module, each) for each in plain}
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -224,3 +225,13 @@ def test_what_has_no_value(value: Poly, point: dict[str, int | Fraction], reason
 def test_functions_that_are_open_are_given() -> None:
     squares: Callable[..., object] = lambda name, arguments: arguments[0] ** 2 if name == "f" else 0  # noqa: E731
     assert evaluate(call * 2 + Poly.of_atom(a.Applied("g", (n,))), {"n": 5}, squares) == 50  # type: ignore[arg-type]
+
+
+def test_a_slope_that_is_a_fraction_bounds_from_its_side() -> None:
+    half = n.scaled(fmpq(1, 2))
+    below, above = PLAIN.with_nonnegative(3 - half), PLAIN.with_nonnegative(half - 3)
+    assert below.bounds["n"].most == 6
+    assert below.bounds["n"].least == 1
+    assert above.bounds["n"].least == 6
+    assert above.bounds["n"].most is None
+    assert not below.nonnegative(n - 6)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
@@ -364,3 +364,23 @@ def test_roots_multiply() -> None:
 def test_constants_out_of_reach(text: str) -> None:
     with pytest.raises(OutOfReachError):
         constant(parse_expression(text))
+
+
+def test_a_sign_is_told_only_where_enclosures_are_apart() -> None:
+    """log2(3) less its convergents: too little for 64 bits, and of either sign in turn."""
+    before = ctx.prec
+    try:
+        ctx.prec = 1_000
+        exact = arb(3).log() / arb(2).log()
+        older, newer, rest = (1, 0), (int(exact.floor().unique_fmpz()), 1), exact - 1
+        for _ in range(60):
+            rest = 1 / rest
+            digit = int(rest.floor().unique_fmpz())
+            rest = rest - digit
+            older, newer = newer, (digit * newer[0] + older[0], digit * newer[1] + older[1])
+        expected = [1 if exact > arb(p) / arb(q) else -1 for p, q in (older, newer)]
+    finally:
+        ctx.prec = before
+    assert sorted(expected) == [-1, 1]
+    found = [(Constant.of(3).log2() - Constant.of(fmpq(p, q))).sign() for p, q in (older, newer)]
+    assert found == expected

@@ -190,15 +190,14 @@ def test_exact_forms(text: str, flops: object, work: object) -> None:
     "body",
     [
         # hi - lo halves that are all walked through: n*log2(n).
-        "for i in lo..hi:\n            x[i] += 1.0\n        f(x, lo, (lo + hi)//2)\n        f(x, (lo + hi)//2, hi)",
+        "for i in lo..hi:\n            x[i] += 1.0\n        f(x, lo, (lo + hi)//2, k + 1)\n        f(x, (lo + hi)//2, hi, k)",
         # 2^(hi - lo) calls.
-        "x[lo] += 1.0\n        f(x, lo, hi - 1)\n        f(x, lo, hi - 1)",
+        "x[lo] += 1.0\n        f(x, lo, hi - 1, k + 1)\n        f(x, lo, hi - 1, k)",
     ],
 )
-def test_what_is_no_polynomial_stays_unknown(body: str) -> None:
-    costs = costs_of(
-        f"algorithm f(x: inout real[n], lo: index, hi: index):\n    where hi > lo\n    if hi - lo >= 2:\n        {body}\n"
-    )
+def test_what_is_no_polynomial_of_three_indices_stays_unknown(body: str) -> None:
+    header = "algorithm f(x: inout real[n], lo: index, hi: index, k: index)"
+    costs = costs_of(f"{header}:\n    where hi > lo\n    if hi - lo >= 2:\n        {body}\n")
     for metric in ("flops", "work", "span"):
         assert costs[metric].status == "unknown"
         assert "no closed form or bound" in (costs[metric].reason or "")

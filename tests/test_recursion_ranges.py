@@ -11,10 +11,14 @@ import pytest
 
 from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
+from archline.analysis.contracts import decide
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.order import growth
 from archline.execution.run import execute
+from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
+from archline.language.parser import parse_expression
 
 HALVES = """
 algorithm halves(x: inout real[n], lo: index, hi: index):
@@ -45,6 +49,15 @@ algorithm last(x: inout real[n], lo: index, hi: index):
     if hi > lo:
         last(x, lo, hi - 1)
         x[hi - 1] += 1.0
+"""
+TWICE = """
+algorithm twice(x: inout real[n], lo: index, hi: index):
+    where 0 <= lo, lo < hi, hi <= n
+    decreases hi - lo
+    x[lo] += 1.0
+    if hi - lo >= 2:
+        twice(x, lo, hi - 1)
+        twice(x, lo, hi - 1)
 """
 FROM_THE_START = """
 algorithm shifted(x: inout real[n], lo: index, hi: index):
@@ -110,6 +123,14 @@ def test_a_range_that_shrinks_by_one_is_linear() -> None:
     assert ends(costs["flops"], 4, 20) == (16, 16)
 
 
+def test_a_range_that_is_walked_twice_takes_a_power_of_two() -> None:
+    module, costs = loaded(TWICE)
+    flops = costs["flops"]
+    assert flops.exact
+    assert [ends(flops, 3, 3 + length)[0] for length in range(1, 9)] == [2**length - 1 for length in range(1, 9)]
+    assert executed(module, 3, 9)["flops"] == 2**6 - 1
+
+
 def test_the_recurrence_is_told_in_the_length() -> None:
     _, costs = loaded(HALVES)
     told = costs["work"].recurrence
@@ -125,3 +146,50 @@ def test_where_the_range_lies_may_matter() -> None:
             if costs[metric].lower is not None:
                 lower, upper = ends(costs[metric], low, high)
                 assert lower <= count <= upper, (metric, low, high)
+
+
+RANGE = """
+algorithm sums(x: inout real[n], lo: index, hi: index):
+    where 0 <= lo, lo < hi, hi <= n
+    decreases hi - lo
+    ensures work is Theta((hi - lo)*log2(hi - lo) + 1)
+    ensures work is O(hi - lo)
+    if hi - lo > 1:
+        let mid = lo + (hi - lo)//2
+        sums(x, lo, mid)
+        sums(x, mid, hi)
+        for i in lo..hi:
+            x[i] += 1.0
+
+algorithm whole(x: inout real[n]):
+    ensures work is Theta(n*log2(n) + 1)
+    sums(x, 0, n)
+"""
+
+
+def test_claims_on_the_length_are_decided() -> None:
+    module = load_text(RANGE)
+    verdicts = {
+        name: decide(module, each, derive(module, each)) for name, each in module.algorithms.items() if each.ensures
+    }
+    holds, fails = verdicts["sums"]
+    assert holds.outcome == "holds"
+    assert fails.outcome == "fails"
+    assert "(hi - lo) = 65536" in fails.reason
+    assert [each.outcome for each in verdicts["whole"]] == ["holds"]
+
+
+def test_costs_and_growth_are_written_in_the_length() -> None:
+    module = load_text(RANGE)
+    sums = module.algorithms["sums"]
+    costs = derive(module, sums)
+    work = costs["work"]
+    assert work.exact
+    assert work.lower is not None
+    text = costs.text(work.lower)
+    assert "lo" not in text.replace("(hi - lo)", "").replace("log2", "")
+    # The text says what the expression is.
+    for low, high in ((0, 1), (3, 40)):
+        read = evaluate_static(parse_expression(text), {"lo": low, "hi": high})
+        assert read == evaluate(work.lower, {"lo": low, "hi": high})
+    assert growth(module, sums, costs, work).text == "Theta((hi - lo)*log2(hi - lo))"

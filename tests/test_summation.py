@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from algebra_strategies import FACTS, POINTS, expressions, linear, values
 from archline.algebra import atoms as a
+from archline.algebra.blocks import parity_sum
 from archline.algebra.evaluation import evaluate
 from archline.algebra.maximum import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
@@ -338,3 +339,21 @@ def test_two_entries_are_replaced_together(held: Poly) -> None:
     ):
         assert bound_atom(value, atom, facts, False) == lower
         assert bound_atom(value, atom, facts, True) == upper
+
+
+def test_a_square_of_a_floor_is_no_parity_sum() -> None:
+    half = a.floor_div(i, Poly.constant(2))
+    (atom,) = half.atoms()
+    assert isinstance(atom, a.Floor)
+    assert parity_sum(half * half + half, atom, "i", ZERO, n) is None
+    found = parity_sum(half * 3, atom, "i", ZERO, n)
+    assert found is not None
+    for size in range(6):
+        assert evaluate(found, {"n": size}) == 3 * sum(each // 2 for each in range(size))
+
+
+def test_an_atom_without_a_least_value_is_replaced_where_its_power_is_1() -> None:
+    known = a.Data("k", None, n)
+    value = Poly.of_atom(known)
+    assert bound_atom(value * 2 + 1, known, WITH_ROWS, True) == n * 2 + 1
+    assert bound_atom(value * value, known, WITH_ROWS, True) is None

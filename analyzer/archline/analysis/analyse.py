@@ -12,6 +12,7 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.index_range import index_range
 from archline.analysis.points import offsets_rules
 from archline.analysis.recursion.graph import component, reachable, recurses
 from archline.analysis.regimes import with_regimes
@@ -50,6 +51,12 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
     return _solved[key]
 
 
+def forget() -> None:
+    """Drop what is kept of recursive algorithms, which are otherwise derived once: for measurements."""
+    _solved.clear()
+    _shared.cache_clear()
+
+
 def _text(algorithm: s.Algorithm) -> object:
     """All that tells an algorithm apart: its name, its file, and the facts it is derived under."""
     source = algorithm.span.source
@@ -84,6 +91,7 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
         kinds,
         tuple(step.mapped(scope.facts.restore) for step in steps) if scope.facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
+        index_range(signature.indices, scope.facts, signature.size_names),
     )
     _assert_invariants(costs, module, algorithm, scope)
     return costs

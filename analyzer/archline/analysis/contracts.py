@@ -13,7 +13,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
-from archline.analysis.growth import decide_growth, pieces, pieces_of_time
+from archline.analysis.growth import decide_growth, over_range, pieces, pieces_of_time
+from archline.analysis.index_range import IndexRange
 from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -66,11 +67,17 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
-    if ensures.processors is None:
-        found = pieces(costs, cost, facts, scope.facts)
-    else:
+    bound, confirm = ensures.bound, _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    if ensures.processors is not None:
         found = pieces_of_time(costs, ensures.processors.id, facts, scope.facts)
-    outcome, reason = decide_growth(ensures.relation, found, ensures.bound, _Confirmation(cost, facts, ensures.bound))
+    elif costs.index_range is not None and (moved := over_range(cost, costs.index_range)) is not None:
+        bound, there = costs.index_range.written(bound), costs.index_range.written_facts(facts)
+        found = pieces(costs, moved, there, costs.index_range.facts(scope.facts))
+    else:
+        found = pieces(costs, cost, facts, scope.facts)
+    outcome, reason = decide_growth(ensures.relation, found, bound, confirm)
+    if bound is not ensures.bound and costs.index_range is not None:
+        reason = costs.index_range.restored(reason)
     trust = f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
     return Verdict(ensures, outcome, reason + trust)
 
@@ -82,6 +89,7 @@ class _Confirmation:
     cost: Cost
     facts: tuple[s.Fact, ...]
     bound: s.Expr
+    index_range: IndexRange | None
 
     def __call__(self, side: str, counterexample: Mapping[str, object]) -> bool:
         samples = [counterexample] if counterexample["kind"] == "point" else counterexample["samples"]
@@ -95,6 +103,8 @@ class _Confirmation:
         """Of the cost to the claim (O) or the other way round; None where it cannot be told."""
         try:
             point = {name: evaluate_static(parse_expression(value), {}) for name, value in at.items()}
+            if self.index_range is not None:
+                point = self.index_range.point(point)
             lower, upper = ends_at(self.cost, point)
             if any(holds(fact, point) is False for fact in self.facts):
                 return None

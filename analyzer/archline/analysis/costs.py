@@ -12,6 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
+from archline.analysis.index_range import IndexRange
 from archline.analysis.recurrence import Recurrence
 from archline.language.source import Span
 
@@ -89,7 +90,7 @@ class Costs:
 
     `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0;
     `assumptions` the facts they rest on (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul,
-    and so on; `derivation` holds the steps.
+    and so on; `derivation` holds the steps; `index_range` are two indices that begin and end a range.
     """
 
     algorithm: str
@@ -99,9 +100,12 @@ class Costs:
     flops_by_kind: Mapping[str, Cost]
     derivation: tuple[Step, ...] = field(repr=False, default=())
     may_vanish: frozenset[str] = frozenset()
+    index_range: IndexRange | None = None
 
     def text(self, value: Poly) -> str:
         """An expression in the algorithm's sizes, in the language's syntax."""
+        if self.index_range is not None:
+            return self.index_range.text(value, self.parameters, self.may_vanish)
         return to_text(value, self.parameters, self.may_vanish)
 
     def __getitem__(self, metric: str) -> Cost:

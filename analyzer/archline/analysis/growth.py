@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
@@ -16,7 +16,8 @@ from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
 from archline.algebra.growth.order import Verdict as Answer
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
 from archline.algebra.printing import shortened, to_text
-from archline.analysis.costs import Cost, Costs
+from archline.analysis.costs import Cost, Costs, Regime
+from archline.analysis.index_range import IndexRange
 from archline.analysis.recursion.finite import proved
 from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
@@ -53,6 +54,19 @@ def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly
         # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
         high = uncapped(high, known, upper=True)
     return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
+
+
+def over_range(cost: Cost, indices: IndexRange) -> Cost | None:
+    """A cost in terms of the length of a range of indices; None where it depends on more of these."""
+    if cost.lower is None or cost.upper is None:
+        return None
+    moved = tuple(
+        Regime(each.when, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
+        for each in cost.regimes
+    )
+    found = replace(cost, lower=indices.moved(cost.lower), upper=indices.moved(cost.upper), regimes=moved)
+    ends = (found.lower, found.upper, *(end for each in moved for end in (each.lower, each.upper)))
+    return None if any(end is not None and indices.low in end.names for end in ends) else found
 
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:

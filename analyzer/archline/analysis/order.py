@@ -12,7 +12,7 @@ from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import proves
 from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.growth import Piece, pieces
+from archline.analysis.growth import Piece, over_range, pieces
 from archline.analysis.points import assumed
 from archline.analysis.scope import declared
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
@@ -41,14 +41,21 @@ class Growth:
 
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
-    sizes = module.signatures[algorithm].size_names
+    sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
+    known = declared(module, algorithm).facts
+    indices = costs.index_range
+    if indices is not None and (moved := over_range(cost, indices)) is not None:
+        found = _growth(costs, moved, (*sizes, indices.size), indices.written_facts(facts), indices.facts(known))
+        return Growth(*(None if each is None else indices.restored(each) for each in (found.upper, found.lower)))
+    return _growth(costs, cost, sizes, facts, known)
+
+
+def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
     if cost.lower is None or cost.upper is None or not (cost.lower.names | cost.upper.names) <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)
-    facts = (*algorithm.where, *assumed(algorithm))
     try:
-        known = pieces(costs, cost, facts, declared(module, algorithm).facts)
-        return _Search(cost, sizes, facts, known).growth()
+        return _Search(cost, sizes, facts, pieces(costs, cost, facts, known)).growth()
     except ArchlineError:
         # A closed form or a fact that has no growth.
         return Growth(None, None)

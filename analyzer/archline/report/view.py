@@ -101,11 +101,8 @@ class CostView:
     contracts: tuple[Contract, ...]
     at: Point | None
     derivation: tuple[Step, ...] = ()
-    may_vanish: frozenset[str] = frozenset()
-
-    def text(self, value: Poly) -> str:
-        """An expression of the view in the language's syntax, sizes in the algorithm's order."""
-        return to_text(value, self.parameters, self.may_vanish)
+    text: Callable[[Poly], str] = to_text
+    """An expression of the view in the language's syntax, sizes in the algorithm's order."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +213,7 @@ def cost_view(
         place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
         doc=algorithm.doc,
         parameters=costs.parameters,
-        may_vanish=costs.may_vanish,
+        text=costs.text,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(

@@ -147,9 +147,10 @@ class Recursions:
             return None
         proofs = self.closed(algorithm, metric).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
-        if least is None or most is None:
+        if least is None or most is None or most.indices is None:
             return told(system, lower, upper, proofs, more)
-        return replace(told(system, least.function, most.function, proofs, more), meanings={most.size: most.distance})
+        meanings = {most.indices.size: most.indices.distance}
+        return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
 
     def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
@@ -247,7 +248,7 @@ class Recursions:
             value = least.restored(low.value)
             return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
         high = self._side(upper, metric, True)
-        by_layers = None if most.size else self._by_layers(lower, upper, metric, (low, high))
+        by_layers = self._by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
         if by_layers is not None:
             return by_layers
         top = self._most(algorithm, metric) if high is None else high.value

@@ -151,9 +151,9 @@ class Synthesis:
             yield from logarithmic(context.function)
 
     def _capped(self) -> Iterator[tuple[Element, ...]]:
-        """Sets with terms for leaves of a fixed size."""
+        """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
         context = self._context
-        if self._caps:
+        if self._caps and context.wanted == NEAR_ENOUGH:
             yield from caps.families(context.function, context.steps, context.upper)
 
     def _families(self) -> Iterator[tuple[Element, ...]]:

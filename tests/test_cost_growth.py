@@ -122,9 +122,15 @@ def test_powers_of_sizes_are_no_polynomial() -> None:
 
 
 def test_indices_may_be_negative_and_have_no_growth() -> None:
+    loop = "    for k in i..j:\n        x[k] += 1\n"
+    text = "algorithm f(x: inout real[n], i: index, j: index):\n    where i >= 0, j < n\n"
+    assert growth(text + loop) is None
+
+
+def test_what_ranges_of_indices_cost_grows_with_their_length() -> None:
     text = "algorithm f(x: inout real[n], i: index, j: index):\n    where i >= 0, i <= j, j < n\n"
-    text += "    for k in i..j:\n        x[k] += 1\n"
-    assert growth(text) is None
+    assert growth(text + "    for k in i..j:\n        x[k] += 1\n") == "Theta(j - i)"
+    assert growth(text + "    for k in 0..j:\n        x[k] += 1\n") is None
 
 
 def test_symbols_of_declared_costs_may_vanish_and_have_no_growth() -> None:

@@ -80,7 +80,7 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
-    elif recurses(module, algorithm):
+    elif recursive:
         metrics = {metric: with_regimes(cost, scope.facts, signature.size_names) for metric, cost in metrics.items()}
         kinds = {kind: with_regimes(cost, scope.facts, signature.size_names) for kind, cost in kinds.items()}
     costs = Costs(

@@ -67,19 +67,23 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
-    bound, confirm = ensures.bound, _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, scope.facts)
     if ensures.processors is not None:
         found = pieces_of_time(costs, ensures.processors.id, facts, scope.facts)
-    elif costs.index_range is not None and (moved := over_range(cost, costs.index_range)) is not None:
-        bound, there = costs.index_range.written(bound), costs.index_range.written_facts(facts)
-        found = pieces(costs, moved, there, costs.index_range.facts(scope.facts))
+    elif indices is not None and moved is not None:
+        bound = indices.written(ensures.bound)
+        outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
+        return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
     else:
         found = pieces(costs, cost, facts, scope.facts)
-    outcome, reason = decide_growth(ensures.relation, found, bound, confirm)
-    if bound is not ensures.bound and costs.index_range is not None:
-        reason = costs.index_range.restored(reason)
-    trust = f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
-    return Verdict(ensures, outcome, reason + trust)
+    outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
+    return Verdict(ensures, outcome, reason + _trust(cost, outcome))
+
+
+def _trust(cost: Cost, outcome: Outcome) -> str:
+    """What a proof rests on beside the program."""
+    return f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
 
 
 @dataclass(frozen=True)

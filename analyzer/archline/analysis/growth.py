@@ -56,9 +56,11 @@ def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly
     return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
 
 
-def over_range(cost: Cost, indices: IndexRange) -> Cost | None:
-    """A cost in terms of the length of a range of indices; None where it depends on more of these."""
-    if cost.lower is None or cost.upper is None:
+def over_range(
+    indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
+) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
+    """A cost, and what is known, in terms of the length of a range; None without one, or where its place matters."""
+    if indices is None or cost.lower is None or cost.upper is None:
         return None
     moved = tuple(
         Regime(each.when, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
@@ -66,7 +68,9 @@ def over_range(cost: Cost, indices: IndexRange) -> Cost | None:
     )
     found = replace(cost, lower=indices.moved(cost.lower), upper=indices.moved(cost.upper), regimes=moved)
     ends = (found.lower, found.upper, *(end for each in moved for end in (each.lower, each.upper)))
-    return None if any(end is not None and indices.low in end.names for end in ends) else found
+    if any(end is not None and indices.low in end.names for end in ends):
+        return None
+    return found, indices.written_facts(facts), indices.facts(known)
 
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:

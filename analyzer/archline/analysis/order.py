@@ -43,9 +43,9 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
     """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
     sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
     known = declared(module, algorithm).facts
-    indices = costs.index_range
-    if indices is not None and (moved := over_range(cost, indices)) is not None:
-        found = _growth(costs, moved, (*sizes, indices.size), indices.written_facts(facts), indices.facts(known))
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
+    if indices is not None and moved is not None:
+        found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
         return Growth(*(None if each is None else indices.restored(each) for each in (found.upper, found.lower)))
     return _growth(costs, cost, sizes, facts, known)
 

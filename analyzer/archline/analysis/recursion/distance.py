@@ -28,15 +28,15 @@ class Reduced:
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
-def by_distance(function: Function) -> Reduced | None:
-    """The function in terms of the distance of its two indices, where these matter in no other way."""
+def by_distance(function: Function) -> Reduced:
+    """The function in terms of the distance of its two indices, where it has such and they matter in no other way."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for each in function.equations for name in each.facts.bounds)}
     found = index_range(indices, function.facts, used)
     try:
-        return None if found is None else Reduced(_Reduction(function, found).reduced(), found)
+        return Reduced(function) if found is None else Reduced(_Reduction(function, found).reduced(), found)
     except _IndexMattersError:
-        return None
+        return Reduced(function)
 
 
 class _IndexMattersError(Exception):

@@ -65,7 +65,7 @@ class Recursions:
         self._inside: dict[tuple[str, bool], Function] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
-        self._reduced: dict[Function, Reduced | None] = {}
+        self._reduced: dict[Function, Reduced] = {}
         self._narrow: dict[Function, Values] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
@@ -147,7 +147,7 @@ class Recursions:
             return None
         proofs = self.closed(algorithm, metric).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
-        if least is None or most is None or most.indices is None:
+        if least.indices is None or most.indices is None:
             return told(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
         return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
@@ -169,7 +169,7 @@ class Recursions:
         return self._everywhere[key]
 
     def _search(self, function: Function, metric: str, upper: bool, capped: bool = True) -> Poly | None:
-        reduced = self._by_distance(function) or Reduced(function)
+        reduced = self._by_distance(function)
         with budget(MAX_EFFORT, own=True):
             given = replace(self._given(metric, reduced.function), capped=capped)
             found = bound(reduced.function, upper, given, everywhere=True)
@@ -186,7 +186,7 @@ class Recursions:
             self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
         return self._without_caps[function.name] or plain
 
-    def _by_distance(self, function: Function) -> Reduced | None:
+    def _by_distance(self, function: Function) -> Reduced:
         if function not in self._reduced:
             self._reduced[function] = by_distance(function)
         return self._reduced[function]
@@ -236,9 +236,12 @@ class Recursions:
         assert lower is not None
         assert upper is not None
         least, most = self._by_distance(lower), self._by_distance(upper)
-        if least is not None and most is not None:
-            return self._bounded(metric, least, most, (lower, upper))
-        return self._by_indices(metric, upper) or self._bounded(metric, Reduced(lower), Reduced(upper), (lower, upper))
+        if least.indices is None or most.indices is None:
+            by_indices = self._by_indices(metric, upper)
+            if by_indices is not None:
+                return by_indices
+            least, most = Reduced(lower), Reduced(upper)
+        return self._bounded(metric, least, most, (lower, upper))
 
     def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed:
         """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpq
@@ -22,10 +21,8 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.analysis.proofs import of_floor
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
-from archline.analysis.recursion.proposal import silence, solution
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from archline.analysis.recursion.linear import Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
@@ -243,61 +240,55 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     Up to `most` of the c that can be 0 at little loss are: the last ones first.
     """
     try:
-        identities = _identities(parts, len(goal.mean))
+        program = _program(parts, goal, signs or [0] * len(goal.mean))
     except OverflowError:
         # Numbers beyond those of floating point.
         return None
-    ends = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
-    best = _solved(parts, goal, identities, ends)
+    best = program.solve()
     if best is None or not len(goal.watched):
-        return best
-    start = best.coefficients
-    for index in list(reversed(np.flatnonzero(np.abs(best.coefficients) > NEAR)))[:most]:
-        fewer = [*ends[:index], (0.0, 0.0), *ends[index + 1 :]]
-        found = _solved(parts, goal, identities, fewer)
-        if found is not None and goal.little_lost(start, found.coefficients):
-            best, ends = found, fewer
-    return best
+        return None if best is None else _proposal(best, parts, goal)
+    count = len(goal.mean)
+    start = best
+    for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
+        program.bound(index, (0.0, 0.0))
+        found = program.solve()
+        if found is not None and goal.little_lost(start[:count], found[:count]):
+            best = found
+        else:
+            program.bound(index, _ends(signs[index] if signs else 0))
+    return _proposal(best, parts, goal)
 
 
-def _solved(
-    parts: Sequence[Part],
-    goal: Goal,
-    identities: tuple[csr_matrix, Array],
-    ends: Sequence[tuple[float | None, float | None]],
-) -> Proposal | None:
-    from scipy.optimize import linprog  # It takes long to import, and few programs need it.
+def _ends(sign: int) -> Ends:
+    return 0.0 if sign > 0 else None, 0.0 if sign < 0 else None
 
-    matrix, right = identities
-    count = matrix.shape[1]
-    first = len(goal.mean) + 1
-    bounds = [*ends, (None, None), *[(0.0, None)] * (count - first)]
-    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count - first)])
-    with silence():
-        found = linprog(  # type: ignore[call-overload]
-            aim,
-            A_eq=matrix,
-            b_eq=right,
-            A_ub=_watching(goal, count),
-            b_ub=np.zeros(len(goal.watched)) if len(goal.watched) else None,
-            bounds=bounds,
-            method="highs-ds",
-        )
-    if found.status != 0:
-        return None
-    places = np.cumsum([first, *(len(part.cone.products) for part in parts)])
-    pieces = np.split(np.asarray(found.x), places[:-1])
+
+def _program(parts: Sequence[Part], goal: Goal, signs: Sequence[int]) -> Program:
+    """Variables are the c, the largest factor, and the weights of each part's products."""
+    matrix, right = _identities(parts, len(goal.mean))
+    count = matrix.shape[1] - len(goal.mean) - 1
+    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
+    ends = [*map(_ends, signs), (None, None), *[(0.0, None)] * count]
+    low = high = right
+    if len(goal.watched):
+        watched = dense(_watching(goal), matrix.shape[1])
+        matrix = matrix.above(watched)
+        low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
+    return Program(aim, matrix, low, high, ends)
+
+
+def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:
+    places = np.cumsum([len(goal.mean) + 1, *(len(part.cone.products) for part in parts)])
+    pieces = np.split(found, places[:-1])
     # A lower bound's entries are those of 1/factor, with a minus.
     largest = float(pieces[0][-1])
     factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)
     return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
 
 
-def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, Array]:
+def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array]:
     """For each part and term an equation: gains and rest add up to the weighted products."""
-    from scipy.sparse import csr_matrix
-
-    blocks: list[tuple[Array, Array, Array]] = []
+    blocks: list[tuple[Places, Places, Array]] = []
     right: list[Array] = []
     # One column more for the largest factor.
     height, width = 0, coefficients + 1
@@ -308,23 +299,23 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, A
             own.add(column, value)
         rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers)
-        blocks.append((np.array(products.rows) + height, np.array(products.columns) + width, numbers))
-        blocks.append((np.array(own.rows) + height, np.array(own.columns), np.array(own.numbers)))
+        blocks.append((_places(products.rows, height), _places(products.columns, width), numbers))
+        blocks.append((_places(own.rows, height), _places(own.columns), np.array(own.numbers)))
         right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))
         height, width = height + len(own.places), width + len(part.cone.products)
-    rows, columns, entries = map(np.concatenate, zip(*blocks, strict=True))
-    return csr_matrix((entries, (rows, columns)), shape=(height, width)), np.concatenate(right)
+    rows, columns, numbers = (np.concatenate([block[index] for block in blocks]) for index in range(3))
+    return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
 
 
-def _watching(goal: Goal, count: int) -> csr_matrix | None:
+def _places(numbers: Sequence[int], first: int = 0) -> Places:
+    return np.array(numbers, dtype=np.int32) + np.int32(first)
+
+
+def _watching(goal: Goal) -> Array:
     """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
-    from scipy.sparse import csr_matrix
-
-    if not len(goal.watched):
-        return None
-    dense = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
-    dense = dense / np.abs(dense).max(axis=1, keepdims=True)
-    return csr_matrix((dense.flatten(), np.indices(dense.shape).reshape(2, -1)), shape=(len(dense), count))
+    rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
+    scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
+    return scaled
 
 
 def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:

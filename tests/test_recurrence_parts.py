@@ -33,6 +33,13 @@ def terms(text: str) -> tuple[Term, ...]:
 
 
 # Exponents.
+def test_a_sum_of_equal_logarithms_doubles_them() -> None:
+    log = exponents.log_ratio(fmpq(3), fmpq(2))
+    both = log.plus(log)
+    assert float(both.ball().mid()) == pytest.approx(2 * float(mp.log(3, 2)))
+    assert exponents.compare(both, log) > 0
+
+
 def test_tables_of_primes() -> None:
     assert tuple(sympy.primerange(3, 100)) == multi_numbers.PRIMES
     assert tuple(sympy.primerange(2, 62)) == exponents._PRIMES

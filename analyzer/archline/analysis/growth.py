@@ -19,6 +19,7 @@ from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
 from archline.analysis.recursion.finite import proved
+from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
@@ -39,17 +40,20 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
     if not cost.regimes:
         assert cost.lower is not None
         assert cost.upper is not None
-        return [Piece("", facts, _lower(costs, cost.lower, known), _text(costs, cost.upper, True))]
+        return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
     return [
-        Piece(
-            each.when,
-            (*facts, *_known(case)),
-            _lower(costs, each.lower, case),
-            _text(costs, each.upper, True),
-        )
+        _piece(costs, (each.when, (*facts, *_known(case))), (each.lower, each.upper), case)
         for each in cost.regimes
         for case in each.cases
     ]
+
+
+def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts) -> Piece:
+    low, high = ends
+    if low != high:
+        # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
+        high = uncapped(high, known, upper=True)
+    return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
 
 
 def over_range(
@@ -205,7 +209,9 @@ def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _text(costs, value, False)
     # A maximum is at least the mean of what it is the larger of, which tells of both.
-    for whole in dict.fromkeys((_without_maxima(value, fmpq(1, 2)), value, inner)):
+    plain = uncapped(value, facts, upper=False)
+    first = [] if plain == value else [plain]
+    for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
         for kept in (positive, _apart(positive, whole)):
             for share in SHARES:

@@ -16,6 +16,7 @@ from archline.analysis.growth import Piece, over_range, pieces
 from archline.analysis.points import assumed
 from archline.analysis.scope import declared
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
+from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -80,7 +81,7 @@ class _Search:
     def _bounds(self) -> list[tuple[Poly, Poly]]:
         """The bounds by regimes, that of the recursive cases first."""
         if self._cost.regimes:
-            return [(each.lower, each.upper) for each in reversed(self._cost.regimes)]
+            return [_plain(each.lower, each.upper, each.cases) for each in reversed(self._cost.regimes)]
         assert self._cost.lower is not None
         assert self._cost.upper is not None
         return [(self._cost.lower, self._cost.upper)]
@@ -122,6 +123,13 @@ class _Search:
             domain is None or _holds(text, piece.lower, domain)
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
+
+
+def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
+    """Bounds without sizes that are cut off at numbers, as far as the first case tells."""
+    if lower == upper or not cases:
+        return lower, upper
+    return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)
 
 
 @lru_cache(maxsize=64)

@@ -71,36 +71,36 @@ class Element:
 
 def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
-    few = sorted(_monomials(function, inner), key=_size)
-    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=_size)
+    few = sorted(_monomials(function, inner), key=rank)
+    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=rank)
     plain, low = list(map(_term, monomials)), list(map(_term, few))
     names = function.sizes
     logs = list(_logarithms(function))
     multiplied = [Element(each) for each in products(function)]
     if multiplied:
-        yield _distinct([*low, *multiplied])
+        yield distinct([*low, *multiplied])
     if len(few) < len(monomials):
-        yield _distinct(low)
-        yield _distinct([*low, *logs])
+        yield distinct(low)
+        yield distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
     powers = [Element(each) for each in _powers(function, max(map(_degree, monomials)))]
-    yield _distinct(plain)
+    yield distinct(plain)
     shared = [Element(each) for each in shares(function)]
     if shared:
-        yield _distinct([*low, *shared])
-    yield _distinct([*plain, *logs] if len(names) > 1 else richer)
+        yield distinct([*low, *shared])
+    yield distinct([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return
     if powers:
-        yield _distinct([*plain, *logs, *powers])
-    yield _distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
-    yield _distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
+        yield distinct([*plain, *logs, *powers])
+    yield distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
+    yield distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
     exponentials = [Element(each) for each in _exponentials(function)]
     if exponentials:
-        yield _distinct([*plain, *exponentials])
+        yield distinct([*plain, *exponentials])
     if names:
         # Sizes that shrink by a constant: as many steps as the size, each with what is added.
-        yield _distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
+        yield distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
 def logarithmic(function: Function) -> Iterator[tuple[Element, ...]]:
@@ -108,40 +108,40 @@ def logarithmic(function: Function) -> Iterator[tuple[Element, ...]]:
     found = layer = [Element(ONE)]
     logs = list(sided(function))
     for _ in range(MAX_POWER if logs else 0):
-        layer = [_product(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
+        layer = [times(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
         found = [*found, *layer]
-        yield _distinct(found)
+        yield distinct(found)
 
 
 def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
     few, all_ = (
-        list(map(_term, sorted(_monomials(function, forcing), key=_size)))
+        list(map(_term, sorted(_monomials(function, forcing), key=rank)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
     logs = list(sided(function))
-    squares = [_product(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    cubes = [_product(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
+    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    cubes = [times(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     sizes = [Element(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
         # log2(log2(n)) shows so little in values that what lacks it may seem good enough.
-        yield _distinct([*some, *logs, *(_product(x, y) for x in some for y in logs if x.degree)])
+        yield distinct([*some, *logs, *(times(x, y) for x in some for y in logs if x.degree)])
     for elements in (
         few,
         [*few, *logs],
         [*some, *logs, *squares],
-        [*some, *logs, *(_product(x, y) for x in few for y in logs if x.degree)],
+        [*some, *logs, *(times(x, y) for x in few for y in logs if x.degree)],
         all_,
         # As many calls in a row as the size, each with what is added.
-        [*all_, *(_product(x, size) for x in few for size in sizes)],
+        [*all_, *(times(x, size) for x in few for size in sizes)],
         # As many leaves as the size.
-        [*all_, *(_product(x, size) for x in all_ for size in sizes if x not in few)],
+        [*all_, *(times(x, size) for x in all_ for size in sizes if x not in few)],
         [*all_, *logs],
         [*some, *logs, *squares, *cubes],
-        [*some, *logs, *squares, *(_product(x, y) for x in few for y in (*logs, *squares) if x.degree)],
+        [*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)],
     ):
-        yield _distinct(elements)
+        yield distinct(elements)
 
 
 def sided(function: Function) -> Iterator[Element]:
@@ -166,7 +166,8 @@ def _term(monomial: Monomial) -> Element:
     return Element(Poly({monomial: fmpq(1)}))
 
 
-def _product(left: Element, right: Element) -> Element:
+def times(left: Element, right: Element) -> Element:
+    """The product, with the side of either."""
     return Element(left.value * right.value, sign=left.sign or right.sign)
 
 
@@ -175,14 +176,16 @@ def _all_sizes(function: Function) -> Poly:
     return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
-def _distinct(elements: list[Element]) -> tuple[Element, ...]:
+def distinct(elements: list[Element]) -> tuple[Element, ...]:
+    """Each value once, and no more than can be tried."""
     seen: dict[Poly, Element] = {}
     for each in elements:
         seen.setdefault(each.value, each)
     return tuple(seen.values())[:MAX_ELEMENTS]
 
 
-def _size(monomial: Monomial) -> tuple[int, str]:
+def rank(monomial: Monomial) -> tuple[int, str]:
+    """What products of sizes are sorted by."""
     return sum(power for _, power in monomial), str(monomial)
 
 
@@ -190,23 +193,24 @@ def _monomials(function: Function, forcing: Iterable[Poly]) -> set[Monomial]:
     """The products of sizes in what is added at each step, with all their divisors."""
     found: set[Monomial] = {()}
     for value in forcing:
-        for monomial in _plain(value, function).terms:
-            found |= set(_divisors(monomial))
+        for monomial in sizes_in(value, function).terms:
+            found |= set(divisors(monomial))
     steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
     return found | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
 
 
-def _divisors(monomial: Monomial) -> Iterator[Monomial]:
+def divisors(monomial: Monomial) -> Iterator[Monomial]:
+    """The products that divide it, itself included."""
     if not monomial:
         yield ()
         return
     (atom, power), *rest = monomial
-    for others in _divisors(tuple(rest)):
+    for others in divisors(tuple(rest)):
         for less in range(max(power, 0) + 1):
             yield ((atom, less), *others) if less else others
 
 
-def _plain(value: Poly, function: Function) -> Poly:
+def sizes_in(value: Poly, function: Function) -> Poly:
     """A value without calls, floors and maxima, as far as its monomials matter."""
 
     def plain(atom: object) -> Poly | None:
@@ -214,9 +218,9 @@ def _plain(value: Poly, function: Function) -> Poly:
             case a.Applied() | a.CeilLog2() | a.Function() | a.Quotient():
                 return ONE
             case a.Floor():
-                return _plain(atom.argument, function) + 1
+                return sizes_in(atom.argument, function) + 1
             case a.PositivePart():
-                return _plain(_positive(atom.argument), function) + 1
+                return sizes_in(_positive(atom.argument), function) + 1
             case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
                 return ONE
         return None

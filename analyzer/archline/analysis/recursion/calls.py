@@ -57,6 +57,7 @@ class Caller:
     _bounded: set[str] = field(default_factory=set)
     _ordered: list[Logarithm] = field(default_factory=list)
     _known: dict[str, Poly] = field(default_factory=dict)
+    _signs: dict[Poly, Poly] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call."""
@@ -72,9 +73,18 @@ class Caller:
             if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
                 # A bound of the exponent says too little of the power.
                 raise NotComparableError
+            if isinstance(atom, a.PositivePart):
+                return self._positive(parts[0])
             return None if parts == atom.parts else atom.rebuild(parts)
 
         return value.map_atoms(place)
+
+    def _positive(self, value: Poly) -> Poly:
+        """max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
+        if value not in self._signs:
+            low, high = (never_negative(each, self.facts) for each in (value, -value))
+            self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
+        return self._signs[value]
 
     def ordered(self, value: Poly) -> Poly:
         """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpq
@@ -22,14 +21,14 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.analysis.proofs import of_floor
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
-from archline.analysis.recursion.proposal import silence, solution
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from archline.analysis.recursion.linear import Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
+BELOW = tuple(Poly.constant(each) for each in range(16))
+"""What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
 LITTLE = 1.25
@@ -161,20 +160,26 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
 
 
 def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
-    """What max(0, e) is at most: a number, e + 1, or e without what is taken off it."""
+    """What max(0, e) is at most: a number, e and a number, e without what is taken off it, or a bound of that."""
     constant = next((each for each in SMALL if facts.nonnegative(each - argument)), None)
     if constant is not None:
         yield constant
-    if facts.nonnegative(argument + 1):
-        yield argument + 1
+    least = next((each for each in BELOW if facts.nonnegative(argument + each)), None)
+    if least is not None:
+        yield argument + least
     added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
     if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
         yield added
+    symbol = a.symbol_of(argument - argument.constant_term)
+    known = facts.bounds.get(symbol) if symbol else None
+    for high in known.upper if known else ():
+        if not high.is_constant and facts.nonnegative(high + argument.constant_term):
+            yield high + argument.constant_term
 
 
 def _is_size(atom: Atom) -> bool:
     """Whether an atom is a size or made of sizes, and no symbol of a logarithm."""
-    return all(name.isidentifier() for name in atom.names)
+    return all(name.isidentifier() for name in atom.names) and not isinstance(atom, a.PositivePart)
 
 
 def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:
@@ -217,10 +222,16 @@ class Goal:
     watched: Array
 
     def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor of a row with the full share is much worse; those of lower bounds are below 0."""
-        far = self.watched[self.watched[:, -1] == 1.0][:, :-1]
-        old, new = far @ before, far @ after
-        return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
+        """Whether no factor at far points is much worse, nor the worst one at small sizes."""
+        shares = self.watched[:, -1]
+        old, new = (self.watched[:, :-1] @ each for each in (before, after))
+        far, near = shares == 1.0, (shares > 0.0) & (shares != 1.0)
+        return _alike(old[far], new[far]) and (not near.any() or _alike(old[near].max(), new[near].max()))
+
+
+def _alike(old: Array, new: Array) -> bool:
+    """Whether none is much worse; factors of lower bounds are below 0."""
+    return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
 
 
 def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
@@ -229,61 +240,55 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     Up to `most` of the c that can be 0 at little loss are: the last ones first.
     """
     try:
-        identities = _identities(parts, len(goal.mean))
+        program = _program(parts, goal, signs or [0] * len(goal.mean))
     except OverflowError:
         # Numbers beyond those of floating point.
         return None
-    ends = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in (signs or [0] * len(goal.mean))]
-    best = _solved(parts, goal, identities, ends)
+    best = program.solve()
     if best is None or not len(goal.watched):
-        return best
-    start = best.coefficients
-    for index in list(reversed(np.flatnonzero(np.abs(best.coefficients) > NEAR)))[:most]:
-        fewer = [*ends[:index], (0.0, 0.0), *ends[index + 1 :]]
-        found = _solved(parts, goal, identities, fewer)
-        if found is not None and goal.little_lost(start, found.coefficients):
-            best, ends = found, fewer
-    return best
+        return None if best is None else _proposal(best, parts, goal)
+    count = len(goal.mean)
+    start = best
+    for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
+        program.bound(index, (0.0, 0.0))
+        found = program.solve()
+        if found is not None and goal.little_lost(start[:count], found[:count]):
+            best = found
+        else:
+            program.bound(index, _ends(signs[index] if signs else 0))
+    return _proposal(best, parts, goal)
 
 
-def _solved(
-    parts: Sequence[Part],
-    goal: Goal,
-    identities: tuple[csr_matrix, Array],
-    ends: Sequence[tuple[float | None, float | None]],
-) -> Proposal | None:
-    from scipy.optimize import linprog  # It takes long to import, and few programs need it.
+def _ends(sign: int) -> Ends:
+    return 0.0 if sign > 0 else None, 0.0 if sign < 0 else None
 
-    matrix, right = identities
-    count = matrix.shape[1]
-    first = len(goal.mean) + 1
-    bounds = [*ends, (None, None), *[(0.0, None)] * (count - first)]
-    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count - first)])
-    with silence():
-        found = linprog(  # type: ignore[call-overload]
-            aim,
-            A_eq=matrix,
-            b_eq=right,
-            A_ub=_watching(goal, count),
-            b_ub=np.zeros(len(goal.watched)) if len(goal.watched) else None,
-            bounds=bounds,
-            method="highs-ds",
-        )
-    if found.status != 0:
-        return None
-    places = np.cumsum([first, *(len(part.cone.products) for part in parts)])
-    pieces = np.split(np.asarray(found.x), places[:-1])
+
+def _program(parts: Sequence[Part], goal: Goal, signs: Sequence[int]) -> Program:
+    """Variables are the c, the largest factor, and the weights of each part's products."""
+    matrix, right = _identities(parts, len(goal.mean))
+    count = matrix.shape[1] - len(goal.mean) - 1
+    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
+    ends = [*map(_ends, signs), (None, None), *[(0.0, None)] * count]
+    low = high = right
+    if len(goal.watched):
+        watched = dense(_watching(goal), matrix.shape[1])
+        matrix = matrix.above(watched)
+        low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
+    return Program(aim, matrix, low, high, ends)
+
+
+def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:
+    places = np.cumsum([len(goal.mean) + 1, *(len(part.cone.products) for part in parts)])
+    pieces = np.split(found, places[:-1])
     # A lower bound's entries are those of 1/factor, with a minus.
     largest = float(pieces[0][-1])
     factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)
     return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
 
 
-def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, Array]:
+def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array]:
     """For each part and term an equation: gains and rest add up to the weighted products."""
-    from scipy.sparse import csr_matrix
-
-    blocks: list[tuple[Array, Array, Array]] = []
+    blocks: list[tuple[Places, Places, Array]] = []
     right: list[Array] = []
     # One column more for the largest factor.
     height, width = 0, coefficients + 1
@@ -294,23 +299,23 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[csr_matrix, A
             own.add(column, value)
         rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers)
-        blocks.append((np.array(products.rows) + height, np.array(products.columns) + width, numbers))
-        blocks.append((np.array(own.rows) + height, np.array(own.columns), np.array(own.numbers)))
+        blocks.append((_places(products.rows, height), _places(products.columns, width), numbers))
+        blocks.append((_places(own.rows, height), _places(own.columns), np.array(own.numbers)))
         right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))
         height, width = height + len(own.places), width + len(part.cone.products)
-    rows, columns, entries = map(np.concatenate, zip(*blocks, strict=True))
-    return csr_matrix((entries, (rows, columns)), shape=(height, width)), np.concatenate(right)
+    rows, columns, numbers = (np.concatenate([block[index] for block in blocks]) for index in range(3))
+    return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
 
 
-def _watching(goal: Goal, count: int) -> csr_matrix | None:
+def _places(numbers: Sequence[int], first: int = 0) -> Places:
+    return np.array(numbers, dtype=np.int32) + np.int32(first)
+
+
+def _watching(goal: Goal) -> Array:
     """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
-    from scipy.sparse import csr_matrix
-
-    if not len(goal.watched):
-        return None
-    dense = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
-    dense = dense / np.abs(dense).max(axis=1, keepdims=True)
-    return csr_matrix((dense.flatten(), np.indices(dense.shape).reshape(2, -1)), shape=(len(dense), count))
+    rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
+    scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
+    return scaled
 
 
 def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:

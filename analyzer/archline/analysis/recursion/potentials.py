@@ -38,10 +38,14 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class Given:
-    """What a search starts from: what is known of other functions, and the values of all, where sizes give them."""
+    """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
+
+    `capped`: whether bounds may have terms that cut sizes off at numbers.
+    """
 
     foreign: Mapping[Side, Foreign]
     values: Values | None
+    capped: bool = True
 
 
 def exact_form(function: Function, given: Given) -> Bound | None:
@@ -90,7 +94,7 @@ def _enough(context: Context, best: Bound) -> bool:
 def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:
     """The ways to look for a bound, the most promising first."""
     function, upper = context.function, context.upper
-    ways = [Synthesis(context).bound, Sampling(context).bound]
+    ways = [Synthesis(context, given.capped).bound, Sampling(context).bound]
     # Sizes that the data shares out over a power are among the terms of the other search alone.
     yield from reversed(ways) if function.facts.powers and given.values is None else ways
     other = rounded(function, upper) if given.values is not None else None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
 from archline.analysis.recursion.arrays import Array, as_float
+from archline.analysis.recursion.linear import Program, dense
 
 NEAR = 1e-7
 
@@ -43,30 +41,11 @@ def _zeros(unused: Sequence[int]) -> list[list[fmpq]]:
 
 def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | None:
     """The best point and how far each row is from its limit there; None where there is none."""
-    from scipy.optimize import linprog  # It takes long to import, and few programs need it.
-
-    with silence():
-        found = linprog(-goal / max(np.abs(goal).max(), 1e-300), A_ub=matrix, b_ub=limits, bounds=(None, None))
-    return (np.asarray(found.x), np.asarray(found.slack)) if found.status == 0 else None
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """The library writes to the standard output itself where it gives up."""
-    sys.stdout.flush()
-    try:
-        kept = os.dup(1)
-    except OSError:
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+    height, width = matrix.shape
+    aim = -goal / max(np.abs(goal).max(), 1e-300)
+    low = np.full(height, -np.inf)
+    found = Program(aim, dense(matrix, width), low, limits, [(None, None)] * width).solve()
+    return None if found is None else (found, limits - matrix @ found)
 
 
 def _scales(matrix: Array) -> tuple[Array, Array]:

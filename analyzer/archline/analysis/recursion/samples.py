@@ -76,8 +76,11 @@ def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
     random = Random(seed)
     scales = SCALES if len(names) == 1 else SCALES[:FEW]
     if not seed:
-        corners = list(product(*(_start(function, name, powers.get(name)) for name in names)))
+        ends = [_start(function, name, powers.get(name)) for name in names]
+        corners = list(product(*ends))
         random.shuffle(corners)
+        # Where all sizes are just above those of leaves, bounds of leaves matter most.
+        yield tuple(each[-1] for each in ends)
         yield from corners
     for turn in range(TRIES):
         same = random.randrange(3) == 0

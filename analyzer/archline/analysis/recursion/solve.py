@@ -31,6 +31,7 @@ from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
+from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 
 MAX_EFFORT = 6_000_000
@@ -60,6 +61,7 @@ class Recursions:
         self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
         self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
+        self._without_caps: dict[str, Poly | None] = {}
         self._inside: dict[tuple[str, bool], Function] = {}
         self._exact: dict[str, Bound | None] = {}
         self._values: dict[str, Values] = {}
@@ -91,11 +93,14 @@ class Recursions:
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
         high = None if most is None else self.everywhere(most, metric, True)
-        if least is None or high is None:
+        if least is None or most is None or high is None:
             return amount
-        low = self.everywhere(least, metric, False)
+        low = self.everywhere(least, metric, False) or ZERO
+        if low != high:
+            # Sums over a loop of sizes cut off at numbers are long, and little is proved of them.
+            low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
         facts = declared(self._outer.module, algorithm).facts
-        return Known(facts.restore(low or ZERO), facts.restore(high))
+        return Known(facts.restore(low), facts.restore(high))
 
     def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
         return self.closed(algorithm, metric).amount
@@ -160,12 +165,26 @@ class Recursions:
             elif holds_at_leaves(function, value := _recursive(closed, upper), upper):
                 self._everywhere[key] = value
             else:
-                reduced = self._by_distance(function)
-                with budget(MAX_EFFORT, own=True):
-                    given = self._given(metric, reduced.function)
-                    found = bound(reduced.function, upper, given, everywhere=True)
-                self._everywhere[key] = None if found is None else reduced.restored(found.value)
+                self._everywhere[key] = self._search(function, metric, upper)
         return self._everywhere[key]
+
+    def _search(self, function: Function, metric: str, upper: bool, capped: bool = True) -> Poly | None:
+        reduced = self._by_distance(function)
+        with budget(MAX_EFFORT, own=True):
+            given = replace(self._given(metric, reduced.function), capped=capped)
+            found = bound(reduced.function, upper, given, everywhere=True)
+        return None if found is None else reduced.restored(found.value)
+
+    def _uncapped(self, function: Function, metric: str, upper: bool, found: Poly) -> Poly:
+        """The bound for proofs about powers of two, which read no maxima."""
+        plain = uncapped(found, function.facts, upper)
+        if upper or plain == found:
+            return plain
+        # Levels above leaves fall below 0 at leaves, so that plain terms are nearer from below.
+        if function.name not in self._without_caps:
+            inside = self._inside.get((function.name, upper), function)
+            self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
+        return self._without_caps[function.name] or plain
 
     def _by_distance(self, function: Function) -> Reduced:
         if function not in self._reduced:
@@ -180,6 +199,8 @@ class Recursions:
             if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            if facts.powers and side is not Side.EXACT:
+                found = self._uncapped(function, metric, side is Side.UPPER, found)
             return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
 
         return at

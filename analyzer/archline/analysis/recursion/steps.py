@@ -119,14 +119,14 @@ def regions(function: Function, steps: Sequence[Step]) -> tuple[Region, ...]:
     for step in steps:
         for _, call in step.calls:
             given = sizes_of_call(function, call.arguments)
-            least = {name: low for name, value in given.items() if (low := _least(value, step.facts)) is not None}
+            least = {name: low for name, value in given.items() if (low := least_of(value, step.facts)) is not None}
             new = Region(least)
             if not any(each.holds_all(new) for each in found):
                 found = [*(each for each in found if not new.holds_all(each)), new]
     return tuple(found)
 
 
-def _least(value: Poly, facts: Facts) -> int | None:
+def least_of(value: Poly, facts: Facts) -> int | None:
     """The greatest constant that the value is proved to be at least, as far as it is searched."""
     low = next((low for low in (0, -1, -4) if facts.nonnegative(value - low)), None)
     if low is None:

@@ -12,14 +12,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import OutOfBudgetError, Poly, budget, rational, total
+from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
+from archline.analysis.recursion import caps
 from archline.analysis.recursion.arrays import Array
-from archline.analysis.recursion.bases import Element, families, logarithmic
+from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
@@ -37,7 +39,7 @@ NEGLIGIBLE = 1e-4
 PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
-ALIKE = Fraction(3, 2)
+ALIKE, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
@@ -55,14 +57,16 @@ DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 class Synthesis:
     """One search."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, capped: bool = True) -> None:
         self._context = context
+        self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
         others: list[tuple[Element, ...]] = []
-        return self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
+        near = self._uncapped()
+        return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
 
     def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
         best: Bound | None = None
@@ -80,15 +84,35 @@ class Synthesis:
         Each as far as it can be written at the sizes of calls, which takes long, and once.
         """
         seen: set[tuple[Element, ...]] = set()
-        for turn, elements in enumerate(self._families()):
-            if not self._able(elements):
-                if turn < PLAIN:
-                    others.append(elements)
-                continue
-            written = self._context.written(elements)
-            if written not in seen and self._able(written):
-                seen.add(written)
-                yield written
+        plain = 0
+        for elements, tolerance in self._sets():
+            plain += tolerance == ALIKE
+            if self._able(elements, tolerance):
+                yield from self._new(elements, tolerance, seen)
+            elif tolerance == ALIKE and plain <= PLAIN:
+                others.append(elements)
+
+    def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
+        """All sets, each with how far its growth may be from that of the function."""
+        context = self._context
+        yield from ((each, ALIKE) for each in self._special())
+        several = [] if context.values is None else list(limited(context.function, context.steps))
+        # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
+        for elements in several:
+            yield elements, ROUGHLY
+            yield from ((distinct([*elements, *leaves]), ROUGHLY) for leaves in islice(self._capped(), 1))
+        if not several:
+            yield from ((each, ROUGHLY) for each in self._capped())
+        yield from ((each, ALIKE) for each in self._families())
+
+    def _new(
+        self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
+    ) -> Iterator[tuple[Element, ...]]:
+        """The set as far as it can be written, where that is able too and not seen before."""
+        written = self._context.written(elements)
+        if written not in seen and self._able(written, tolerance):
+            seen.add(written)
+            yield written
 
     def _enough(self, best: Bound, turn: int) -> bool:
         if self._context.values is None:
@@ -100,7 +124,7 @@ class Synthesis:
         limit = self._context.wanted if self._context.far else GOOD if turn < ENOUGH else FAIR
         return best.factor <= limit
 
-    def _able(self, elements: Sequence[Element]) -> bool:
+    def _able(self, elements: Sequence[Element], tolerance: Fraction) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.number
 
@@ -110,26 +134,51 @@ class Synthesis:
                 return False
             own, growth = ends[1] / ends[0], (farther[1] + 1) / (far[1] + 1)
             # A constant beside a logarithm still counts at far points.
-            return growth / ALIKE <= own <= growth * ALIKE or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            return (
+                growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            )
 
         return all(
             any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
         )
 
-    def _families(self) -> Iterator[tuple[Element, ...]]:
-        """Sets of elements to try, from the plain to the rich."""
+    def _special(self) -> Iterator[tuple[Element, ...]]:
+        """Sets for calls that do not halve all sizes."""
         context = self._context
-        powers = tuple(reproduced(context.function, context.steps, context.upper))
         yield from shrinking(context.function, context.steps, context.upper)
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
             # Of what nothing tells the growth, the first bound is taken.
             yield from logarithmic(context.function)
-        if context.values is not None:
-            yield from limited(context.function, context.steps)
+
+    def _capped(self) -> Iterator[tuple[Element, ...]]:
+        """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
+        context = self._context
+        if self._caps and context.wanted == NEAR_ENOUGH:
+            yield from caps.families(context.function, context.steps, context.upper)
+
+    def _families(self) -> Iterator[tuple[Element, ...]]:
+        """Sets of elements for any recursion, from the plain to the rich."""
+        context = self._context
+        powers = tuple(reproduced(context.function, context.steps, context.upper))
         for turn, elements in enumerate(families(context.function, *context.forcings())):
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
+
+    def _uncapped(self) -> Bound | None:
+        """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
+
+        An upper one pays for more and larger leaves than there are, so that it seldom is.
+        """
+        if self._context.upper or next(self._capped(), None) is None:
+            return None
+        products = (
+            each for each in self._families() if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+        )
+        able = next((each for each in products if self._able(each, ALIKE)), None)
+        found = None if able is None else self._within_limits(self._context.written(able))
+        near = found is not None and found.steady and found.far <= ROOM and found.near <= GOOD
+        return found if near else None
 
     def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
         try:

@@ -1,0 +1,47 @@
+"""Bounds without sizes that are cut off at a number, for what does not read those: 1 <= min(n, 16) <= 16.
+
+For a number c, max(0, v - c) lies between v - c and v - l, where v is known to be at least l <= c. Which of the two
+keeps a bound depends on the sign of its factor; where that is not proved, the maximum stays.
+"""
+
+from __future__ import annotations
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, Symbol
+
+
+def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
+    """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
+    for atom in sorted(value.atoms(), key=lambda each: each.key):
+        if not isinstance(atom, a.PositivePart):
+            continue
+        parts = value.coefficients(atom)
+        least = _least(atom.argument, facts)
+        if least is None or max(parts, default=0) != 1 or min(parts) < 0:
+            # Of no use, or gone with another one.
+            continue
+        slope, rest = parts[1], parts.get(0, ZERO)
+        known = slope.substitute(facts.rewrites)
+        rises = facts.nonnegative(known)
+        if rises or facts.nonnegative(-known):
+            most = atom.argument - min(least, 0)
+            value = slope * (most if rises == upper else atom.argument) + rest
+    return value
+
+
+def _least(argument: Poly, facts: Facts) -> int | None:
+    """What v - c is at least, for a size or a logarithm v and a number c >= 0."""
+    limit = argument.constant_term
+    atoms = list(argument.atoms())
+    if limit > 0 or len(atoms) != 1 or argument - limit != Poly.of_atom(atoms[0]):
+        return None
+    match atoms[0]:
+        case Symbol(name=name):
+            known = facts.bounds.get(name)
+            least = None if known is None else known.least
+        case a.CeilLog2():
+            least = 0
+        case _:
+            least = None
+    return None if least is None else int((least + limit).floor())

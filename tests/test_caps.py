@@ -1,0 +1,162 @@
+"""Bounds above leaves of a fixed size: min and max with numbers keep their sums over halves, and bounds are near."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import derive
+from archline.analysis.recursion.caps import Split, splits
+from archline.analysis.recursion.cone import proves
+from archline.analysis.recursion.steps import steps_of
+from archline.analysis.statements import Statements
+from archline.analysis.uncapped import uncapped
+from archline.execution.run import execute
+from archline.language.loader import load_path, load_text
+
+STDLIB = Path(__file__).parents[1] / "stdlib"
+N, M = Poly.symbol("n"), Poly.symbol("m")
+PRODUCT = """
+algorithm outer(X: inout real[n, m]):
+    if max(n, m) <= 6:
+        for i in 0..n:
+            for j in 0..m:
+                X[i, j] += 1.0
+    elif n >= m:
+        spawn outer(X[0..n//2, :])
+        spawn outer(X[n//2..n, :])
+        sync
+    else:
+        outer(X[:, 0..m//2])
+        outer(X[:, m//2..m])
+"""
+MODULE = load_text(PRODUCT)
+ALGORITHM = MODULE.algorithms["outer"]
+
+
+def number(value: int) -> Poly:
+    return Poly.constant(value)
+
+
+@given(st.integers(2, 40), st.integers(1, 20), st.integers(0, 300))
+def test_halves_keep_what_leaves_sum_up_to(most: int, less: int, more: int) -> None:
+    size = most + 1 + more
+    least = min(less, (most + 1) // 2)
+    halves = size // 2, size - size // 2
+    assert all(min(half, most) <= min(size, most) for half in halves)
+    assert all(min(half, least) == min(size, least) for half in halves)
+    assert sum(max(half, least) for half in halves) == max(size, least)
+    assert sum(max(half, most) for half in halves) >= max(size, most)
+    assert sum(half * min(half, most) for half in halves) <= size * min(size, most)
+
+
+def test_sizes_in_turn_and_at_once() -> None:
+    function = Statements(MODULE, False).recursions.extracted(ALGORITHM).function("span", True)
+    assert function is not None
+    steps = [step for equation in function.equations for step in steps_of(equation, True)]
+    found = splits(function, steps)
+    # 7 is the least size that is halved, and 3 its lesser half.
+    assert found["n"] == Split(N, False, number(3), number(6))
+    assert found["m"] == Split(M, True, number(3), number(6))
+    assert found["n"].along(1, True) == a.minimum(N, number(6))
+    assert found["m"].along(2, True) == M * a.minimum(M, number(6))
+    assert found["m"].along(0, False) == a.maximum(M, number(6))
+
+
+def test_no_terms_where_sizes_shrink_by_one() -> None:
+    module = load_text(
+        "algorithm down(x: inout real[n]):\n    if n > 1:\n        down(x[0..n - 1])\n        down(x[0..n - 1])\n"
+        "        down(x[0..n - 1])\n    else:\n        x[0] += 1.0\n"
+    )
+    function = Statements(module, False).recursions.extracted(module.algorithms["down"]).function("work", True)
+    assert function is not None
+    assert splits(function, [step for equation in function.equations for step in steps_of(equation, True)]) == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        a.minimum(N, number(16)) - 1,
+        number(16) - a.minimum(N, number(16)),
+        N + 7 - a.maximum(N, number(8)),
+        (M - 1) * (a.minimum(N, number(16)) - 1),
+        M * (number(16) - a.minimum(N, number(16))),
+        a.ceil_log2(N) - a.positive_part(a.ceil_log2(N) - 4),
+    ],
+)
+def test_ends_of_minima_are_proved(value: Poly) -> None:
+    facts = Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(1)])
+    assert proves(value, facts)
+    assert not proves(value - 1, facts)
+
+
+CAPPED = (
+    M * a.minimum(N, number(16)),
+    a.minimum(M, number(9)) * a.minimum(N, number(9)) + a.positive_part(a.ceil_log2(N + 1) - 5).scaled(4),
+    N.scaled(3) - a.maximum(N, number(8)).scaled(2) - a.positive_part(a.ceil_log2(M) - 4),
+    # Of a product of two such differences no sign is known.
+    a.positive_part(a.ceil_log2(N) - 4) * a.positive_part(a.ceil_log2(M) - 3),
+)
+
+
+@pytest.mark.parametrize("value", CAPPED, ids=str)
+@pytest.mark.parametrize("least", [0, 1, 5])
+def test_bounds_without_maxima_are_bounds(value: Poly, least: int) -> None:
+    facts = Facts().with_symbol("m", [number(least)]).with_symbol("n", [number(least)])
+    low, high = uncapped(value, facts, upper=False), uncapped(value, facts, upper=True)
+    for n, m in product((*range(least, 36), 64, 100, 1000), (*range(least, 20), 33, 500)):
+        at = {"n": n, "m": m}
+        assert evaluate(low, at) <= evaluate(value, at) <= evaluate(high, at)
+
+
+def test_minima_become_numbers() -> None:
+    facts = Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(1)])
+    value = M * a.minimum(N, number(16))
+    assert uncapped(value, facts, upper=True) == M.scaled(16)
+    assert uncapped(value, facts, upper=False) == M
+
+
+SIZES = [(7, 1), (1, 7), (7, 7), (13, 13), (5, 40), (40, 5), (33, 65), (64, 64), (97, 12)]
+
+
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_runs_lie_between_bounds(n: int, m: int) -> None:
+    costs = derive(MODULE, ALGORITHM)
+    at = {"n": n, "m": m}
+    ran = execute(MODULE, ALGORITHM, {"X": [[0.0] * m for _ in range(n)]}, compiled=False).counts
+    for metric, count in (("work", ran.work), ("span", ran.span)):
+        cost = costs[metric]
+        assert cost.lower is not None
+        assert cost.upper is not None
+        assert evaluate(cost.lower, at) <= count <= evaluate(cost.upper, at)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("dense/matmul.algo", "matmul_co"), ("dense/transpose_recursive.algo", "transpose_co")],
+)
+def test_bounds_of_the_library_are_near(path: str, name: str) -> None:
+    module = load_path(STDLIB / path)
+    algorithm = module.algorithms[name]
+    costs = derive(module, algorithm)
+    sizes = module.signatures[algorithm].size_names
+    for values in product((17, 31, 64, 129, 1025), repeat=len(sizes)):
+        at = dict(zip(sizes, values, strict=True))
+        for metric in ("work", "span"):
+            cost = costs[metric]
+            assert cost.lower is not None
+            assert cost.upper is not None
+            assert cost.ends is not None
+            low, high = evaluate(cost.lower, at), evaluate(cost.upper, at)
+            least, most = cost.ends(at)
+            assert low <= least
+            assert most <= high
+            assert high <= 4 * low

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Costs
 from archline.analysis.recursion.graph import component
 from archline.analysis.recursion.system import Function, System
 from archline.analysis.recursion.values import Values
@@ -24,15 +23,12 @@ from archline.language.loader import load_text
 from archline.language.model import Module
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
-from recursive_programs.agreement import disagreements, executed, outside, value_or_none
+from recursive_programs.agreement import disagreements, executed
+from recursive_programs.closed_forms import derived, runs, wrong_costs
 
 PROGRAMS, STREAMS = 500, 10
 CLOSED = 1
 """Programs of each kind whose closed forms are derived, which takes longer."""
-RUNS = 3
-FAR = (100, 257, 1024)
-DEEP = ("decrease", "swap")
-"""Kinds whose recursion is as deep as their sizes are large."""
 
 # What is not a case of the recursion: a guard in an algorithm that calls back, whose call is not made where it fails.
 GUARDED_BACK = """
@@ -134,16 +130,6 @@ def _recurrence(values: Values, name: str, more: int) -> Recurrence:
     return lambda sizes: values.at(name, sizes) + more
 
 
-def runs(
-    program: RecursiveProgram, module: Module, choose: Chooser
-) -> Iterator[tuple[Mapping[str, int], dict[str, int]]]:
-    """Sizes and what runs at them count."""
-    for number in range(RUNS):
-        arguments = program.arguments(program.choose_sizes(choose), number)
-        run = execute(module, module.algorithms[program.entry], arguments, compiled=False, races=number == 0)
-        yield run.sizes, executed(run.counts)
-
-
 def wrong_recurrences(program: RecursiveProgram, choose: Chooser) -> Iterator[str]:
     """What equations give and runs contradict."""
     module = load_text(program.text)
@@ -158,24 +144,6 @@ def wrong_recurrences(program: RecursiveProgram, choose: Chooser) -> Iterator[st
                 continue
             if value != count:
                 yield f"{metric}: {count} executed at {dict(sizes)}, the recurrence gives {value}"
-
-
-def wrong_costs(program: RecursiveProgram, choose: Chooser) -> Iterator[str]:
-    """What is derived and runs contradict, or the recurrence at sizes too large to run."""
-    module = load_text(program.text)
-    costs = derive(module, module.algorithms[program.entry])
-    for sizes, counts in runs(program, module, choose):
-        yield from disagreements(costs, counts, sizes)
-    if program.kind not in DEEP:
-        for size in FAR:
-            yield from _wrong_far(costs, program.far_sizes(size))
-
-
-def _wrong_far(costs: Costs, sizes: Mapping[str, int]) -> Iterator[str]:
-    for cost in (*costs, *costs.flops_by_kind.values()):
-        value = value_or_none(cost, sizes)
-        if value is not None and cost.lower is not None:
-            yield from (f"{cost.metric}: {value} at {dict(sizes)}; {text}" for text in outside(cost, value, sizes))
 
 
 @pytest.mark.parametrize("stream", range(STREAMS))
@@ -203,7 +171,8 @@ def test_recurrences_of_drawn_programs(program: RecursiveProgram, data: st.DataO
 def test_closed_forms_hold_what_runs_count(kind: str) -> None:
     for number in range(CLOSED):
         program = recursive_program_from_seed(number, kind)
-        assert not list(wrong_costs(program, Seeded(number))), f"program {number}\n{program.text}"
+        wrong = wrong_costs(program, *derived(program), Seeded(number))
+        assert not list(wrong), f"program {number}\n{program.text}"
 
 
 @pytest.mark.parametrize("text", [GUARDED_BACK, EMPTY_BACK, LOOPS_BESIDE, MANY_FLOORS, DOUBLED])

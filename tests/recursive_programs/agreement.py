@@ -35,10 +35,9 @@ def disagreements(costs: Costs, counts: Mapping[str, int], sizes: Sizes) -> Iter
 
 
 def _contradicted(cost: Cost, count: int, sizes: Sizes) -> Iterator[str]:
-    if cost.ends is not None:
-        least, most = cost.ends(sizes)
-        if not least <= count <= most:
-            yield f"the recurrence gives {least} to {most}"
+    ends = _ends_or_none(cost, sizes)
+    if ends is not None and not ends[0] <= count <= ends[1]:
+        yield f"the recurrence gives {ends[0]} to {ends[1]}"
     if cost.lower is None or cost.upper is None:
         if not cost.reason:
             yield "unknown without a reason"
@@ -75,10 +74,16 @@ def _applies(regime: Regime, sizes: Sizes) -> bool:
 
 def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:
     """What the recurrence gives, where there is one of the sizes alone and it is short enough."""
+    ends = _ends_or_none(cost, sizes)
+    return None if ends is None or ends[0] != ends[1] else ends[0]
+
+
+def _ends_or_none(cost: Cost, sizes: Sizes) -> tuple[Fraction, Fraction] | None:
+    """What the recurrence gives; None without one, or where it is refused."""
     if cost.ends is None:
         return None
     try:
-        least, most = cost.ends(sizes)
+        return cost.ends(sizes)
     except EvaluationError:
+        # Too long, or a guarded call of an inlined body inside a max, whose sizes are none where the guard fails.
         return None
-    return least if least == most else None

@@ -35,6 +35,8 @@ from archline.analysis.recursion.steps import Step
 ENOUGH = 4
 MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
+QUICK, LONG = 200, 4_000
+"""The products up to which a good bound is looked for, and one that is fair."""
 NEGLIGIBLE = 1e-4
 PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
@@ -61,6 +63,7 @@ class Synthesis:
         self._context = context
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
+        self._tried = 0
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
@@ -120,9 +123,11 @@ class Synthesis:
             return self._context.upper or turn >= ENOUGH
         if not best.steady:
             return False
-        # One that grows as the function does is seldom brought much nearer by richer sets.
-        limit = self._context.wanted if self._context.far else GOOD if turn < ENOUGH else FAIR
-        return best.factor <= limit
+        if not self._context.far:
+            return best.factor <= (GOOD if turn < ENOUGH else FAIR)
+        # One that grows as the function does is seldom brought much nearer by richer sets, which take long.
+        patience = GOOD if self._tried <= QUICK else FAIR if self._tried <= LONG else self._context.wanted
+        return best.factor <= min(patience, self._context.wanted)
 
     def _able(self, elements: Sequence[Element], tolerance: Fraction) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
@@ -191,6 +196,7 @@ class Synthesis:
         parts = self._parts(elements)
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
+        self._tried += products
         found = self._proposed(parts, elements, signs, MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None

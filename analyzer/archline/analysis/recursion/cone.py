@@ -7,7 +7,7 @@ an expression is such a sum, and which expression of a family is the best that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,11 +17,13 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.analysis.proofs import of_floor
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
+from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.products import Products
 from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
@@ -47,31 +49,19 @@ class Cone:
     """How many of the facts, which come first, are on sizes alone."""
 
     @cached_property
-    def products(self) -> tuple[Poly, ...]:
-        """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted."""
-        found: dict[Poly, None] = {ONE: None}
+    def products(self) -> Products:
+        """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted.
+
+        Raises OverflowError.
+        """
         # As many factors are on logarithms and the like as these occur in one wanted term.
         minor = (sum(power for atom, power in term if not _is_size(atom)) for term in self.wanted)
-        most = max((1, *minor))
-        layer: list[tuple[int, int, Poly]] = [(0, 0, ONE)]
-        for _ in range(self.degree):
-            layer = [
-                (index, others + (index >= self.major), value)
-                for least, others, product in layer
-                for index in range(least, self.major if others == most else len(self.facts))
-                if _degree(value := product * self.facts[index]) <= self.degree
-            ]
-            found |= dict.fromkeys(value for *_, value in layer if value.terms)
-        ranked = sorted(found, key=lambda value: sum(m not in self.wanted for m in value.terms))
-        return tuple(ranked[:MAX_PRODUCTS])
+        return Products(self.facts, self.degree, self.wanted, (self.major, max((1, *minor))), MAX_PRODUCTS)
 
     @cached_property
     def entries(self) -> Entries:
-        """The terms of the products."""
-        found = Entries()
-        for column, value in enumerate(self.products):
-            found.add(column, value)
-        return found
+        """The terms of the products. Raises OverflowError."""
+        return self.products.entries()
 
     def proves(self, value: Poly, likely: Array | None = None) -> bool:
         """Whether the value is a sum of products: proposed in floating point, decided by an exact solution.
@@ -84,40 +74,40 @@ class Cone:
             return False
         if likely is not None and self._adds_up(value, likely):
             return True
-        found = propose([Part(self, (), value)], Goal(np.zeros(0), np.zeros((0, 0))))
-        return found is not None and self._adds_up(value, found.weights[0])
+        found = self._weights(value)
+        return found is not None and self._adds_up(value, found)
+
+    def _weights(self, value: Poly) -> Array | None:
+        """Weights with which the products about add up to the value."""
+        try:
+            rows, program = self.entries.places, self._sums
+            level = np.zeros(len(rows))
+            for monomial, number in value.terms.items():
+                if monomial not in rows:
+                    return None
+                level[rows[monomial]] = as_float(number)
+        except OverflowError:
+            return None
+        program.level(level)
+        return program.solve()
+
+    @cached_property
+    def _sums(self) -> Program:
+        """Weighted sums of the products. Raises OverflowError."""
+        matrix = self.entries.matrix(len(self.products))
+        nothing = np.zeros(matrix.shape[0])
+        weights = [(0.0, None)] * len(self.products)
+        return Program(np.zeros(len(self.products)), matrix, nothing, nothing, weights)
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
-        weights = _exact_weights([self.products[index] for index in np.flatnonzero(near > NEAR)], value)
+        weights = _exact_weights([self.products[int(index)] for index in np.flatnonzero(near > NEAR)], value)
         return weights is not None and all(each >= 0 for each in weights)
-
-
-class Entries:
-    """A matrix with a row for each term and a column for each value, as far as it is not 0."""
-
-    def __init__(self, places: Mapping[Monomial, int] | None = None) -> None:
-        """`places`: rows that some terms have already."""
-        self.places: dict[Monomial, int] = dict(places or {})
-        self.rows: list[int] = []
-        self.columns: list[int] = []
-        self.numbers: list[float] = []
-
-    def place(self, monomial: Monomial) -> int:
-        """The row of a term."""
-        return self.places.setdefault(monomial, len(self.places))
-
-    def add(self, column: int, value: Poly) -> None:
-        """A column. Raises OverflowError for numbers beyond those of floating point."""
-        for monomial, number in value.terms.items():
-            self.rows.append(self.place(monomial))
-            self.columns.append(column)
-            self.numbers.append(as_float(number))
 
 
 def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     """The facts on the atoms of some values, for expressions of their degree."""
-    degree = max(1, *map(_degree, values))
+    degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
     # The sizes that floors and maxima are of.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
@@ -128,11 +118,11 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
                 other for each in _of_atom(atom, facts) for other in each.atoms() if not _is_size(other)
             )
     found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
-    kept = _sharp(each for each in found if all(atom in atoms for atom in each.atoms()))
+    kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
     wanted = frozenset(monomial for value in values for monomial in value.terms)
-    return Cone(tuple(ordered), min(degree, MAX_DEGREE), wanted, len(major))
+    return Cone(tuple(ordered), degree, wanted, len(major))
 
 
 def proves(value: Poly, facts: Facts) -> bool:
@@ -299,16 +289,12 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array
             own.add(column, value)
         rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers)
-        blocks.append((_places(products.rows, height), _places(products.columns, width), numbers))
-        blocks.append((_places(own.rows, height), _places(own.columns), np.array(own.numbers)))
+        blocks.append((places(products.rows, height), places(products.columns, width), numbers))
+        blocks.append((places(own.rows, height), places(own.columns), np.array(own.numbers)))
         right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))
         height, width = height + len(own.places), width + len(part.cone.products)
     rows, columns, numbers = (np.concatenate([block[index] for block in blocks]) for index in range(3))
     return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
-
-
-def _places(numbers: Sequence[int], first: int = 0) -> Places:
-    return np.array(numbers, dtype=np.int32) + np.int32(first)
 
 
 def _watching(goal: Goal) -> Array:

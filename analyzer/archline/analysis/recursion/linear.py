@@ -81,3 +81,8 @@ class Program:
         """Other ends for one x."""
         low, high = ends
         self._solver.changeColBounds(column, -np.inf if low is None else low, np.inf if high is None else high)
+
+    def level(self, values: Array) -> None:
+        """matrix*x is to be equal to other values."""
+        for row, value in enumerate(values):
+            self._solver.changeRowBounds(row, value, value)

@@ -1,0 +1,185 @@
+"""Products of facts, as many as a linear program takes: a monomial is an integer, so that a product is a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from flint import fmpq
+
+from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, reduces, spend
+from archline.analysis.recursion.arrays import as_float
+from archline.analysis.recursion.entries import Entries
+
+BITS = 8
+HALF, FULL = 1 << (BITS - 1), 1 << BITS
+MAX_POWER = 16
+"""Of a product of two facts with such powers, squares that are written without included, none comes near HALF."""
+Packed = dict[int, fmpq]
+"""Coefficients by monomials, in each of which the power of the k-th atom is times 2^(8*k)."""
+
+
+class Packing:
+    """The atoms of some expressions and their monomials as integers."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[Atom, int] = {}
+        self._reducing: dict[int, Poly] = {}
+        self._squares: dict[int, Packed] = {}
+        self._known: dict[int, tuple[Monomial, int]] = {}
+
+    def packed(self, value: Poly) -> Packed:
+        """An expression."""
+        return {self.code(monomial): coefficient for monomial, coefficient in value.terms.items()}
+
+    def code(self, monomial: Monomial) -> int:
+        """A monomial, whose atoms get places if they have none. Raises OverflowError for powers that have no room."""
+        if not _small(monomial):
+            raise OverflowError
+        return sum(power << (BITS * self._place(atom)) for atom, power in monomial)
+
+    def _place(self, atom: Atom) -> int:
+        place = self._atoms.get(atom)
+        if place is None:
+            place = self._atoms[atom] = len(self._atoms)
+            if reduces(atom):
+                self._reducing[place] = atom.square  # type: ignore[attr-defined]
+        return place
+
+    def monomial(self, code: int) -> Monomial:
+        """The monomial of an integer."""
+        return self._told(code)[0]
+
+    def degree(self, terms: Iterable[int]) -> int:
+        """The most factors, those of negative powers too, of the monomials."""
+        return max((self._told(code)[1] for code in terms), default=0)
+
+    def _told(self, code: int) -> tuple[Monomial, int]:
+        known = self._known.get(code)
+        if known is None:
+            powers = dict(_powers(code))
+            atoms = list(self._atoms)
+            ordered = sorted(((atoms[place], power) for place, power in powers.items()), key=lambda each: each[0].key)
+            known = self._known[code] = tuple(ordered), sum(map(abs, powers.values()))
+        return known
+
+    def reducible(self, terms: Iterable[int]) -> int:
+        """The places of atoms in it whose squares are written without, as bits."""
+        places = {place for code in terms for place, _ in _powers(code) if place in self._reducing}
+        return sum(1 << place for place in places)
+
+    def product(self, left: Packed, right: Packed, shared: int) -> Packed:
+        """The product; `shared` are the places, as bits, of atoms in both whose squares are written without."""
+        spend(len(left) * len(right))
+        found: Packed = {}
+        for one, a in left.items():
+            for other, b in right.items():
+                code = one + other
+                known = found.get(code)
+                found[code] = a * b if known is None else known + a * b
+        found = {code: number for code, number in found.items() if number}
+        return self._reduced(found, shared) if shared else found
+
+    def _reduced(self, terms: Packed, places: int) -> Packed:
+        """With atom^2 = square*atom."""
+        todo, done = dict(terms), Packed()
+        while todo:
+            code, number = todo.popitem()
+            place = next((p for p, power in _powers(code) if power > 1 and p in self._reducing), None)
+            if place is None:
+                _add(done, code, number)
+                continue
+            for other, factor in self._square(place).items():
+                _add(todo, code - (1 << (BITS * place)) + other, number * factor)
+        return done
+
+    def _square(self, place: int) -> Packed:
+        if place not in self._squares:
+            self._squares[place] = self.packed(self._reducing[place])
+        return self._squares[place]
+
+
+def _powers(code: int) -> Iterator[tuple[int, int]]:
+    """The places of the atoms of a monomial, each with its power."""
+    place = 0
+    while code:
+        power = (code + HALF) % FULL - HALF
+        if power:
+            yield place, power
+        code = (code - power) >> BITS
+        place += 1
+
+
+def _add(terms: Packed, code: int, number: fmpq) -> None:
+    total = terms.get(code, 0) + number
+    if total:
+        terms[code] = total
+    else:
+        del terms[code]
+
+
+class Products:
+    """Products of facts, 1 among them, up to a degree: of many those with the fewest terms beside the wanted.
+
+    `shape`: the first so many facts are on sizes alone, and so many factors at most are other ones. `limit`: of how
+    many. Raises OverflowError for powers beyond any degree that is asked for.
+    """
+
+    def __init__(
+        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: tuple[int, int], limit: int
+    ) -> None:
+        self._packing = packing = Packing()
+        packed = [packing.packed(each) for each in facts]
+        codes = {packing.code(monomial) for monomial in wanted if _small(monomial)}
+        found = _distinct(_products(packing, packed, degree, shape))
+        ranked = sorted(found, key=lambda terms: sum(code not in codes for code in terms))
+        self._columns = ranked[:limit]
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: int) -> Poly:
+        return Poly({self._packing.monomial(code): number for code, number in self._columns[index].items()})
+
+    def entries(self) -> Entries:
+        """All columns. Raises OverflowError for numbers beyond those of floating point."""
+        rows: dict[int, int] = {}
+        found = Entries()
+        for column, terms in enumerate(self._columns):
+            found.columns += [column] * len(terms)
+            for code, number in terms.items():
+                found.rows.append(rows.setdefault(code, len(rows)))
+                found.numbers.append(as_float(number))
+        found.places = {self._packing.monomial(code): row for code, row in rows.items()}
+        return found
+
+
+def _small(monomial: Monomial) -> bool:
+    return all(abs(power) <= MAX_POWER for _, power in monomial)
+
+
+def _products(packing: Packing, facts: Sequence[Packed], degree: int, shape: tuple[int, int]) -> Iterator[Packed]:
+    major, most = shape
+    masks = [packing.reducible(each) for each in facts]
+    one = packing.packed(ONE)
+    yield one
+    layer = [(0, 0, one)]
+    for _ in range(degree):
+        above = layer
+        layer = []
+        for least, others, terms in above:
+            mask = packing.reducible(terms)
+            for index in range(least, major if others == most else len(facts)):
+                value = packing.product(terms, facts[index], mask & masks[index])
+                if packing.degree(value) <= degree:
+                    layer.append((index, others + (index >= major), value))
+        yield from (value for *_, value in layer if value)
+
+
+def _distinct(found: Iterable[Packed]) -> Iterator[Packed]:
+    """Each once; numbers take long to hash, and few differ in them alone."""
+    seen: dict[frozenset[int], list[Packed]] = {}
+    for each in found:
+        alike = seen.setdefault(frozenset(each), [])
+        if each not in alike:
+            alike.append(each)
+            yield each

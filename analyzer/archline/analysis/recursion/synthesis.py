@@ -279,7 +279,7 @@ class Synthesis:
         # Those of lower bounds are shares of the function.
         lenient = float(LENIENT if context.upper else 1 / LENIENT)
         watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
-        mean = np.array(near).reshape(len(near), len(elements)).mean(axis=0)
+        mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
         return Goal(mean, np.array(watched if context.values is not None else []))
 
     def _steadiness(self, elements: Sequence[Element]) -> Array:

@@ -41,12 +41,12 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
     above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
     if None in values.values() or not _decides(above, equation, foreign):
         return list(steps(equation))
-    found = [replace(step, equation=equation) for step in steps(above)]
+    found = []
     for number, known in values.items():
         facts = equation.facts.with_nonnegative(symbol - number).with_nonnegative(number - symbol)
         assert known is not None
         found.append(Step(equation, facts, Poly.constant(rational(known)), ()))
-    return found
+    return [*found, *(replace(step, equation=equation) for step in steps(above))]
 
 
 def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str | None:

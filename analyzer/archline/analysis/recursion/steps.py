@@ -38,7 +38,10 @@ class Step:
         if self.facts is self.equation.facts:
             return True
         known = ((self.facts.bounds[name], value) for name, value in point.items() if name in self.facts.bounds)
-        return all((each.least is None or each.least <= value) and (each.most is None or value <= each.most) for each, value in known)
+        return all(
+            (each.least is None or each.least <= value) and (each.most is None or value <= each.most)
+            for each, value in known
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -279,7 +279,9 @@ class Synthesis:
         context = self._context
         near = [self._factors(elements, *each) for each in context.weighed]
         # Those of lower bounds are shares of the function.
-        lenient = float(LENIENT if context.upper else 1 / LENIENT)
+        # The exponents of most sizes in use are among the samples.
+        allowed = 1 if context.function.shared_exponents else LENIENT
+        lenient = float(allowed if context.upper else 1 / allowed)
         watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
         mean = np.array(near).reshape(len(near), len(elements)).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))

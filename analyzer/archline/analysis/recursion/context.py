@@ -180,8 +180,8 @@ class Context:
         return value if value.numerator.bit_length() <= MAX_BITS else None
 
     def _at_exponent(self, number: int) -> Fraction | None:
-        """The function where the one exponent that it is written in has a value."""
-        return self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
+        """The function where the one exponent that it is written in has a value; None where it is not known."""
+        return None if self.values is None else self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
 
     def placed(self, point: dict[str, int]) -> Point:
         """A point of the symbols that sizes are written in, with the sizes themselves."""

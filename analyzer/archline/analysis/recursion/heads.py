@@ -9,7 +9,7 @@ least c, as those of k >= 2*c, their sum is c less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +30,7 @@ Value = Callable[[int], Fraction | None]
 def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Step]:
     """The steps of an equation, with the exponents below START apart where others then cost less than they seem to.
 
-    `value` is the function where the exponent is a number.
+    `value` is the function where the exponent is a number, None where that is not known.
     """
     exponent = _exponent(equation, function, foreign)
     low = None if exponent is None else equation.facts.bounds[exponent].least
@@ -39,7 +39,7 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
     symbol = Poly.symbol(exponent)
     values = {number: value(number) for number in range(low, START)}
     above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
-    if None in values.values() or not _decides(above, equation, foreign):
+    if None in values.values() or not _differ(above, equation, foreign, {exponent: Poly.constant(low)}):
         return list(steps(equation))
     found = []
     for number, known in values.items():
@@ -51,7 +51,7 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
 
 def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str | None:
     """The exponent that is shared out, where others are called and as many calls are made at all sizes."""
-    if len(function.shared_exponents) != 1 or not equation.recursive:
+    if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
     factors = {call: factor for call, factor in by_call(equation.value)[1].items() if call.function == function.name}
     if not factors or not total(factors.values()).is_constant:
@@ -60,13 +60,15 @@ def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str |
     return function.shared_exponents[0] if others else None
 
 
-def _decides(above: Equation, whole: Equation, foreign: Foreign) -> bool:
-    """Whether more is known of what others cost at large exponents than at all of them."""
-    others = [call for call in calls(whole.value) if call.function in foreign]
-    return any(
-        foreign[call.function](call.arguments, above.facts) != foreign[call.function](call.arguments, whole.facts)
-        for call in others
-    )
+def _differ(above: Equation, whole: Equation, foreign: Foreign, least: Mapping[str, Poly]) -> bool:
+    """Whether what others cost at the least exponent is something else than their form at large ones makes it."""
+    for call in calls(whole.value):
+        if call.function in foreign:
+            cost = foreign[call.function]
+            there = tuple(each.substitute(least) for each in call.arguments)
+            if cost(there, whole.facts) != cost(call.arguments, above.facts).substitute(least):
+                return True
+    return False
 
 
 def families(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element, ...]]:

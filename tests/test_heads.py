@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.amounts import Unknown
 from archline.analysis.analyse import derive
 from archline.analysis.recursion.context import Context
 from archline.analysis.recursion.heads import START
+from archline.analysis.recursion.values import Values
 from archline.analysis.statements import Statements
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
@@ -92,10 +95,24 @@ def test_other_leaves_and_calls(leaf: int) -> None:
         assert cost.ends(at)[0] == ran
 
 
-def test_every_exponent_has_a_step() -> None:
-    recursions = Statements(FFT, False).recursions
-    algorithm = FFT.algorithms["fft_co"]
-    function = recursions.extracted(algorithm).function("span", True)
-    assert function is not None
-    others = dict.fromkeys(["span of transpose_co"], lambda arguments, facts: facts.simplify(sum(arguments)))
-    assert not [step for step in Context(function, True, others, None).steps if not step.calls and step.equation.recursive]
+def test_small_exponents_have_the_values_of_the_recurrence() -> None:
+    module = load_text(ROOTS.replace("LEAF", "2"))
+    recursions = Statements(module, False).recursions
+    systems = [recursions.extracted(each).systems["span"] for each in module.algorithms.values()]
+    assert not any(isinstance(each, Unknown) for each in systems)
+    functions = {name: each for system in systems for name, each in system.functions.items()}
+    roots = functions["span of roots"]
+    values = Values(functions)
+    foreign = {"span of halves": lambda arguments, facts: facts.simplify(arguments[0])}
+    found = {}
+    for step in Context(roots, True, foreign, values).steps:
+        known = step.facts.bounds["log2(n)"]
+        if step.calls:
+            assert known.least == START
+        elif step.equation.recursive:
+            assert known.least == known.most
+            found[known.least] = step.forcing
+    assert found == {k: Poly.constant(values.at(roots.name, {"n": 1 << k})) for k in range(2, START)}
+    # Nothing is taken apart where values are not known.
+    whole = Context(roots, True, foreign, None).steps
+    assert [step.facts.bounds["log2(n)"].least for step in whole if step.equation.recursive] == [2]

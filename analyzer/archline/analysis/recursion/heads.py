@@ -9,7 +9,7 @@ least c, as those of k >= 2*c, their sum is c less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ Value = Callable[[int], Fraction | None]
 
 
 def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Step]:
-    """The steps of an equation, with the exponents below START apart where others then cost less than they seem to.
+    """The steps of an equation, with the exponents below START apart where others are called.
 
     `value` is the function where the exponent is a number, None where that is not known.
     """
@@ -39,7 +39,7 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
     symbol = Poly.symbol(exponent)
     values = {number: value(number) for number in range(low, START)}
     above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
-    if None in values.values() or not _differ(above, equation, foreign, {exponent: Poly.constant(low)}):
+    if None in values.values():
         return list(steps(equation))
     found = []
     for number, known in values.items():
@@ -58,17 +58,6 @@ def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str |
         return None
     others = any(call.function in foreign for call in calls(equation.value))
     return function.shared_exponents[0] if others else None
-
-
-def _differ(above: Equation, whole: Equation, foreign: Foreign, least: Mapping[str, Poly]) -> bool:
-    """Whether what others cost at the least exponent is something else than their form at large ones makes it."""
-    for call in calls(whole.value):
-        if call.function in foreign:
-            cost = foreign[call.function]
-            there = tuple(each.substitute(least) for each in call.arguments)
-            if cost(there, whole.facts) != cost(call.arguments, above.facts).substitute(least):
-                return True
-    return False
 
 
 def families(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element, ...]]:

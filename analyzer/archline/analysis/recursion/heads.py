@@ -16,7 +16,7 @@ from fractions import Fraction
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly, rational, total
 from archline.analysis.recursion.bases import Element, distinct, sided, times
-from archline.analysis.recursion.steps import Foreign, Step, steps_of
+from archline.analysis.recursion.steps import Foreign, Step
 from archline.analysis.recursion.system import Equation, Function, by_call, calls
 
 START = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 
 from flint import fmpq
@@ -101,7 +101,11 @@ class Context:
             step
             for equation, size in sizes.items()
             for step in heads.apart(
-                equation, function, foreign, lambda each, by=size: steps_of(each, upper, by, foreign), self._at_exponent
+                equation,
+                function,
+                foreign,
+                partial(steps_of, upper=upper, prefer=size, foreign=foreign),
+                self._at_exponent,
             )
         ]
         steps = [valid(step, function) for step in steps]

@@ -37,15 +37,14 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
     if exponent is None or low is None or low >= START:
         return list(steps(equation))
     symbol = Poly.symbol(exponent)
-    values = {number: value(number) for number in range(low, START)}
-    above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
-    if None in values.values():
-        return list(steps(equation))
     found = []
-    for number, known in values.items():
+    for number in range(low, START):
+        known = value(number)
+        if known is None:
+            return list(steps(equation))
         facts = equation.facts.with_nonnegative(symbol - number).with_nonnegative(number - symbol)
-        assert known is not None
         found.append(Step(equation, facts, Poly.constant(rational(known)), ()))
+    above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
     return [*found, *(replace(step, equation=equation) for step in steps(above))]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from archline.algebra.atoms import PositivePart
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
@@ -15,7 +16,7 @@ from archline.analysis.costs import Ends, Regime
 from archline.analysis.recurrence import Recurrence
 from archline.analysis.recursion import indexed
 from archline.analysis.recursion.bodies import Decision
-from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
+from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
@@ -199,9 +200,13 @@ class Recursions:
             if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            given = sizes_of_call(function, arguments)
             if facts.powers and side is not Side.EXACT:
+                there = Caller(facts, ()).at(found, given)
+                if not any(isinstance(each, PositivePart) for each in there.atoms()):
+                    return there
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
-            return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
+            return facts.simplify(found.substitute(given))
 
         return at
 

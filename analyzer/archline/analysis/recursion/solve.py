@@ -20,6 +20,7 @@ from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
+from archline.analysis.recursion.halvings import without_halvings
 from archline.analysis.recursion.leaves import clamped, holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
@@ -201,6 +202,9 @@ class Recursions:
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             if facts.powers and side is not Side.EXACT:
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
+            elif side is Side.LOWER:
+                # At halves that are rounded up, little is proved of it.
+                found = without_halvings(found, function.facts)
             return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
 
         return at

@@ -158,10 +158,8 @@ def _deep(some: Sequence[Element], leaves: Sequence[Element], found: Collection[
 def _levels(found: Mapping[str, Split], upper: bool) -> Iterator[Element]:
     """How often sizes are halved; in a lower bound also counted from the smallest leaf, where others have one more."""
     for split in found.values():
-        if not upper:
-            yield split.halvings
         for more in (0, 1):
-            ends = (split.most,) if upper or not more else (split.least,)
+            ends = (split.most,) if upper or not more else (split.most, split.least)
             for depth in dict.fromkeys(a.ceil_log2(end + more) for end in ends):
                 yield Element(a.positive_part(a.ceil_log2(split.size + more) - depth), sign=1 - 2 * more)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, Symbol
+from archline.analysis.recursion.halvings import without_halvings
 
 
 def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
+    value = value if upper else without_halvings(value, facts)
     for atom in sorted(value.atoms(), key=lambda each: each.key):
         if not isinstance(atom, a.PositivePart):
             continue

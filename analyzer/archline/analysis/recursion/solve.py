@@ -21,6 +21,7 @@ from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
+from archline.analysis.recursion.halvings import without_halvings
 from archline.analysis.recursion.leaves import clamped, holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
@@ -206,6 +207,9 @@ class Recursions:
                 if not any(isinstance(each, PositivePart) for each in there.atoms()):
                     return there
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
+            elif side is Side.LOWER:
+                # At halves that are rounded up, little is proved of it.
+                found = without_halvings(found, function.facts)
             return facts.simplify(found.substitute(given))
 
         return at

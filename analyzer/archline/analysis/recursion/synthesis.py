@@ -27,6 +27,7 @@ from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, c
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.levels import leveled
 from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Coefficients
 from archline.analysis.recursion.shrinking import on_a_path, shrinking
@@ -166,7 +167,10 @@ class Synthesis:
         """Sets of elements for any recursion, from the plain to the rich."""
         context = self._context
         powers = tuple(reproduced(context.function, context.steps, context.upper))
+        near = leveled(context.function, context.steps)
         for turn, elements in enumerate(families(context.function, *context.forcings())):
+            if near and not turn:
+                yield (*elements, *near)
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)

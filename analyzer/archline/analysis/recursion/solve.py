@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from archline.algebra.atoms import PositivePart
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
@@ -16,7 +15,7 @@ from archline.analysis.costs import Ends, Regime
 from archline.analysis.recurrence import Recurrence
 from archline.analysis.recursion import indexed
 from archline.analysis.recursion.bodies import Decision
-from archline.analysis.recursion.calls import Caller, NotComparableError, sizes_of_call
+from archline.analysis.recursion.calls import NotComparableError, sizes_of_call
 from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
@@ -33,7 +32,7 @@ from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
-from archline.analysis.uncapped import uncapped
+from archline.analysis.uncapped import uncapped, without_maxima
 from archline.language import syntax as s
 
 MAX_EFFORT = 6_000_000
@@ -203,8 +202,8 @@ class Recursions:
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
             if facts.powers and side is not Side.EXACT:
-                there = Caller(facts, ()).at(found, given)
-                if not any(isinstance(each, PositivePart) for each in there.atoms()):
+                there = without_maxima(found, given, facts)
+                if there is not None:
                     return there
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
             elif side is Side.LOWER:

@@ -52,6 +52,7 @@ TEXTBOOK = [
     ("fft.fft::fft_co", "work", "Theta(n*log2(n))"),
     ("fft.fft::fft_co", "span", "Theta(log2(log2(n))*log2(n))"),
     ("string.lcs::lcs_length", "work", "Theta(n*m)"),
+    ("string.lcs::lcs_co", "span", "Theta(n*m*min(n, m)^(-2 + log2(3)))"),
     ("sort.mergesort::mergesort", "flops", "O(n*log2(n))"),
 ]
 

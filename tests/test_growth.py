@@ -211,6 +211,7 @@ def test_out_of_reach(f: str, g: str, reason: str) -> None:
         ("n", "-n", "", "AL481"),
         ("n", "m", "n + m", "AL482"),
         ("n", "m", "n <= 0", "AL483"),
+        ("n", "m", "n <= 1 and m >= 3 and 2 <= n", "AL483"),
         ("n +", "m", "", "AL101"),
     ],
 )

@@ -23,6 +23,21 @@ if n > 1:
     spawn f(x[0..n//2])
     spawn f(x[n//2..n])
     sync"""
+# T(n) = T(n//2) + T(n - n//2) + (n//2)*(n - n//2): n*(n - 1)/2.
+HALVES_OF_PAIRS = """
+if n > 1:
+    f(x[0..n//2])
+    f(x[n//2..n])
+    for i in 0..n//2:
+        for j in n//2..n:
+            x[j] += 1.0"""
+# Regimes n <= 3, where it is 0, and n > 3: T(n) = 2*T(n//2) + n.
+COARSE = """
+if n > 3:
+    for i in 0..n:
+        x[i] += 1.0
+    f(x[0..n//2])
+    f(x[n//2..n//2 + n//2])"""
 # The span adds ceil(log2(n - 1 - i)) for every i: n*log2(n) less what is linear.
 SHRINKING = "for i in 0..n:\n    parallel for j in i+1..n:\n        x[j] += 1.0"
 QUARTERS = "if n > 3:\n    for i in 0..n:\n        x[i] += 1.0\n    f(x[0..n//4])\n    f(x[n//4..n//4 + n//4])"
@@ -47,6 +62,10 @@ def decided(claim: str, body: str, where: str = "") -> Verdict:
         ("work is Theta(n*log2(n))", HALVES),
         ("work is O(n^2)", HALVES),
         ("flops is O(n*log2(n))", HALVES),
+        # Both are 0 at n = 1.
+        ("flops is Theta(n*log2(n))", HALVES),
+        ("flops is Theta(n^2 - n)", HALVES_OF_PAIRS),
+        ("flops is Theta(n^2) when n >= 2", HALVES_OF_PAIRS),
         ("span is Theta(n)", HALVES),
         ("span is Theta(n*log2(n))", SHRINKING),
         ("work is Theta(n^2)", SHRINKING),
@@ -95,6 +114,26 @@ def test_merged_logarithms_bound_a_term(powers: list[tuple[int, int]], sign: int
         term = term * a.ceil_log2(N + more) ** power
     exact = evaluate(term, {"n": size})
     assert evaluate(_merged(term, False), {"n": size}) <= exact <= evaluate(_merged(term, True), {"n": size})
+
+
+@pytest.mark.parametrize(
+    ("claim", "body", "place"),
+    [
+        ("flops is Theta(n^2)", HALVES_OF_PAIRS, "n = 1"),
+        ("flops is Omega(n)", COARSE, "n = 1"),
+        ("flops is Theta(n*log2(n))", COARSE, "n = 2"),
+    ],
+)
+def test_a_cost_of_0_is_no_share_of_what_is_claimed(claim: str, body: str, place: str) -> None:
+    found = decided(claim, body)
+    assert found.outcome == "fails", found.reason
+    told = ", ".join(f"{name} = {value}" for name, value in (found.point or {}).items())
+    assert place in told + found.reason
+
+
+def test_regimes_that_a_condition_leaves_out() -> None:
+    found = decided("flops is Omega(n) when n >= 4", COARSE)
+    assert found.outcome == "holds", found.reason
 
 
 def test_a_fact_decides() -> None:

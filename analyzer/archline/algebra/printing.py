@@ -165,13 +165,9 @@ def _length(value: Poly) -> tuple[int, int]:
 def _forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
-            argument = shortened(atom.argument)
-            above = Poly({m: c for m, c in argument.terms.items() if c > 0})
-            below = above - argument
-            if not above or not below:
-                return []
-            least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
-            return [above - least, most - below]
+            # As it is too, as it stands beside the same floors: min(floor(n/k), floor(m/k)) + 1.
+            arguments = dict.fromkeys((shortened(atom.argument), atom.argument))
+            return [form for argument in arguments for form in _of_positive_part(argument)]
         case a.Floor():
             above, whole = atom.argument + 1, 0
             if atom.modulus.is_constant:
@@ -189,3 +185,13 @@ def _forms(atom: Atom) -> list[Poly]:
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
     return []
+
+
+def _of_positive_part(argument: Poly) -> list[Poly]:
+    """max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
+    above = Poly({m: c for m, c in argument.terms.items() if c > 0})
+    below = above - argument
+    if not above or not below:
+        return []
+    least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
+    return [above - least, most - below]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Literal
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -23,10 +23,12 @@ from archline.language.evaluate import Enclosure, evaluate_static, holds
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
-from archline.language.parser import parse_expression
+from archline.language.parser import parse_expression, parse_facts
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
+SMALL = 100
+"""How many of the smallest sizes are looked at for a cost of 0."""
 LEAST_RISE = 1.5
 
 
@@ -67,16 +69,56 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
+    for fact in ensures.when:
+        scope = scope.with_facts(with_fact(scope.facts, fact, scope))
+    first = _compared(ensures, costs, cost, scope.facts, facts)
+    if first.outcome != "unknown" or ensures.relation == "O":
+        return first
+    known = points(algorithm, scope, costs, ensures, branches=False)
+    small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
+    place = next((each for each in small if (_claimed(ensures, each) or 0) > 0 and _is_zero(cost, each)), None)
+    if place is not None:
+        reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
+        return Verdict(ensures, "fails", reason, place)
+    zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
+    if not zeros or len(zeros[-1]) != 1:
+        return first
+    ((name, size),) = zeros[-1].items()
+    (beyond,) = parse_facts(f"{name} >= {size + 1}")
+    rest = _compared(ensures, costs, cost, with_fact(scope.facts, beyond, scope), (*facts, beyond))
+    if rest.outcome != "holds":
+        return rest
+    return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
+    """The least that is claimed at a point; None where it has no value."""
+    try:
+        claimed = evaluate_claim(ensures.bound, point)
+    except (UndefinedError, OverflowError, ZeroDivisionError):
+        return None
+    return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
+
+
+def _is_zero(cost: Cost, point: Mapping[str, int]) -> bool:
+    try:
+        return ends_at(cost, point)[1] <= 0
+    except EvaluationError:
+        return False
+
+
+def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth at the sizes that the facts allow; `known` is what they say of the symbols."""
     confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
-    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, scope.facts)
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
     if ensures.processors is not None:
-        found = pieces_of_time(costs, ensures.processors.id, facts, scope.facts)
+        found = pieces_of_time(costs, ensures.processors.id, facts, known)
     elif indices is not None and moved is not None:
         bound = indices.written(ensures.bound)
         outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
         return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
     else:
-        found = pieces(costs, cost, facts, scope.facts)
+        found = pieces(costs, cost, facts, known)
     outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome))
 

@@ -22,8 +22,13 @@ MAX_POINTS = 400
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 
-def points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures) -> Iterator[Mapping[str, int]]:
-    """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger."""
+def points(
+    algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures, branches: bool = True
+) -> Iterator[Mapping[str, int]]:
+    """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger.
+
+    `branches`: only those at which every branch could be taken.
+    """
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
     facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
@@ -48,7 +53,12 @@ def points(algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensure
         return (
             all(holds(fact, point) is not False for fact in facts)
             and all(rule(point) for rule in implied)
-            and divides(point)
+            and (not branches or taken(point))
+        )
+
+    def taken(point: Mapping[str, int]) -> bool:
+        return (
+            divides(point)
             and all(_accepts(scope.module, each, point) for each in calls)
             and all(_is_count(each, point) for each in declared)
         )

@@ -11,7 +11,7 @@ from math import log2
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
@@ -107,7 +107,7 @@ class Shape:
     @property
     def names(self) -> frozenset[str]:
         """The sizes in it."""
-        return frozenset(name for base, _ in self.factors for name in _NAME.findall(base)) - {"log2"}
+        return frozenset(name for base, _ in self.factors for name in _NAME.findall(base)) - {"log2", "min"}
 
     @property
     def logarithmic(self) -> bool:
@@ -126,9 +126,9 @@ Rank = tuple[bool, int, str]
 
 
 def _rank(base: str, order: Sequence[str]) -> Rank:
-    """Sizes as an algorithm has them, then logarithms of them."""
+    """Sizes as an algorithm has them, then logarithms and the least of them."""
     first = min((order.index(name) for name in _NAME.findall(base) if name in order), default=len(order))
-    return base.startswith(_LOG), first, base
+    return not base.isidentifier(), first, base
 
 
 def _below(power: Exponent) -> bool:
@@ -222,13 +222,23 @@ class _Reader:
                 case ():
                     continue
                 case (((a.CeilLog2(argument=x) | a.Function(function="log2", argument=x)), 1),):
-                    result = result.product(_only(self.terms(x)).with_base(base).raised(coefficient))
+                    result = result.product(self._least(x).with_base(base).raised(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
                     share = self._exponential(base, whole.scaled(1 / parts.constant_term))
                     result = result.product(share.raised(coefficient))
                 case _:
                     raise ShapelessError
         return result
+
+    def _least(self, value: Poly) -> Shape:
+        """The only shape of a value, or the least of two, one of them x, where the value is x - max(0, x - y)."""
+        parts = [atom for atom in value.atoms() if isinstance(atom, a.PositivePart)]
+        whole = value + sum(map(Poly.of_atom, parts), ZERO)
+        if len(parts) != 1 or parts[0] in whole.atoms():
+            return _only(self.terms(value))
+        ends = [_only(self.terms(each)).text(self.order) for each in (whole, whole - parts[0].argument)]
+        ends.sort(key=lambda text: _rank(text, self.order))
+        return Shape.of({f"min({', '.join(ends)})": ONE})
 
 
 def _only(found: tuple[Shape, ...]) -> Shape:

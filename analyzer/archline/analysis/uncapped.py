@@ -6,13 +6,18 @@ keeps a bound depends on the sign of its factor; where that is not proved, the m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, Symbol
+from archline.analysis.recursion.calls import Caller, NotComparableError
+from archline.analysis.recursion.halvings import without_halvings
 
 
 def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
+    value = value if upper else without_halvings(value, facts)
     for atom in sorted(value.atoms(), key=lambda each: each.key):
         if not isinstance(atom, a.PositivePart):
             continue
@@ -45,3 +50,12 @@ def _least(argument: Poly, facts: Facts) -> int | None:
         case _:
             least = None
     return None if least is None else int((least + limit).floor())
+
+
+def without_maxima(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
+    """A bound at the sizes of a call, where the facts decide all maxima in it; else None."""
+    try:
+        there = Caller(facts, ()).at(found, given)
+    except NotComparableError:
+        return None
+    return None if any(isinstance(each, a.PositivePart) for each in there.atoms()) else there

@@ -17,7 +17,7 @@ from archline.algebra.growth.inequalities import Inequality
 from archline.algebra.growth.monomials import Lattice, largest_of_smallest, size, smallest_of_largest
 from archline.algebra.growth.reading import Reader
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.source import Source, Span
 
 _COMPARISONS = frozenset(("<=", "<", ">=", ">", "==", "!="))
@@ -51,6 +51,8 @@ class Domain:
             _check(fact)
         self.names = frozenset(name for fact in self.facts for name in names_of(fact))
         comparisons = [each for number, fact in enumerate(self.facts) for each in _comparisons(number, fact)]
+        for number in _against_numbers(comparisons):
+            raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
         self._cones: dict[tuple[bool, fmpq], Cone] = {}
         self.bounds: list[Bound] = []
         for each in comparisons:
@@ -118,10 +120,30 @@ class Domain:
         if not small:
             return None
         if not large:
-            raise error(rules.NO_SIZES, "no sizes satisfy this fact", span=self.facts[comparison.fact].span)
+            raise _nowhere(self.facts[comparison.fact], "no sizes satisfy this fact")
         reader = Reader(Absorption([]))
         lower, upper = reader.read_sum(small, "").lower, reader.read_sum(large, "").upper
         return None if lower is None or upper is None else (lower, upper)
+
+
+def _nowhere(fact: s.Fact, message: str) -> ArchlineError:
+    return error(rules.NO_SIZES, message, span=fact.span)
+
+
+def _against_numbers(comparisons: Iterable[_Comparison]) -> Iterator[int]:
+    """The facts by which a size is above one number and below a smaller one."""
+    least: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for each in comparisons:
+        match each.left, each.right:
+            case s.Integer(value=number), s.Name(id=name):
+                least[name] = max(number, least.get(name, number))
+            case s.Name(id=name), s.Integer(value=number):
+                most[name] = min(number, most.get(name, number))
+            case _:
+                continue
+        if name in least and name in most and least[name] > most[name]:
+            yield each.fact
 
 
 def _check(fact: s.Fact) -> None:

@@ -11,6 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
 from archline.analysis.proofs import never_negative
+from archline.analysis.recursion.halvings import counted, remaining
 from archline.analysis.recursion.reals import least_fall, most_fall
 from archline.analysis.recursion.system import Function
 
@@ -60,8 +61,20 @@ class Caller:
     _signs: dict[Poly, Poly] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
-        """The value with the sizes of the call."""
-        return self._placed(self.facts.simplify(value.substitute(given)))
+        """The value with the sizes of the call; numbers of halvings, of lower bounds alone, as what they are at least.
+
+        Their factors are never negative. Raises NotComparableError where a call may have less than half.
+        """
+        found = {atom: floor for atom in value.atoms() if (floor := counted(atom)) is not None}
+        if not found or not given:
+            return self._placed(self.facts.simplify(value.substitute(given)))
+        names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
+        numbers = {names[atom]: remaining(atom, floor, given, self.facts) for atom, floor in found.items()}
+        if any(each is None for each in numbers.values()):
+            raise NotComparableError
+        symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
+        there = self._placed(self.facts.simplify(value.map_atoms(symbols.get).substitute(given)))
+        return there.substitute({name: each for name, each in numbers.items() if each is not None})
 
     def _placed(self, value: Poly) -> Poly:
         def place(atom: Atom) -> Poly | None:
@@ -126,6 +139,9 @@ class Caller:
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = _name(atom)
+        if counted(atom) is not None and self._most(atom.argument) == 0:
+            # At leaves.
+            return ZERO
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
             lower, upper = [Poly.constant(self._least(argument))], []

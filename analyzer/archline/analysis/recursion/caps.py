@@ -7,7 +7,7 @@ it: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) + m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -17,6 +17,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
 from archline.analysis.recursion.bases import Element, distinct, divisors, rank, sided, sizes_in, times
 from archline.analysis.recursion.calls import sizes_of_call
+from archline.analysis.recursion.halvings import halvings
 from archline.analysis.recursion.steps import Step, least_of
 from archline.analysis.recursion.system import Function
 
@@ -41,6 +42,11 @@ class Split:
         if not self.serial:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
+
+    @property
+    def halvings(self) -> Element:
+        """How often at least it is halved until it is at most that: it falls by at most 1 at floor(v/2)."""
+        return Element(halvings(self.size, self.most + 1), sign=-1)
 
     def at_leaf(self, upper: bool) -> Poly:
         """What the size is at most, or at least, at a leaf."""
@@ -134,8 +140,19 @@ def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator
     yield distinct([*few, *leaves, *logs])
     yield distinct([*some, *leaves, *logs, *squares])
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in serial if x.degree)])
+    if not upper:
+        yield _deep(some, leaves, found.values())
     deep = [*serial, *(times(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
+
+
+def _deep(some: Sequence[Element], leaves: Sequence[Element], found: Collection[Split]) -> tuple[Element, ...]:
+    """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products."""
+    long = [each for each in some if each.degree]
+    wide = [Element(x.value * each.at_leaf(False)) for x in long for each in found if not each.serial]
+    deep = [each.halvings for each in found if each.serial]
+    counts = (each.halvings for each in found)
+    return distinct([*some, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
 
 
 def _levels(found: Mapping[str, Split], upper: bool) -> Iterator[Element]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 
 from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.recursion import samples
+from archline.analysis.recursion import heads, samples
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.halving import reproduced
@@ -97,7 +97,17 @@ class Context:
         for equation, point in samples.points(function, LARGE, 1):
             inside.setdefault(equation, point)
         sizes = {equation: self._size(equation, inside.get(equation)) for equation in function.equations}
-        steps = [step for equation, size in sizes.items() for step in steps_of(equation, upper, size, foreign)]
+        steps = [
+            step
+            for equation, size in sizes.items()
+            for step in heads.apart(
+                equation,
+                function,
+                foreign,
+                partial(steps_of, upper=upper, prefer=size, foreign=foreign),
+                self._at_exponent,
+            )
+        ]
         steps = [valid(step, function) for step in steps]
         self.regions = regions(function, steps)
         if everywhere:
@@ -138,7 +148,7 @@ class Context:
                 continue
             self.weighed.append((point, value))
             for step in self.steps:
-                if step.equation is equation:
+                if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
                     self.points.extend((step, each) for each in full)
 
@@ -172,6 +182,14 @@ class Context:
         except EvaluationError:
             return None
         return value if value.numerator.bit_length() <= MAX_BITS else None
+
+    def _at_exponent(self, number: int) -> Fraction | None:
+        """The function where the one exponent that it is written in has a value; None where it is not known."""
+        return (
+            None
+            if self.values is None
+            else self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
+        )
 
     def placed(self, point: dict[str, int]) -> Point:
         """A point of the symbols that sizes are written in, with the sizes themselves."""

@@ -63,7 +63,7 @@ def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
 def points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
     """The values that the facts allow of some symbols; None where they are more than `most`, or not all of them."""
     ranges = _ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
-    if ranges is None or prod(map(len, ranges.values())) > most or facts.rewrites:
+    if ranges is None or prod(map(len, ranges.values())) > most or not names.isdisjoint(facts.rewrites):
         return None
     return list(_points(ranges))
 

@@ -24,7 +24,7 @@ MAX_COUNT = 64
 
 
 @dataclass(frozen=True)
-class _Halved:
+class Halved:
     """A size that all calls halve: of size - above they have at most, of size + below at least half."""
 
     place: int
@@ -54,33 +54,44 @@ class _Halved:
 
 def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
     """The terms, for functions of sizes all of which are about halved by all calls."""
-    calling = [step for step in steps if step.calls]
-    if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
-        return
-    halved = [each for place, _ in enumerate(function.parameters) if (each := _halved(function, place, calling))]
-    if len(halved) < len(function.parameters):
-        return
-    if not all(each.allowed(step, upper) for each in halved for step in calling):
+    halved = halved_sizes(function, steps)
+    if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
         return
     whole = product(each.base(upper) for each in halved)
-    for count in sorted({count for step in calling if (count := _count(step)) is not None}):
+    for count in counts(steps) if halved else ():
         # The power of w nearest to the term itself: what rounding the logarithm changes is least.
-        power = (count - 1).bit_length()
-        if count == 1 << power or power < len(halved):
+        exponent = (count - 1).bit_length()
+        if count == 1 << exponent or exponent < len(halved):
             continue
         for each in halved:
-            rest = each.base(upper) ** (power - len(halved))
-            yield Element(whole * rest * _power(count, power, each.level(upper)), sign=1 if upper else -1, parts=count)
+            rest = each.base(upper) ** (exponent - len(halved))
+            value = whole * rest * power(count, exponent, each.level(upper))
+            yield Element(value, sign=1 if upper else -1, parts=count)
 
 
-def _halved(function: Function, place: int, steps: Sequence[Step]) -> _Halved | None:
+def halved_sizes(function: Function, steps: Sequence[Step]) -> list[Halved]:
+    """The sizes, where all calls about halve all of them; else none."""
+    calling = [step for step in steps if step.calls]
+    if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
+        return []
+    found = [each for place, _ in enumerate(function.parameters) if (each := _halved(function, place, calling))]
+    return found if len(found) == len(function.parameters) else []
+
+
+def counts(steps: Sequence[Step]) -> list[int]:
+    """How many calls the steps make that make several."""
+    return sorted({count for step in steps if (count := _count(step)) is not None})
+
+
+def _halved(function: Function, place: int, steps: Sequence[Step]) -> Halved | None:
     size = Poly.symbol(function.parameters[place])
     above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
-    return None if above is None or below is None else _Halved(place, size, above, below)
+    return None if above is None or below is None else Halved(place, size, above, below)
 
 
-def _power(count: int, power: int, logarithm: Poly) -> Poly:
-    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -power
+def power(count: int, exponent: int, logarithm: Poly) -> Poly:
+    """(count/2^exponent)^logarithm."""
+    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
 def _count(step: Step) -> int | None:

@@ -20,6 +20,7 @@ from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
+from archline.analysis.recursion.halvings import without_halvings
 from archline.analysis.recursion.leaves import clamped, holds_at_leaves
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
@@ -31,7 +32,7 @@ from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
 from archline.analysis.tally import Tally
-from archline.analysis.uncapped import uncapped
+from archline.analysis.uncapped import uncapped, without_maxima
 from archline.language import syntax as s
 
 MAX_EFFORT = 6_000_000
@@ -199,9 +200,16 @@ class Recursions:
             if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            given = sizes_of_call(function, arguments)
             if facts.powers and side is not Side.EXACT:
+                there = without_maxima(found, given, facts)
+                if there is not None:
+                    return there
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
-            return facts.simplify(found.substitute(sizes_of_call(function, arguments)))
+            elif side is Side.LOWER:
+                # At halves that are rounded up, little is proved of it.
+                found = without_halvings(found, function.facts)
+            return facts.simplify(found.substitute(given))
 
         return at
 

@@ -33,6 +33,16 @@ class Step:
         names = frozenset[str]().union(*(part.names for part in parts))
         return tuple(name for name in self.equation.data if name in names)
 
+    def allows(self, point: Mapping[str, int | Fraction]) -> bool:
+        """Whether a point of the equation lies between the numbers that bound its symbols in the step."""
+        if self.facts is self.equation.facts:
+            return True
+        known = ((self.facts.bounds[name], value) for name, value in point.items() if name in self.facts.bounds)
+        return all(
+            (each.least is None or each.least <= value) and (each.most is None or value <= each.most)
+            for each, value in known
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Region:

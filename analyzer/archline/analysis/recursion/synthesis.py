@@ -19,7 +19,7 @@ from flint import fmpq
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
-from archline.analysis.recursion import caps
+from archline.analysis.recursion import caps, heads
 from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
@@ -27,6 +27,7 @@ from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, c
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.levels import leveled
 from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Coefficients
 from archline.analysis.recursion.shrinking import on_a_path, shrinking
@@ -99,6 +100,7 @@ class Synthesis:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
         yield from ((each, ALIKE) for each in self._special())
+        yield from ((each, ROUGHLY) for each in heads.families(context.function, context.steps))
         several = [] if context.values is None else list(limited(context.function, context.steps))
         # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
         for elements in several:
@@ -165,7 +167,10 @@ class Synthesis:
         """Sets of elements for any recursion, from the plain to the rich."""
         context = self._context
         powers = tuple(reproduced(context.function, context.steps, context.upper))
+        near = leveled(context.function, context.steps)
         for turn, elements in enumerate(families(context.function, *context.forcings())):
+            if near and not turn:
+                yield (*elements, *near)
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
@@ -252,7 +257,8 @@ class Synthesis:
 
     def _of_step(self, step: Step, elements: Sequence[Element]) -> Iterator[Part]:
         writer, sign = self._context.writer, self._sign
-        sizes = frozenset(self._context.function.least)
+        function = self._context.function
+        sizes = frozenset(function.shared_exponents or function.least)
         few = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
         if few is not None:
             # Each by itself: what cannot be written in symbols can, and nothing is lost.
@@ -277,9 +283,11 @@ class Synthesis:
         context = self._context
         near = [self._factors(elements, *each) for each in context.weighed]
         # Those of lower bounds are shares of the function.
-        lenient = float(LENIENT if context.upper else 1 / LENIENT)
+        # The exponents of most sizes in use are among the samples.
+        allowed = 1 if context.function.shared_exponents else LENIENT
+        lenient = float(allowed if context.upper else 1 / allowed)
         watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
-        mean = np.array(near).reshape(len(near), len(elements)).mean(axis=0)
+        mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
         return Goal(mean, np.array(watched if context.values is not None else []))
 
     def _steadiness(self, elements: Sequence[Element]) -> Array:

@@ -106,7 +106,7 @@ class _Teller:
                 relation,
                 self._readable(added + claimed, step.facts),
                 self._written(step, proof.value, added),
-                () if step.calls else self._sizes(group),
+                () if step.calls and not self.function.shared_exponents else self._sizes(group),
             )
 
     def _sizes(self, steps: Sequence[Step]) -> tuple[tuple[Range, ...], ...]:

@@ -164,6 +164,8 @@ class _Reader:
             if not isinstance(each, s.Name) or each.id == "pi":
                 hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
                 raise self._problem(rules.BAD_HEAD, "an argument on the left side is a name", each, hint)
+            if each.id in INTRINSICS:
+                raise self._problem(rules.BAD_HEAD, f"`{each.id}` is a function of the language", each)
             if each.id in names:
                 raise self._problem(rules.BAD_HEAD, f"`{each.id}` stands for two arguments", each)
             names.append(each.id)

@@ -189,8 +189,7 @@ class _Claim:
 
     def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
         if all(any(never_negative(each, facts) for each in group) for facts, group in self._margins()):
-            trust = f", given what {', '.join(self.cost.declared)} declares" if self.cost.declared else ""
-            return Verdict(self.ensures, "holds", "proved for all sizes" + trust)
+            return Verdict(self.ensures, "holds", "proved for all sizes" + _trust(self.cost, "holds"))
         for point in points:
             reason = self._contradiction(point)
             if reason is not None:

@@ -22,7 +22,7 @@ from archline.analysis.proofs import of_floor
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.entries import Entries, places
-from archline.analysis.recursion.linear import Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
 from archline.analysis.recursion.products import Products
 from archline.analysis.recursion.proposal import solution
 
@@ -96,8 +96,8 @@ class Cone:
         """Weighted sums of the products. Raises OverflowError."""
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
-        weights = [(0.0, None)] * len(self.products)
-        return Program(np.zeros(len(self.products)), matrix, nothing, nothing, weights)
+        count = len(self.products)
+        return Program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
@@ -229,15 +229,16 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
 
     Up to `most` of the c that can be 0 at little loss are: the last ones first.
     """
+    count = len(goal.mean)
+    ends = [_ends(sign) for sign in (signs or [0] * count)]
     try:
-        program = _program(parts, goal, signs or [0] * len(goal.mean))
+        program = _program(parts, goal, ends)
     except OverflowError:
         # Numbers beyond those of floating point.
         return None
     best = program.solve()
     if best is None or not len(goal.watched):
         return None if best is None else _proposal(best, parts, goal)
-    count = len(goal.mean)
     start = best
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
         program.bound(index, (0.0, 0.0))
@@ -245,20 +246,20 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
         if found is not None and goal.little_lost(start[:count], found[:count]):
             best = found
         else:
-            program.bound(index, _ends(signs[index] if signs else 0))
+            program.bound(index, ends[index])
     return _proposal(best, parts, goal)
 
 
 def _ends(sign: int) -> Ends:
-    return 0.0 if sign > 0 else None, 0.0 if sign < 0 else None
+    return 0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf
 
 
-def _program(parts: Sequence[Part], goal: Goal, signs: Sequence[int]) -> Program:
+def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> Program:
     """Variables are the c, the largest factor, and the weights of each part's products."""
     matrix, right = _identities(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1
     aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
-    ends = [*map(_ends, signs), (None, None), *[(0.0, None)] * count]
+    ends = [*ends, FREE, *[POSITIVE] * count]
     low = high = right
     if len(goal.watched):
         watched = dense(_watching(goal), matrix.shape[1])

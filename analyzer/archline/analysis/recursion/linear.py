@@ -15,7 +15,8 @@ from archline.analysis.recursion.arrays import Array
 Places = npt.NDArray[np.int32]
 MAX_ITERATIONS = 20_000
 """More are a sign of numbers too far apart, with which the solver does not end."""
-Ends = tuple[float | None, float | None]
+Ends = tuple[float, float]
+FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,7 @@ class Program:
         for option, value in (("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1)):
             self._solver.setOptionValue(option, value)
         height, width = matrix.shape
-        lower = np.array([-np.inf if low is None else low for low, _ in ends])
-        upper = np.array([np.inf if high is None else high for _, high in ends])
+        lower, upper = np.array(ends).T
         starts, rows, numbers = matrix.by_columns()
         form, sense = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize)
         self._solver.passModel(
@@ -79,8 +79,7 @@ class Program:
 
     def bound(self, column: int, ends: Ends) -> None:
         """Other ends for one x."""
-        low, high = ends
-        self._solver.changeColBounds(column, -np.inf if low is None else low, np.inf if high is None else high)
+        self._solver.changeColBounds(column, *ends)
 
     def level(self, values: Array) -> None:
         """matrix*x is to be equal to other values."""

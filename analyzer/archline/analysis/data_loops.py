@@ -59,7 +59,7 @@ def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Known | No
         segments = _segment(low, high, scope)
         return None if segments is None else Known(ZERO, segments.ceiling)
     found = a.as_gaps(found) + more
-    return exactly(found if _rises(found, scope.facts) else scope.facts.positive_part(found))
+    return exactly(found if rises(found, scope.facts) else scope.facts.positive_part(found))
 
 
 def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
@@ -73,7 +73,7 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
     return None
 
 
-def _rises(value: Poly, facts: Facts) -> bool:
+def rises(value: Poly, facts: Facts) -> bool:
     """Whether the value is `a[e + w] - a[e]` with w >= 0, plus what is not negative."""
     entries = [atom for atom in value.atoms() if isinstance(atom, a.Offset)]
     for high, low in permutations(entries, 2):
@@ -92,7 +92,7 @@ def _with_entries(expr: s.Expr, scope: Scope) -> Poly:
 def extent(expr: s.Expr, scope: Scope) -> Poly:
     """A size that may be a distance between entries of offsets arrays; raises NotStaticError."""
     value = a.as_gaps(_with_entries(expr, scope))
-    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or _rises(value, scope.facts):
+    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or rises(value, scope.facts):
         return value
     return scope.facts.positive_part(value)
 
@@ -104,7 +104,7 @@ def extent_range(expr: s.Expr, scope: Scope) -> Known | None:
     except NotStaticError:
         known = int_range(expr, scope)
         return None if known is None else Known(*map(scope.facts.positive_part, known))
-    return exactly(value if _rises(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value)))
+    return exactly(value if rises(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value)))
 
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:

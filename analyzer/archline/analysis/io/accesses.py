@@ -1,0 +1,86 @@
+"""The accesses of a program in serial order, as a tree of loops: what every bound on io is read from.
+
+A place is given by one expression a dimension of the array itself, whatever views and calls lie between; it is None
+where the data decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
+from archline.language.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
+
+    `moves` names the loop variables that decide where a local array begins.
+    """
+
+    name: str
+    extents: tuple[Poly, ...]
+    layout: str
+    local: bool = False
+    below: Poly = ZERO
+    moves: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An array as a name sees it: `starts` in the array's own dimensions, and for each own one of the view's
+    dimensions which of those it moves along, and how far at a step."""
+
+    array: Array
+    starts: tuple[Poly | None, ...]
+    axes: tuple[tuple[int, Poly], ...]
+    extents: tuple[Poly, ...]
+
+    def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
+        """Where an element of the view lies in the array."""
+        found = list(self.starts)
+        for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
+            start = found[dimension]
+            found[dimension] = None if start is None or subscript is None else start + step * subscript
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One element read or written, or read and written, each time that it is reached."""
+
+    array: Array
+    place: tuple[Poly | None, ...]
+    span: Span = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """At most `trips` iterations, `variable` between `lo` and `hi` - 1; `facts` hold around it, `inside` in its body."""
+
+    variable: str
+    lo: Poly
+    hi: Poly
+    trips: Poly
+    facts: Facts = field(repr=False)
+    inside: Facts = field(repr=False)
+    body: tuple[Node, ...]
+    span: Span = field(repr=False)
+
+
+Node = Access | Loop
+Chain = tuple[Loop, ...]
+"""The loops around something, from the outermost in."""
+
+
+def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
+    """Every access with the loops around it."""
+    for node in nodes:
+        match node:
+            case Access():
+                yield node, chain
+            case Loop(body=body):
+                yield from accesses(body, (*chain, node))

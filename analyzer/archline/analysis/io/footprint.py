@@ -1,0 +1,400 @@
+"""How many lines a reference touches in a window of the execution, and whether windows slide.
+
+A window fixes the outer loops around a reference; the loops inside run. Subscripts of rows that a single loop variable
+decides make rows apart, so that lines are counted row by row, and triangles are no rectangles; all else is bounded by
+the smallest box around it. Every count is an upper bound in the sizes, L and the variables of the fixed loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.maximum import direction
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.analysis.io.accesses import Access, Array, Chain, Loop
+from archline.analysis.io.product import Product, UnboundedError, most_in
+
+LINE = Poly.symbol("L")
+MAX_APART = 8
+"""References to one array in one loop body are one where their places differ by constants no larger than this."""
+Interval = tuple[Poly, Poly]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Accesses of one array in the same loops whose places differ by constants: an interval a dimension.
+
+    An interval is None where the data decides the place; then it may be anywhere in the dimension.
+    """
+
+    array: Array
+    place: tuple[Interval | None, ...]
+    chain: Chain
+    facts: Facts = field(repr=False)
+    accesses: tuple[Access, ...] = field(repr=False)
+    _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The array's name."""
+        return self.array.name
+
+    def lines(self, depth: int) -> Lines:
+        """What is touched with the loops `chain[:depth]` fixed."""
+        if depth not in self._lines:
+            self._lines[depth] = Lines(self, depth)
+        return self._lines[depth]
+
+    @cached_property
+    def _offsets(self) -> frozenset[tuple[int, ...]]:
+        """How far the places are from the first one."""
+        first = self.accesses[0].place
+        found = set()
+        for access in self.accesses:
+            pairs = zip(access.place, first, strict=True)
+            found.add(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
+        return frozenset(found)
+
+    @property
+    def elements(self) -> int:
+        """How many elements there are at a time."""
+        return len(self._offsets)
+
+    @cached_property
+    def star(self) -> bool:
+        """Whether the elements are a star: each, moved to the centre along any dimension, passes over others only."""
+        return any(all(map(lambda each: self._sees(centre, each), self._offsets)) for centre in self._offsets)
+
+    def star_lines(self) -> Poly:
+        """The lines of a star at one place, row by row."""
+        along = contiguous(self.array)
+        rows: dict[tuple[int, ...], list[int]] = {}
+        for offset in self._offsets:
+            rows.setdefault((*offset[:along], *offset[along + 1 :]), []).append(offset[along])
+        total = ZERO
+        for entries in rows.values():
+            total = total + run((ONE, Poly.constant(max(entries) - min(entries) + 1)), self.facts)
+        return total
+
+    def _sees(self, centre: tuple[int, ...], place: tuple[int, ...]) -> bool:
+        for dimension, (start, end) in enumerate(zip(place, centre, strict=True)):
+            for between in range(min(start, end), max(start, end) + 1):
+                if (*place[:dimension], between, *place[dimension + 1 :]) not in self._offsets:
+                    return False
+        return True
+
+    def hull(self, depth: int) -> tuple[Interval, ...]:
+        """The smallest box around what is touched in a window, as far as it is found."""
+        found = []
+        for interval, extent in zip(self.place, self.array.extents, strict=True):
+            lo, hi = interval or (ZERO, extent - 1)
+            try:
+                for loop in reversed(self.chain[depth:]):
+                    lo, hi = -most_in(-lo, loop, loop.facts), most_in(hi, loop, loop.facts)
+            except UnboundedError:
+                lo, hi = ZERO, extent - 1
+            found.append((lo, hi))
+        return tuple(found)
+
+    def around(self, depth: int) -> Facts:
+        """What holds in a window."""
+        return self.chain[depth - 1].inside if depth else self.facts
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines of a window."""
+
+    reference: Reference
+    depth: int
+
+    @property
+    def _inner(self) -> Chain:
+        return self.reference.chain[self.depth :]
+
+    @cached_property
+    def apart(self) -> dict[int, Loop]:
+        """The dimensions of rows that one inner loop decides by itself, each another: their rows are apart."""
+        found: dict[int, Loop] = {}
+        array = self.reference.array
+        if array.layout == "zmorton" or array.moves:
+            return found
+        for dimension, interval in enumerate(self.reference.place):
+            if dimension == contiguous(array) or interval is None or interval[0] != interval[1]:
+                continue
+            inside = [loop for loop in self._inner if loop.variable in interval[0].names]
+            if len(inside) == 1 and inside[0] not in found.values() and _slope(interval[0], inside[0]) is not None:
+                found[dimension] = inside[0]
+        return found
+
+    @cached_property
+    def _rest(self) -> Chain:
+        """The inner loops that decide no row by themselves."""
+        rows = set(map(id, self.apart.values()))
+        return tuple(loop for loop in self._inner if id(loop) not in rows)
+
+    @cached_property
+    def _rows(self) -> Chain:
+        rows = set(map(id, self.apart.values()))
+        return tuple(loop for loop in self._inner if id(loop) in rows)
+
+    @cached_property
+    def ranges(self) -> list[tuple[Loop, Poly, Poly, Facts]]:
+        """For each loop that decides rows, from the outermost in: the range of its counter whatever the rest do."""
+        facts = self.reference.around(self.depth)
+        found = []
+        for loop in self._rows:
+            lo, hi = self._ends((loop.lo, loop.hi), facts)
+            found.append((loop, lo, facts.maximum(lo, hi), facts))
+            facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        return found
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What holds in the window, of the variables of rows too."""
+        facts = self.reference.around(self.depth)
+        for loop, lo, hi, _ in self.ranges:
+            facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        return facts
+
+    def _ends(self, ends: Interval, facts: Facts) -> Interval:
+        """The smallest interval that holds others, whatever the loops do that decide no row."""
+        lo, hi = ends
+        for loop in reversed(self._rest):
+            if loop.variable in lo.names | hi.names:
+                known = _known(loop.facts, facts)
+                lo, hi = _least(lo, loop, known), most_in(hi, loop, known)
+        return lo, hi
+
+    @cached_property
+    def box(self) -> tuple[Interval, ...]:
+        """For each dimension the interval of subscripts, given the variables of rows."""
+        found = []
+        for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
+            whole = ZERO, extent - 1
+            try:
+                found.append(whole if interval is None else self._ends(interval, self.facts))
+            except UnboundedError:
+                found.append(whole)
+        return tuple(found)
+
+    @cached_property
+    def _dense(self) -> bool:
+        """Whether the box is about all touched: nothing in it is strided or left to the data."""
+        for dimension, interval in enumerate(self.reference.place):
+            if interval is None or (dimension not in self.apart and not self._unit(interval)):
+                return False
+        return True
+
+    def _unit(self, interval: Interval) -> bool:
+        slopes = [_slope(interval[0], loop) for loop in self._rest if loop.variable in interval[0].names]
+        return all(slope in (ONE, -ONE) for slope in slopes)
+
+    @cached_property
+    def per_row(self) -> Product:
+        """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
+        array = self.reference.array
+        if not self._inner and None in self.reference.place:
+            return Product((Poly.constant(self.reference.elements),))
+        if not self._inner and self.reference.star and not array.moves and array.layout != "zmorton":
+            return Product((self.reference.star_lines(),))
+        if array.moves:
+            return Product((self._anywhere_on_stack(),))
+        if array.layout == "zmorton":
+            return Product((self._in_square(),))
+        along = contiguous(array)
+        count = Product()
+        for dimension, interval in enumerate(self.box):
+            if dimension == along:
+                count = count.times(self._run(interval))
+            elif dimension not in self.apart:
+                count = count.times(self._values(dimension, interval))
+        return count
+
+    def _run(self, interval: Interval) -> Poly:
+        """The lines of an interval of a row."""
+        lines = run(interval, self.facts)
+        own = self.reference.place[contiguous(self.reference.array)]
+        if own is None or self._unit(own):
+            return lines
+        return self.facts.minimum(lines, self._distinct(own))
+
+    def _values(self, dimension: int, interval: Interval) -> Poly:
+        """How many values a subscript takes."""
+        width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
+        own = self.reference.place[dimension]
+        if own is None or self._unit(own):
+            return width
+        return self.facts.minimum(width, self._distinct(own))
+
+    def _distinct(self, interval: Interval) -> Poly:
+        """At most so many values of subscripts in an interval that loops move."""
+        count = interval[1] - interval[0] + 1
+        for loop in reversed(self._rest):
+            if loop.variable in interval[0].names:
+                count = count * loop.trips
+            if loop.variable in count.names:
+                count = most_in(count, loop, _known(loop.facts, self.facts))
+        return count
+
+    def _in_square(self) -> Poly:
+        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has."""
+        rows, columns = self.reference.array.extents
+        side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
+        elements = self._values(0, self.box[0]) * self._values(1, self.box[1])
+        return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
+
+    def _anywhere_on_stack(self) -> Poly:
+        """The lines from the bottom of the stack to the end of a local array."""
+        value = stack_lines(self.reference.array)
+        for loop in reversed(self._inner):
+            value = most_in(value, loop, _known(loop.facts, self.facts))
+        return value
+
+    @cached_property
+    def count(self) -> Product:
+        """At most so many lines are touched in the window."""
+        total = self.per_row
+        for loop, lo, hi, facts in reversed(self.ranges):
+            total = total.summed(loop.variable, lo, hi, facts)
+        return total
+
+    # Sliding
+    @cached_property
+    def slides(self) -> bool:
+        """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
+        if self.depth == 0 or (not self._inner and None in self.reference.place):
+            return False
+        loop = self.reference.chain[self.depth - 1]
+        if not self._depends(loop):
+            return True
+        if not (self._dense or (self.reference.star and not self._inner)) or self.reference.array.layout == "zmorton" or self.reference.array.moves:
+            return False
+        ends = [end for interval in self.box for end in interval]
+        ends += [end for _, lo, hi, _ in self.ranges for end in (lo, hi)]
+        return all(monotone(end, loop, _known(loop.facts, self.facts)) for end in ends)
+
+    def _depends(self, loop: Loop) -> bool:
+        """Whether the window is another for each value of a loop's variable."""
+        mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
+        for inner in self._inner:
+            mentioned |= inner.lo.names | inner.hi.names
+        array = self.reference.array
+        return loop.variable in mentioned or (array.local and loop.variable in array.moves)
+
+
+def contiguous(array: Array) -> int:
+    """The dimension along which neighbours share lines."""
+    return 0 if array.layout == "colmajor" else len(array.extents) - 1
+
+
+def whole(array: Array) -> Poly:
+    """All lines of an array."""
+    if array.layout == "zmorton":
+        rows, columns = array.extents
+        side = a.exponential(2, a.ceil_log2(a.maximum(rows, columns)))
+        return a.ceil_div(side * side, LINE)
+    lines = ONE
+    for dimension, extent in enumerate(array.extents):
+        lines = lines * (a.ceil_div(extent, LINE) if dimension == contiguous(array) else extent)
+    return lines
+
+
+def stack_lines(array: Array) -> Poly:
+    """The lines of the stack up to the end of a local array."""
+    return array.below + whole(array)
+
+
+def run(interval: Interval, facts: Facts) -> Poly:
+    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2."""
+    low, high = interval
+    words = facts.positive_part(a.as_gaps(high - low + 1))
+    if words == ONE:
+        return ONE
+    if not low:
+        return a.ceil_div(words, LINE)
+    return facts.simplify(a.floor_div(words - 2, LINE)) + 2
+
+
+def box_lines(array: Array, box: Sequence[Interval], facts: Facts) -> Product:
+    """The lines of a box of subscripts."""
+    lines = Product()
+    for dimension, interval in enumerate(box):
+        if dimension == contiguous(array):
+            lines = lines.times(run(interval, facts))
+        else:
+            lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
+    return lines
+
+
+def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:
+    """Accesses by array and loops; those whose places differ by small constants are one reference."""
+    groups: list[tuple[Array, Chain, list[Access]]] = []
+    for access, chain in found:
+        for array, loops, members in groups:
+            if array is access.array and loops == chain and _near(access.place, members):
+                members.append(access)
+                break
+        else:
+            groups.append((access.array, chain, [access]))
+    return [
+        Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups
+    ]
+
+
+def _near(place: tuple[Poly | None, ...], members: Sequence[Access]) -> bool:
+    for own, other in zip(place, members[0].place, strict=True):
+        if own is None or other is None:
+            if own is not other:
+                return False
+            continue
+        apart = own - other
+        if not apart.is_constant or abs(apart.constant_term) > MAX_APART:
+            return False
+    # What the data decides twice are two places.
+    return None not in place
+
+
+def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ...]:
+    found: list[Interval | None] = []
+    for dimension in range(len(array.extents)):
+        places = [member.place[dimension] for member in members]
+        known = [place for place in places if place is not None]
+        if len(known) < len(places):
+            found.append(None)
+            continue
+        shifts = [(place - known[0]).constant_term for place in known]
+        found.append((known[0] + min(shifts), known[0] + max(shifts)))
+    return tuple(found)
+
+
+def _slope(value: Poly, loop: Loop) -> Poly | None:
+    """The factor of a loop's variable in a value that is linear in it, a number or an expression; else None."""
+    symbol = Symbol(loop.variable)
+    if any(atom != symbol and loop.variable in atom.names for atom in value.atoms()):
+        return None
+    parts = value.coefficients(symbol)
+    return parts.get(1) if set(parts) <= {0, 1} else None
+
+
+def _known(facts: Facts, more: Facts) -> Facts:
+    """Facts with the symbols of others that they lack."""
+    for name, bounds in more.bounds.items():
+        if name not in facts.bounds:
+            facts = facts.with_symbol(name, bounds.lower, bounds.upper)
+    return facts
+
+
+def _least(value: Poly, loop: Loop, facts: Facts) -> Poly:
+    return -most_in(-value, loop, facts)
+
+
+def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
+    if loop.variable not in value.names:
+        return True
+    inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
+    return direction(value, loop.variable, loop.hi, facts, inside) is not None

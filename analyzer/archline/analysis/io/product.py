@@ -1,0 +1,130 @@
+"""Amounts of lines as products: factors that vary with different loops are bounded and summed each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from archline.algebra import atoms as a
+from archline.algebra import polynomial
+from archline.algebra.facts import Facts
+from archline.algebra.maximum import direction
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, TooComplexError
+from archline.algebra.relaxation import bounded_max, bounded_sum
+from archline.algebra.summation import UnresolvedError, replace_atom
+from archline.analysis.io.accesses import Chain, Loop
+
+
+class UnboundedError(Exception):
+    """No bound in closed form was found."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of amounts, none of them negative."""
+
+    factors: tuple[Poly, ...] = ()
+
+    @property
+    def value(self) -> Poly:
+        """The product as one expression."""
+        return polynomial.product(self.factors)
+
+    def times(self, *more: Poly) -> Product:
+        """With more factors."""
+        return Product((*self.factors, *(each for each in more if each != ONE)))
+
+    def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """The factors without a variable, and those with it."""
+        free = tuple(each for each in self.factors if variable not in each.names)
+        return free, tuple(each for each in self.factors if variable in each.names)
+
+    def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+        """At least the sum over lo <= variable < hi."""
+        free, bound = self._split(variable)
+        if not bound:
+            return Product(free).times(hi - lo)
+        try:
+            found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
+        except (UnresolvedError, TooComplexError):
+            found = None
+        if found is None or variable in found.names:
+            return Product((*free, *(most(each, variable, lo, hi, facts) for each in bound))).times(hi - lo)
+        return Product((*free, found))
+
+    def most(self, loop: Loop, facts: Facts) -> Product:
+        """At least the greatest in a loop."""
+        free, bound = self._split(loop.variable)
+        return Product((*free, *(most_in(each, loop, facts) for each in bound)))
+
+    def at_most(self, chain: Chain) -> Product:
+        """At least the greatest, whatever loops do."""
+        result = self
+        for loop in reversed(chain):
+            result = result.most(loop, loop.facts)
+        return result
+
+    def over(self, chain: Chain) -> Product:
+        """At least the sum over all iterations of loops."""
+        result = self
+        for loop in reversed(chain):
+            if loop.trips == loop.hi - loop.lo:
+                result = result.summed(loop.variable, loop.lo, loop.hi, loop.facts)
+            else:
+                # The data decides the range: of its ends only bounds are known.
+                result = result.most(loop, loop.facts).times(loop.trips)
+        return result
+
+
+def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """At least the greatest value for lo <= variable < hi. Raises UnboundedError."""
+    if variable not in value.names:
+        return value
+    value = _without_gaps(value, variable, facts)
+    if variable not in value.names:
+        return value
+    try:
+        found = bounded_max(value, variable, lo, hi, facts, True)
+    except (UnresolvedError, TooComplexError):
+        found = None
+    if found is None or variable in found.names:
+        raise UnboundedError
+    return found
+
+
+def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
+    """The value with segments of offsets as long as they may be, where that makes it no less."""
+    for gap in dict.fromkeys(_gaps(value, variable)):
+        name = f"{gap.key} "
+        free = replace_atom(value, gap, Poly.symbol(name))
+        ceiling = gap.segments.ceiling
+        inside = facts.with_symbol(name, (ZERO,), (ceiling,))
+        if direction(free, name, ceiling + 1, facts, inside) == 1:
+            value = facts.simplify(free.substitute({name: ceiling}))
+    return value
+
+
+def _without_floors(value: Poly, variable: str) -> Poly:
+    """The value with e/m for each floor(e/m) of segments of offsets, where that makes it no less."""
+
+    def eased(atom: Atom) -> Poly | None:
+        alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
+        if not isinstance(atom, a.Floor) or next(_gaps(atom.argument, variable), None) is None:
+            return None
+        return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
+
+    return value.map_atoms(eased)
+
+
+def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
+    """The segments of offsets that a loop variable picks, wherever they stand in a value."""
+    for atom in value.atoms():
+        if isinstance(atom, a.Gap) and variable in atom.names:
+            yield atom
+        for part in atom.parts:
+            yield from _gaps(part, variable)
+
+
+def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:
+    """At least the greatest value in a loop. Raises UnboundedError."""
+    return most(value, loop.variable, loop.lo, loop.hi, facts)

@@ -20,13 +20,13 @@ from archline.analysis.io.product import Product, UnboundedError, most_in
 
 LINE = Poly.symbol("L")
 MAX_APART = 8
-"""References to one array in one loop body are one where their places differ by constants no larger than this."""
+"""References to one row in one loop body are one where their places differ by constants no larger than this."""
 Interval = tuple[Poly, Poly]
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Accesses of one array in the same loops whose places differ by constants: an interval a dimension.
+    """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
     An interval is None where the data decides the place; then it may be anywhere in the dimension.
     """
@@ -50,42 +50,14 @@ class Reference:
         return self._lines[depth]
 
     @cached_property
-    def _offsets(self) -> frozenset[tuple[int, ...]]:
-        """How far the places are from the first one."""
+    def in_order(self) -> tuple[tuple[int, ...], ...]:
+        """How far the places are from the first one, in the order in which they are first accessed."""
         first = self.accesses[0].place
-        found = set()
+        found = []
         for access in self.accesses:
             pairs = zip(access.place, first, strict=True)
-            found.add(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
-        return frozenset(found)
-
-    @property
-    def elements(self) -> int:
-        """How many elements there are at a time."""
-        return len(self._offsets)
-
-    @cached_property
-    def star(self) -> bool:
-        """Whether the elements are a star: each, moved to the centre along any dimension, passes over others only."""
-        return any(all(map(lambda each: self._sees(centre, each), self._offsets)) for centre in self._offsets)
-
-    def star_lines(self) -> Poly:
-        """The lines of a star at one place, row by row."""
-        along = contiguous(self.array)
-        rows: dict[tuple[int, ...], list[int]] = {}
-        for offset in self._offsets:
-            rows.setdefault((*offset[:along], *offset[along + 1 :]), []).append(offset[along])
-        total = ZERO
-        for entries in rows.values():
-            total = total + run((ONE, Poly.constant(max(entries) - min(entries) + 1)), self.facts)
-        return total
-
-    def _sees(self, centre: tuple[int, ...], place: tuple[int, ...]) -> bool:
-        for dimension, (start, end) in enumerate(zip(place, centre, strict=True)):
-            for between in range(min(start, end), max(start, end) + 1):
-                if (*place[:dimension], between, *place[dimension + 1 :]) not in self._offsets:
-                    return False
-        return True
+            found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
+        return tuple(dict.fromkeys(found))
 
     def hull(self, depth: int) -> tuple[Interval, ...]:
         """The smallest box around what is touched in a window, as far as it is found."""
@@ -127,7 +99,7 @@ class Lines:
             if dimension == contiguous(array) or interval is None or interval[0] != interval[1]:
                 continue
             inside = [loop for loop in self._inner if loop.variable in interval[0].names]
-            if len(inside) == 1 and inside[0] not in found.values() and _slope(interval[0], inside[0]) is not None:
+            if len(inside) == 1 and inside[0] not in found.values() and slope(interval[0], inside[0]) is not None:
                 found[dimension] = inside[0]
         return found
 
@@ -191,7 +163,7 @@ class Lines:
         return True
 
     def _unit(self, interval: Interval) -> bool:
-        slopes = [_slope(interval[0], loop) for loop in self._rest if loop.variable in interval[0].names]
+        slopes = [slope(interval[0], loop) for loop in self._rest if loop.variable in interval[0].names]
         return all(slope in (ONE, -ONE) for slope in slopes)
 
     @cached_property
@@ -199,9 +171,7 @@ class Lines:
         """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
         array = self.reference.array
         if not self._inner and None in self.reference.place:
-            return Product((Poly.constant(self.reference.elements),))
-        if not self._inner and self.reference.star and not array.moves and array.layout != "zmorton":
-            return Product((self.reference.star_lines(),))
+            return Product()
         if array.moves:
             return Product((self._anywhere_on_stack(),))
         if array.layout == "zmorton":
@@ -272,7 +242,7 @@ class Lines:
         loop = self.reference.chain[self.depth - 1]
         if not self._depends(loop):
             return True
-        if not (self._dense or (self.reference.star and not self._inner)) or self.reference.array.layout == "zmorton" or self.reference.array.moves:
+        if not self._dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
             return False
         ends = [end for interval in self.box for end in interval]
         ends += [end for _, lo, hi, _ in self.ranges for end in (lo, hi)]
@@ -336,7 +306,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
     groups: list[tuple[Array, Chain, list[Access]]] = []
     for access, chain in found:
         for array, loops, members in groups:
-            if array is access.array and loops == chain and _near(access.place, members):
+            if array is access.array and loops == chain and _near(access.place, members, contiguous(array)):
                 members.append(access)
                 break
         else:
@@ -346,14 +316,15 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
     ]
 
 
-def _near(place: tuple[Poly | None, ...], members: Sequence[Access]) -> bool:
-    for own, other in zip(place, members[0].place, strict=True):
+def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:
+    """Whether a place is in the row of others, and near."""
+    for dimension, (own, other) in enumerate(zip(place, members[0].place, strict=True)):
         if own is None or other is None:
             if own is not other:
                 return False
             continue
         apart = own - other
-        if not apart.is_constant or abs(apart.constant_term) > MAX_APART:
+        if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
             return False
     # What the data decides twice are two places.
     return None not in place
@@ -372,7 +343,7 @@ def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ..
     return tuple(found)
 
 
-def _slope(value: Poly, loop: Loop) -> Poly | None:
+def slope(value: Poly, loop: Loop) -> Poly | None:
     """The factor of a loop's variable in a value that is linear in it, a number or an expression; else None."""
     symbol = Symbol(loop.variable)
     if any(atom != symbol and loop.variable in atom.names for atom in value.atoms()):

@@ -7,38 +7,33 @@ optimal replacement fetches no more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop
-from archline.analysis.io.footprint import Interval, Reference, box_lines, monotone
+from archline.analysis.io.footprint import Reference, contiguous, slope
 from archline.analysis.io.product import Product, UnboundedError
+from archline.analysis.io.unions import Union
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
-    A unit without lines of its own fetches at every access. `pinned` is what each spare line saves, up to so many.
+    A scratch unit has no line of its own: one that all such share is fetched at every access.
     """
 
     references: tuple[Reference, ...]
     loop: Loop | None
     space: Poly
     misses: Poly
-    pinned: tuple[Poly, Poly] | None = field(default=None, repr=False)
+    scratch: bool = False
 
     @property
     def name(self) -> str:
         """The array's name."""
         return self.references[0].name
-
-    @property
-    def scratch(self) -> bool:
-        """Whether it has no lines of its own."""
-        return not self.space
 
 
 def alone(reference: Reference) -> Iterator[Unit]:
@@ -46,27 +41,60 @@ def alone(reference: Reference) -> Iterator[Unit]:
     chain = reference.chain
     for depth in range(len(chain) + 1):
         try:
-            lines = reference.lines(depth)
-            space = lines.count.at_most(chain[:depth])
-            yield Unit((reference,), chain[depth - 1] if depth else None, space.value, _misses(reference, depth))
+            space = reference.lines(depth).count.at_most(chain[:depth]).value
+            for start, misses in _misses(reference, depth):
+                yield Unit((reference,), chain[start] if depth else None, space, misses)
         except UnboundedError:
             continue
     try:
+        yield from one_line(reference)
         accesses = Product((Poly.constant(len(reference.accesses)),)).over(chain)
     except UnboundedError:
         return
-    yield Unit((reference,), None, ZERO, accesses.value)
+    yield Unit((reference,), None, ONE, accesses.value, scratch=True)
 
 
-def _misses(reference: Reference, depth: int) -> Poly:
-    """Lines fetched where windows at a depth are kept."""
+def _misses(reference: Reference, depth: int) -> Iterator[tuple[int, Poly]]:
+    """Lines fetched where windows at a depth are kept, and the depth of the loop through which they are."""
     chain, lines = reference.chain, reference.lines(depth)
     if not depth or not lines.slides:
-        return lines.count.over(chain[:depth]).value
+        yield max(0, depth - 1), lines.count.over(chain[:depth]).value
+        return
     start = depth - 1
+    yield start, reference.lines(start).count.over(chain[:start]).value
     while start and _stacked(reference, start):
         start -= 1
-    return reference.lines(start).count.over(chain[:start]).value
+        yield start, reference.lines(start).count.over(chain[:start]).value
+
+
+def one_line(reference: Reference) -> Iterator[Unit]:
+    """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access.
+
+    Of w neighbours, from the first to the last in each iteration, w - 1 iterations reach across the end of a line;
+    each fetches the next line, and all but the last of them the line before it again.
+    """
+    chain, along = reference.chain, contiguous(reference.array)
+    if not chain or reference.array.layout == "zmorton" or reference.array.moves or None in reference.place:
+        return
+    offsets = [place[along] for place in reference.in_order]
+    width = len(offsets)
+    ascending = offsets == list(range(offsets[0], offsets[0] + width))
+    rows = {(*place[:along], *place[along + 1 :]) for place in reference.in_order}
+    inner = chain[-1]
+    place = reference.place[along]
+    lines = reference.lines(len(chain) - 1)
+    assert place is not None
+    if width < 2 or not ascending or len(rows) > 1 or lines.apart:
+        return
+    if slope(place[0], inner) != ONE:
+        return
+    depth = len(chain) - 1
+    count = lines.count.value
+    again = count.scaled(2 * width - 3)
+    if inner.facts.positive(count):
+        again = again - (2 * width - 4)
+    fetched = Product((again,)).over(chain[:depth])
+    yield Unit((reference,), inner, ONE, fetched.value)
 
 
 def _stacked(reference: Reference, depth: int) -> bool:
@@ -91,38 +119,21 @@ def _stacked(reference: Reference, depth: int) -> bool:
 
 
 def together(references: Sequence[Reference], depth: int) -> Unit | None:
-    """References to one array kept as one box through a loop that they share."""
-    chain, facts = references[0].chain[:depth], references[0].around(depth)
+    """References to one array kept as one through a loop that they share."""
+    chain = references[0].chain[:depth]
     array = references[0].array
     if array.layout == "zmorton" or array.moves:
         return None
+    union = Union(references, depth)
     try:
-        box = _union(references, depth, facts)
-        space = box_lines(array, box, facts).at_most(chain)
-        if depth and _slide(box, chain[-1]):
-            box = _union(references, depth - 1, references[0].around(depth - 1))
-            misses = box_lines(array, box, references[0].around(depth - 1)).over(chain[:-1])
+        space = union.lines.at_most(chain)
+        if depth and union.slides(chain[-1]):
+            misses = Union(references, depth - 1).lines.over(chain[:-1])
         else:
-            misses = box_lines(array, box, facts).over(chain)
+            misses = union.lines.over(chain)
     except UnboundedError:
         return None
     return Unit(tuple(references), chain[-1] if depth else None, space.value, misses.value)
-
-
-def _union(references: Sequence[Reference], depth: int, facts: Facts) -> list[Interval]:
-    boxes = [each.hull(depth) for each in references]
-    found = []
-    for intervals in zip(*boxes, strict=True):
-        low, high = intervals[0]
-        for other in intervals[1:]:
-            low, high = facts.minimum(low, other[0]), facts.maximum(high, other[1])
-        found.append((low, high))
-    return found
-
-
-def _slide(box: Iterable[Interval], loop: Loop) -> bool:
-    return all(monotone(end, loop, loop.facts) for interval in box for end in interval)
-
 
 
 def shared(references: Sequence[Reference]) -> Chain:
@@ -146,5 +157,4 @@ def all_lines(references: Sequence[Reference], depth: int) -> Product:
         for each in references:
             total = total + each.lines(depth).count.value
         return Product((total,))
-    facts = first.around(depth)
-    return box_lines(first.array, _union(references, depth, facts), facts)
+    return Union(references, depth).lines

@@ -13,7 +13,7 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.footprint import Reference
-from archline.analysis.io.plans import Plan
+from archline.analysis.io.plans import Plan, partitions
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.units import Unit, all_lines, shared
 
@@ -42,12 +42,15 @@ class Upper:
         kept = []
         for plan in self.plans:
             groups = []
-            for units in _groups(plan.units):
-                references = [each for unit in units for each in unit.references]
-                key = frozenset(map(id, references))
-                if key not in known:
-                    known[key] = list(pins(references))
-                groups.append((sum((unit.misses for unit in units), ZERO), known[key]))
+            for sets in _groups(plan.units):
+                ways = []
+                for units in sets:
+                    references = [each for unit in units for each in unit.references]
+                    key = frozenset(map(id, references))
+                    if key not in known:
+                        known[key] = list(pins(references))
+                    ways.append((sum((unit.misses for unit in units), ZERO), known[key]))
+                groups.append(ways)
             kept.append(groups)
         restore = self.facts.restore
         values = [value for plan in self.plans for value in (plan.needs, plan.misses)]
@@ -62,7 +65,10 @@ class Upper:
             _Ready(
                 of(plan.needs),
                 of(plan.misses),
-                [(of(misses), [(of(pin.lines), of(pin.windows)) for pin in ways]) for misses, ways in groups if ways],
+                [
+                    [(of(misses), of(pin.lines), of(pin.windows)) for misses, ways in sets for pin in ways]
+                    for sets in groups
+                ],
             )
             for plan, groups in zip(self.plans, kept, strict=True)
         ]
@@ -88,7 +94,7 @@ class _Ready:
 
     needs: Compute
     misses: Compute
-    pins: list[tuple[Compute, list[tuple[Compute, Compute]]]]
+    pins: list[list[tuple[Compute, Compute, Compute]]]
 
     def at(self, environment: Environment, capacity: int) -> Number | None:
         """The bound where the plan fits into so many lines, spare ones used too."""
@@ -104,23 +110,30 @@ class _Ready:
         return bound
 
     def _savings(self, environment: Environment) -> Iterator[tuple[Number, Number]]:
-        for misses, ways in self.pins:
-            total = misses(environment)
+        for ways in self.pins:
             best: tuple[Number, Number] = (0, 0)
-            for lines, windows in ways:
+            for misses, lines, windows in ways:
                 held = lines(environment)
                 if held > 0:
-                    best = max(best, (Fraction(total) / held - windows(environment), held))
+                    best = max(best, (Fraction(misses(environment)) / held - windows(environment), held))
             if best[0] > 0:
                 yield best
 
 
-def _groups(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
-    """The units of each array."""
+def _groups(units: Sequence[Unit]) -> Iterator[list[tuple[Unit, ...]]]:
+    """For each array the sets of its units that may share pinned lines."""
     found: dict[int, list[Unit]] = {}
     for unit in units:
         found.setdefault(id(unit.references[0].array), []).append(unit)
-    yield from map(tuple, found.values())
+    for each in found.values():
+        owner = {id(reference): unit for unit in each for reference in unit.references}
+        references = [reference for unit in each for reference in unit.references]
+        sets = {
+            frozenset(owner[id(reference)] for reference in part)
+            for parts in partitions(references)
+            for part in parts
+        }
+        yield [tuple(unit for unit in each if unit in part) for part in sets]
 
 
 def pins(references: Sequence[Reference]) -> Iterator[Pin]:

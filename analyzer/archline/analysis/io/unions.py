@@ -1,0 +1,115 @@
+"""Lines of one array that several references touch in a window: row by row where rows are told apart, else by a box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.analysis.io.accesses import Chain, Loop
+from archline.analysis.io.footprint import Interval, Reference, box_lines, contiguous, monotone, run
+from archline.analysis.io.product import Product
+
+ROW = "row "
+"""A symbol that no program has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
+
+    rows: Interval
+    entries: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """What references to one array, neither in Z-Morton order nor at a place that moves, touch together."""
+
+    references: Sequence[Reference]
+    depth: int
+
+    @property
+    def chain(self) -> Chain:
+        """The fixed loops."""
+        return self.references[0].chain[: self.depth]
+
+    @property
+    def facts(self) -> Facts:
+        """What holds in a window."""
+        return self.references[0].around(self.depth)
+
+    @cached_property
+    def _rows(self) -> Rows | None:
+        """The union row by row; None where some reference tells no rows apart."""
+        if len(self.references[0].array.extents) != 2:
+            return None
+        parts = [_rows_of(each, self.depth) for each in self.references]
+        known = [each for each in parts if each is not None]
+        if len(known) < len(parts):
+            return None
+        rows = known[0].rows
+        for each in known[1:]:
+            rows = _hull(rows, each.rows, self.facts)
+        facts = self.facts.with_symbol(ROW, (rows[0],), (rows[1],))
+        entries = known[0].entries
+        for each in known[1:]:
+            entries = _hull(entries, each.entries, facts)
+        return Rows(rows, entries)
+
+    @cached_property
+    def _box(self) -> list[Interval]:
+        boxes = [each.hull(self.depth) for each in self.references]
+        found = []
+        for intervals in zip(*boxes, strict=True):
+            joint = intervals[0]
+            for other in intervals[1:]:
+                joint = _hull(joint, other, self.facts)
+            found.append(joint)
+        return found
+
+    @cached_property
+    def lines(self) -> Product:
+        """At most so many lines. Raises UnboundedError."""
+        if self._rows is None:
+            return box_lines(self.references[0].array, self._box, self.facts)
+        first, last = self._rows.rows
+        facts = self.facts.with_symbol(ROW, (first,), (last,))
+        each = Product((run(self._rows.entries, facts),))
+        return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
+
+    def slides(self, loop: Loop) -> bool:
+        """Whether every line is in an unbroken run of the windows of a loop, the innermost fixed one."""
+        if self._rows is None:
+            return all(monotone(end, loop, loop.facts) for interval in self._box for end in interval)
+        first, last = self._rows.rows
+        inside = loop.facts.with_symbol(ROW, (ZERO,), (self.references[0].array.extents[0] - 1,))
+        return all(monotone(end, loop, loop.facts) for end in (first, last)) and all(
+            monotone(end, loop, inside) for end in self._rows.entries
+        )
+
+
+def _rows_of(reference: Reference, depth: int) -> Rows | None:
+    lines, along = reference.lines(depth), contiguous(reference.array)
+    row = 1 - along
+    place, entries = reference.place[row], lines.box[along]
+    if place is None:
+        return None
+    if row not in lines.apart:
+        low, high = lines.box[row]
+        if lines.apart or low != high:
+            return None
+        return Rows((low, low), entries)
+    ((loop, lo, hi, _),) = lines.ranges
+    symbol = Symbol(loop.variable)
+    if place[0].coefficients(symbol).get(1) != ONE:
+        return None
+    shift = place[0] - Poly.of_atom(symbol)
+    back = {loop.variable: Poly.symbol(ROW) - shift}
+    return Rows((lo + shift, hi - 1 + shift), (entries[0].substitute(back), entries[1].substitute(back)))
+
+
+def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:
+    return facts.minimum(one[0], other[0]), facts.maximum(one[1], other[1])

@@ -16,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Access, Array, Chain, Loop
-from archline.analysis.io.product import Product, UnboundedError, most_in
+from archline.analysis.io.product import Product, UnboundedError, most, most_in
 
 LINE = Poly.symbol("L")
 MAX_APART = 8
@@ -139,8 +139,23 @@ class Lines:
         for loop in reversed(self._rest):
             if loop.variable in lo.names | hi.names:
                 known = _known(loop.facts, facts)
-                lo, hi = _least(lo, loop, known), most_in(hi, loop, known)
+                first, end = self._narrowed(loop, known)
+                lo, hi = -most(-lo, loop.variable, first, end, known), most(hi, loop.variable, first, end, known)
         return lo, hi
+
+    def _narrowed(self, loop: Loop, facts: Facts) -> Interval:
+        """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
+        first, end = loop.lo, loop.hi
+        known = {name for name in facts.bounds if name not in loop.facts.bounds}
+        for inner in self._rows:
+            row = Poly.symbol(inner.variable)
+            if inner.variable not in known:
+                continue
+            if slope(inner.lo, loop) == ONE:
+                end = facts.minimum(end, row - (inner.lo - Poly.symbol(loop.variable)) + 1)
+            if slope(inner.hi, loop) == ONE:
+                first = facts.maximum(first, row - (inner.hi - Poly.symbol(loop.variable)) + 1)
+        return first, end
 
     @cached_property
     def box(self) -> tuple[Interval, ...]:
@@ -224,6 +239,21 @@ class Lines:
         for loop in reversed(self._inner):
             value = most_in(value, loop, _known(loop.facts, self.facts))
         return value
+
+    def spread(self) -> tuple[Product, Product] | None:
+        """How many rows a window has at most, and how many lines a row; None where lines are in no rows."""
+        array = self.reference.array
+        if array.moves or array.layout == "zmorton":
+            return None
+        wide = Product((self._run(self.box[contiguous(array)]),))
+        rows = Product()
+        for dimension, interval in enumerate(self.box):
+            if dimension != contiguous(array) and dimension not in self.apart:
+                rows = rows.times(self._values(dimension, interval))
+        for loop, lo, hi, facts in reversed(self.ranges):
+            rows = rows.summed(loop.variable, lo, hi, facts)
+            wide = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in wide.factors))
+        return rows, wide
 
     @cached_property
     def count(self) -> Product:
@@ -358,10 +388,6 @@ def _known(facts: Facts, more: Facts) -> Facts:
         if name not in facts.bounds:
             facts = facts.with_symbol(name, bounds.lower, bounds.upper)
     return facts
-
-
-def _least(value: Poly, loop: Loop, facts: Facts) -> Poly:
-    return -most_in(-value, loop, facts)
 
 
 def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:

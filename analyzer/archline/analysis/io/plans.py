@@ -13,10 +13,10 @@ from itertools import chain
 from archline.algebra.compiled import Compiler
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.maximum import largest
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.footprint import Reference
-from archline.analysis.io.units import Unit, alone, shared, together
+from archline.analysis.io.accesses import Loop
+from archline.analysis.io.footprint import Reference, contiguous
+from archline.analysis.io.units import Pin, Unit, alone, pins, shared, together
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 Region = frozenset[int]
@@ -25,11 +25,29 @@ Region = frozenset[int]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Units that hold every reference: where the cache has `needs` lines, io is at most `misses`."""
+    """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
+
+    A region is the loops around some references: lines that are held there take room from each other.
+    """
 
     units: tuple[Unit, ...]
-    needs: Poly
+    needs: tuple[Poly, ...]
     misses: Poly
+    mixtures: tuple[tuple[Mixture, ...], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Spare lines of a plan keep some classes of lines as `coarse` does, the others stay with units of the plan.
+
+    Of f classes, those that gain most, the share of what both fetch is f of all classes at least.
+    """
+
+    fine: Poly
+    coarse: Poly
+    each: Poly
+    classes: Poly
+    regions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -55,8 +73,15 @@ class _Choice:
 class Cluster:
     """References to one array: kept as one, by any of `joint`, or each by itself, by one of its own."""
 
+    references: tuple[Reference, ...]
     joint: tuple[Unit, ...]
     singles: tuple[tuple[Unit, ...], ...]
+    pins: tuple[Pin, ...]
+
+    @property
+    def whole(self) -> tuple[Unit, ...]:
+        """The units that hold all."""
+        return self.joint or self.singles[0]
 
 
 @dataclass(eq=False)
@@ -67,10 +92,12 @@ class Planner:
     facts: Facts
     points: Sequence[Mapping[str, int]]
     _numbers: list[dict[Unit, tuple[int, int]]] = field(default_factory=list)
+    _clusters: list[list[Cluster]] = field(default_factory=list)
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
         arrays = [list(self._partitions(each)) for each in by_array(self.references)]
+        self._clusters = [list(dict.fromkeys(chain.from_iterable(ways))) for ways in arrays]
         clusters = {cluster for ways in arrays for clusters in ways for cluster in clusters}
         self._evaluate(unit for each in clusters for unit in (*each.joint, *chain.from_iterable(each.singles)))
         found: dict[frozenset[Unit], Plan] = {}
@@ -99,7 +126,8 @@ class Planner:
             for part in parts:
                 members = frozenset(map(id, part))
                 if members not in known:
-                    known[members] = Cluster(tuple(joint(part)), tuple(singles[id(each)] for each in part))
+                    own = tuple(singles[id(each)] for each in part)
+                    known[members] = Cluster(tuple(part), tuple(joint(part)), own, tuple(pins(part)))
                 clusters.append(known[members])
             yield clusters
 
@@ -168,12 +196,41 @@ class Planner:
         for region in self._regions:
             lines = sum((unit.space for unit in units if _active(unit, region)), ZERO)
             needs.append(lines + int(any(_fetches_anew(unit, region) for unit in units)))
-        return Plan(units, largest(needs or [ONE], self.facts), sum((unit.misses for unit in units), ZERO))
+        misses = sum((unit.misses for unit in units), ZERO)
+        return Plan(units, tuple(needs), misses, tuple(self._mixtures(units)))
+
+    def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
+        """The regions in which what is held through a loop takes room."""
+        return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))
+
+    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Mixture, ...]]:
+        """For each array what spare lines could do."""
+        owner = {id(reference): unit for unit in units for reference in unit.references}
+        for clusters in self._clusters:
+            found: list[Mixture] = []
+            for cluster in clusters:
+                fine = {owner[id(reference)] for reference in cluster.references}
+                if sum(len(unit.references) for unit in fine) > len(cluster.references):
+                    continue
+                fetched = sum((unit.misses for unit in fine), ZERO)
+                for unit in cluster.whole:
+                    if unit not in fine and not unit.scratch:
+                        regions = self._regions_of(unit.loop)
+                        found += [Mixture(fetched, unit.misses, each, count, regions) for each, count in unit.classes]
+                for pin in cluster.pins:
+                    regions = self._regions_of(pin.loop)
+                    found.append(Mixture(fetched, pin.lines * pin.windows, ONE, pin.lines, regions))
+            yield tuple(found)
+
+
+def _holds(loop: Loop | None, region: Region) -> bool:
+    """Whether a loop is among those of a region; None is around all."""
+    return loop is None or id(loop) in region
 
 
 def _active(unit: Unit, region: Region) -> bool:
     """Whether a unit holds its lines while accesses of a region are made."""
-    return not unit.scratch and (unit.loop is None or id(unit.loop) in region)
+    return not unit.scratch and _holds(unit.loop, region)
 
 
 def _fetches_anew(unit: Unit, region: Region) -> bool:
@@ -232,16 +289,28 @@ def partitions(references: Sequence[Reference]) -> Iterator[list[list[Reference]
         return
     yield [list(references)]
     for depth in range(max(len(each.chain) for each in references) + 1):
-        parts: dict[object, list[Reference]] = {}
-        for place, reference in enumerate(references):
-            key: object = place
-            if len(reference.chain) >= depth:
-                key = (*map(id, reference.chain[:depth]), *_moving(reference, depth))
-            parts.setdefault(key, []).append(reference)
-        yield list(parts.values())
+        for like in (_moving, _row):
+            parts: dict[object, list[Reference]] = {}
+            for place, reference in enumerate(references):
+                key: object = place
+                if len(reference.chain) >= depth:
+                    key = (*map(id, reference.chain[:depth]), *like(reference, depth))
+                parts.setdefault(key, []).append(reference)
+            yield list(parts.values())
 
 
-def _moving(reference: Reference, depth: int) -> tuple[bool, ...]:
+def _moving(reference: Reference, depth: int) -> tuple[object, ...]:
     """For each dimension whether loops inside a depth move along it."""
     inner = {loop.variable for loop in reference.chain[depth:]}
     return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
+
+
+def _row(reference: Reference, depth: int) -> tuple[object, ...]:
+    """For each dimension of rows whether loops inside a depth move along it, else where it is."""
+    along = contiguous(reference.array)
+    pairs = zip(reference.place, _moving(reference, depth), strict=True)
+    return tuple(
+        moving or (interval[0] if interval else None)
+        for each, (interval, moving) in enumerate(pairs)
+        if each != along
+    )

@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra import polynomial
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_max, bounded_sum
 from archline.algebra.summation import UnresolvedError, replace_atom
 from archline.analysis.io.accesses import Chain, Loop
@@ -32,7 +32,7 @@ class Product:
 
     def times(self, *more: Poly) -> Product:
         """With more factors."""
-        return Product((*self.factors, *(each for each in more if each != ONE)))
+        return Product((*self.factors, *more))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         """The factors without a variable, and those with it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from math import log2
 
 from archline.analysis.points import assumed, offsets_rules
 from archline.analysis.scope import Scope
@@ -11,7 +12,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import holds
 
 SCALES = (12, 40, 300)
-OTHERS = (1, 2, 4, 8, 16, 24, 50, 100, 200, 1000, 4000, 16384)
+OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
 LINES = (16, 4, 1)
 MAX_TRIED = 4_000
 ENOUGH = 2
@@ -36,6 +37,8 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
 
 
 def _near(scale: int, count: int) -> Iterator[Sequence[int]]:
-    """All sizes of one scale, then mixed ones."""
+    """All sizes of one scale, then those of other scales too, the nearest first."""
     yield (scale,) * count
-    yield from islice(product((scale, *OTHERS), repeat=count), MAX_TRIED)
+    near = sorted(OTHERS, key=lambda other: abs(log2(other / scale)))
+    yield from ((other,) * count for other in near)
+    yield from islice(product((scale, *near), repeat=count), MAX_TRIED)

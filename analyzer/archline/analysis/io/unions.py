@@ -10,7 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Chain, Loop
 from archline.analysis.io.footprint import Interval, Reference, box_lines, contiguous, monotone, run
-from archline.analysis.io.product import Product
+from archline.analysis.io.product import Product, most
 
 ROW = "row "
 """A symbol that no program has."""
@@ -60,7 +60,8 @@ class Union:
         return Rows(rows, entries)
 
     @cached_property
-    def _box(self) -> list[Interval]:
+    def box(self) -> list[Interval]:
+        """The smallest box around all."""
         boxes = [each.hull(self.depth) for each in self.references]
         found = []
         for intervals in zip(*boxes, strict=True):
@@ -74,16 +75,32 @@ class Union:
     def lines(self) -> Product:
         """At most so many lines. Raises UnboundedError."""
         if self._rows is None:
-            return box_lines(self.references[0].array, self._box, self.facts)
+            return box_lines(self.references[0].array, self.box, self.facts)
         first, last = self._rows.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
         each = Product((run(self._rows.entries, facts),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
 
+    def spread(self) -> tuple[Product, Product]:
+        """How many rows a window has at most, and how many lines a row."""
+        array = self.references[0].array
+        if self._rows is None:
+            along = contiguous(array)
+            rows = Product()
+            for dimension, (low, high) in enumerate(self.box):
+                if dimension != along:
+                    rows = rows.times(self.facts.positive_part(high - low + 1))
+            return rows, Product((run(self.box[along], self.facts),))
+        first, last = self._rows.rows
+        end = self.facts.maximum(first, last + 1)
+        facts = self.facts.with_symbol(ROW, (first,), (last,))
+        wide = most(run(self._rows.entries, facts), ROW, first, end, self.facts)
+        return Product((end - first,)), Product((wide,))
+
     def slides(self, loop: Loop) -> bool:
         """Whether every line is in an unbroken run of the windows of a loop, the innermost fixed one."""
         if self._rows is None:
-            return all(monotone(end, loop, loop.facts) for interval in self._box for end in interval)
+            return all(monotone(end, loop, loop.facts) for interval in self.box for end in interval)
         first, last = self._rows.rows
         inside = loop.facts.with_symbol(ROW, (ZERO,), (self.references[0].array.extents[0] - 1,))
         return all(monotone(end, loop, loop.facts) for end in (first, last)) and all(

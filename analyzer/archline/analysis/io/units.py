@@ -8,11 +8,11 @@ optimal replacement fetches no more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop
-from archline.analysis.io.footprint import Reference, contiguous, slope
+from archline.analysis.io.footprint import Reference, box_lines, contiguous, slope
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
 
@@ -21,7 +21,8 @@ from archline.analysis.io.unions import Union
 class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
-    A scratch unit has no line of its own: one that all such share is fetched at every access.
+    A scratch unit has no line of its own: one that all such share is fetched at every access. `classes` are ways to
+    split the lines: at most so many of a class are held at a time, and there are so many classes.
     """
 
     references: tuple[Reference, ...]
@@ -29,6 +30,7 @@ class Unit:
     space: Poly
     misses: Poly
     scratch: bool = False
+    classes: tuple[tuple[Poly, Poly], ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -41,9 +43,11 @@ def alone(reference: Reference) -> Iterator[Unit]:
     chain = reference.chain
     for depth in range(len(chain) + 1):
         try:
-            space = reference.lines(depth).count.at_most(chain[:depth]).value
+            lines = reference.lines(depth)
+            space = lines.count.at_most(chain[:depth]).value
+            classes = _classes([reference], lines.spread(), chain[:depth])
             for start, misses in _misses(reference, depth):
-                yield Unit((reference,), chain[start] if depth else None, space, misses)
+                yield Unit((reference,), chain[start] if depth else None, space, misses, classes=classes)
         except UnboundedError:
             continue
     try:
@@ -131,9 +135,30 @@ def together(references: Sequence[Reference], depth: int) -> Unit | None:
             misses = Union(references, depth - 1).lines.over(chain[:-1])
         else:
             misses = union.lines.over(chain)
+        classes = _classes(references, union.spread(), chain)
     except UnboundedError:
         return None
-    return Unit(tuple(references), chain[-1] if depth else None, space.value, misses.value)
+    return Unit(tuple(references), chain[-1] if depth else None, space.value, misses.value, classes=classes)
+
+
+def _classes(
+    references: Sequence[Reference], spread: tuple[Product, Product] | None, chain: Chain
+) -> tuple[tuple[Poly, Poly], ...]:
+    """The lines of windows by where in a row they are, and by row."""
+    if spread is None:
+        return ()
+    array = references[0].array
+    along = contiguous(array)
+    try:
+        rows, wide = (each.at_most(chain).value for each in spread)
+    except UnboundedError:
+        return ()
+    everything = box_lines(array, Union(references, 0).box, references[0].facts)
+    of_rows = Product((everything.factors[along],)) if len(everything.factors) == len(array.extents) else None
+    if of_rows is None:
+        return ()
+    others = Product(tuple(each for place, each in enumerate(everything.factors) if place != along))
+    return (rows, of_rows.value), (wide, others.value)
 
 
 def shared(references: Sequence[Reference]) -> Chain:
@@ -158,3 +183,27 @@ def all_lines(references: Sequence[Reference], depth: int) -> Product:
             total = total + each.lines(depth).count.value
         return Product((total,))
     return Union(references, depth).lines
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """What spare lines do for the units of an array: of `lines` touched in each of `windows`, some stay for all of it.
+
+    With f of them, those that are fetched most, the units fetch at most misses*(1 - f/lines) + f*windows.
+    """
+
+    loop: Loop | None
+    lines: Poly
+    windows: Poly
+
+
+def pins(references: Sequence[Reference]) -> Iterator[Pin]:
+    """The windows around all references to an array in which lines of it may be pinned."""
+    chain = shared(references)
+    for depth in range(len(chain) + 1):
+        try:
+            lines = all_lines(references, depth).at_most(chain[:depth]).value
+            windows = Product((ONE,)).over(chain[:depth]).value
+        except UnboundedError:
+            continue
+        yield Pin(chain[depth - 1] if depth else None, lines, windows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,22 +11,10 @@ from math import floor
 from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.footprint import Reference
-from archline.analysis.io.plans import Plan, partitions
-from archline.analysis.io.product import Product, UnboundedError
-from archline.analysis.io.units import Unit, all_lines, shared
+from archline.analysis.io.plans import Plan
 
 
-@dataclass(frozen=True, eq=False)
-class Pin:
-    """What spare lines do for the units of an array: of `lines` touched in each of `windows`, some stay for all of it.
-
-    With f of them, those that are fetched most, the units fetch at most misses*(1 - f/lines) + f*windows.
-    """
-
-    lines: Poly
-    windows: Poly
+_Way = tuple[Compute, Compute, Compute, Compute, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,39 +26,24 @@ class Upper:
 
     @cached_property
     def _compiled(self) -> tuple[tuple[str, ...], Compiler, list[_Ready]]:
-        known: dict[frozenset[int], list[Pin]] = {}
-        kept = []
-        for plan in self.plans:
-            groups = []
-            for sets in _groups(plan.units):
-                ways = []
-                for units in sets:
-                    references = [each for unit in units for each in unit.references]
-                    key = frozenset(map(id, references))
-                    if key not in known:
-                        known[key] = list(pins(references))
-                    ways.append((sum((unit.misses for unit in units), ZERO), known[key]))
-                groups.append(ways)
-            kept.append(groups)
         restore = self.facts.restore
-        values = [value for plan in self.plans for value in (plan.needs, plan.misses)]
-        values += [value for each in known.values() for pin in each for value in (pin.lines, pin.windows)]
-        names = tuple(sorted({name for value in values for name in restore(value).names} | {"L"}))
+        values = {value for plan in self.plans for value in (*plan.needs, plan.misses)}
+        mixtures = [mixture for plan in self.plans for each in plan.mixtures for mixture in each]
+        values |= {value for each in mixtures for value in (each.fine, each.coarse, each.each, each.classes)}
+        restored = {value: restore(value) for value in values}
+        names = tuple(sorted({name for value in restored.values() for name in value.names} | {"L"}))
         compiler = Compiler(names)
-
-        def of(value: Poly) -> Compute:
-            return compiler.of(restore(value))
-
+        known = {value: compiler.of(each) for value, each in restored.items()}
         ready = [
             _Ready(
-                of(plan.needs),
-                of(plan.misses),
+                [known[each] for each in plan.needs],
+                known[plan.misses],
                 [
-                    [(of(misses), of(pin.lines), of(pin.windows)) for misses, ways in sets for pin in ways]
-                    for sets in groups
+                    [(known[x.fine], known[x.coarse], known[x.each], known[x.classes], x.regions) for x in each]
+                    for each in plan.mixtures
                 ],
             )
-            for plan, groups in zip(self.plans, kept, strict=True)
+            for plan in self.plans
         ]
         return names, compiler, ready
 
@@ -92,57 +65,50 @@ class Upper:
 class _Ready:
     """A plan as functions of an environment."""
 
-    needs: Compute
+    needs: list[Compute]
     misses: Compute
-    pins: list[list[tuple[Compute, Compute, Compute]]]
+    mixtures: list[list[_Way]]
 
     def at(self, environment: Environment, capacity: int) -> Number | None:
         """The bound where the plan fits into so many lines, spare ones used too."""
-        spare = capacity - self.needs(environment)
-        if spare < 0:
+        spare = [capacity - each(environment) for each in self.needs]
+        if min(spare, default=0) < 0:
             return None
         bound = self.misses(environment)
-        # Lines go where each saves most.
-        for saved, most in sorted(self._savings(environment), key=lambda each: -each[0]):
-            used = min(spare, most)
-            bound -= used * saved
-            spare -= used
+        # Lines go where each saves most; what is left goes to the next array.
+        ways = [way for each in self.mixtures if (way := self._best(each, environment, spare)) is not None]
+        for way in sorted(ways, key=lambda way: -way.gain / max(1, way.each)):
+            used = way.used(spare)
+            bound -= used * way.gain
+            for region in way.regions:
+                spare[region] -= used * way.each
         return bound
 
-    def _savings(self, environment: Environment) -> Iterator[tuple[Number, Number]]:
-        for ways in self.pins:
-            best: tuple[Number, Number] = (0, 0)
-            for misses, lines, windows in ways:
-                held = lines(environment)
-                if held > 0:
-                    best = max(best, (Fraction(misses(environment)) / held - windows(environment), held))
-            if best[0] > 0:
-                yield best
+    def _best(self, ways: list[_Way], environment: Environment, spare: list[Number]) -> _Saving | None:
+        """The way that saves most with all spare lines."""
+        best, most = None, Fraction(0)
+        for *parts, regions in ways:
+            fine, coarse, each, classes = (part(environment) for part in parts)
+            if fine <= coarse or classes <= 0:
+                continue
+            way = _Saving(Fraction(fine - coarse) / classes, each, classes, regions)
+            saved = way.gain * way.used(spare)
+            if saved > most:
+                best, most = way, saved
+        return best
 
 
-def _groups(units: Sequence[Unit]) -> Iterator[list[tuple[Unit, ...]]]:
-    """For each array the sets of its units that may share pinned lines."""
-    found: dict[int, list[Unit]] = {}
-    for unit in units:
-        found.setdefault(id(unit.references[0].array), []).append(unit)
-    for each in found.values():
-        owner = {id(reference): unit for unit in each for reference in unit.references}
-        references = [reference for unit in each for reference in unit.references]
-        sets = {
-            frozenset(owner[id(reference)] for reference in part)
-            for parts in partitions(references)
-            for part in parts
-        }
-        yield [tuple(unit for unit in each if unit in part) for part in sets]
+@dataclass(frozen=True)
+class _Saving:
+    """What a class of lines saves, the lines that it takes in some regions, and how many classes there are."""
 
+    gain: Fraction
+    each: Number
+    classes: Number
+    regions: tuple[int, ...]
 
-def pins(references: Sequence[Reference]) -> Iterator[Pin]:
-    """The windows around all references to an array in which lines of it may be pinned."""
-    chain = shared(references)
-    for depth in range(len(chain) + 1):
-        try:
-            lines = all_lines(references, depth).at_most(chain[:depth]).value
-            windows = Product((ONE,)).over(chain[:depth]).value
-        except UnboundedError:
-            continue
-        yield Pin(lines, windows)
+    def used(self, spare: list[Number]) -> Number:
+        """How many classes fit into the lines that are left."""
+        if not self.each:
+            return self.classes
+        return max(0, min(self.classes, *(spare[region] // self.each for region in self.regions)))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice, pairwise, takewhile
 from typing import Literal
 
+from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, TooComplexError, budget
@@ -15,6 +16,7 @@ from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
 from archline.analysis.growth import decide_growth, over_range, pieces, pieces_of_time
 from archline.analysis.index_range import IndexRange
+from archline.analysis.io.easing import eased
 from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -117,10 +119,56 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
         bound = indices.written(ensures.bound)
         outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
         return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
+    elif cost.alternatives:
+        return _any_alternative(ensures, costs, cost, known, facts)
     else:
         found = pieces(costs, cost, facts, known)
     outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome))
+
+
+def _any_alternative(
+    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]
+) -> Verdict:
+    """The growth by any one of the bounds whose conditions the facts imply, those of large caches first."""
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    some = known.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
+    verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
+    for each in reversed(cost.alternatives):
+        if all(map(some.nonnegative, each.needs)):
+            upper = eased(each.upper, some)
+            (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
+            outcome, reason = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
+            verdict = Verdict(ensures, outcome, f"{reason}, as {each.when}" if outcome == "holds" else reason)
+            if outcome != "unknown":
+                return verdict
+    return _by_line(ensures, costs, cost, known, facts) or verdict
+
+
+def _by_line(
+    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]
+) -> Verdict | None:
+    """Where a size is at most a line, and where it is at least one: other bounds may hold."""
+    line = Poly.symbol("L")
+    for name in costs.parameters:
+        size = Poly.symbol(name)
+        if known.nonnegative(line - size) or known.nonnegative(size - line) or not _in_lines(cost, name):
+            continue
+        reasons = []
+        for relation, value in (("<=", line - size), (">=", size - line)):
+            (fact,) = parse_facts(f"{name} {relation} L")
+            found = _any_alternative(ensures, costs, cost, known.with_nonnegative(value), (*facts, fact))
+            if found.outcome != "holds":
+                return found
+            reasons.append(found.reason)
+        return Verdict(ensures, "holds", reasons[-1])
+    return None
+
+
+def _in_lines(cost: Cost, name: str) -> bool:
+    """Whether a size is counted in lines."""
+    values = [value for each in cost.alternatives for value in (each.upper, *each.needs)]
+    return any(isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms())
 
 
 def _trust(cost: Cost, outcome: Outcome) -> str:

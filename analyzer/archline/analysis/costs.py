@@ -42,6 +42,20 @@ class Regime:
         return self.lower == self.upper
 
 
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
+
+    `kept` tells how it comes about: arrays, how many references to them are meant, and the loop through which lines
+    of them are kept ("" for the whole run).
+    """
+
+    when: str
+    needs: tuple[Poly, ...] = field(repr=False)
+    upper: Poly
+    kept: tuple[tuple[str, int, str], ...] = field(default=(), repr=False)
+
+
 @dataclass(frozen=True)
 class Cost:
     """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
@@ -49,7 +63,7 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
+    `alternatives` are upper bounds under conditions that may hold together. `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
     """
 
@@ -61,6 +75,7 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     ends: Ends | None = field(default=None, repr=False, compare=False)
     recurrence: Recurrence | None = field(default=None, repr=False, compare=False)
 

@@ -259,7 +259,8 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
     for name in signature.indices:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
-    for name in ("P", "Z", "L", "K"):
+    # Z comes last: what is said of it is a bound of Z itself.
+    for name in ("P", "K", "L", "Z"):
         facts = facts.with_symbol(name, (ONE,))
         values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)

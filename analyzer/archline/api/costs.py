@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -13,6 +14,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.brent import time_on
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.io.derive import io_cost
 from archline.analysis.order import growth
 from archline.api import rules
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
@@ -99,7 +101,10 @@ class Metric:
         cost = self._cost
         if cost.lower is None or cost.upper is None:
             raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
-        needed = sorted(cost.lower.names | cost.upper.names, key=self._report.names.all.index)
+        free = cost.lower.names | cost.upper.names
+        if cost.alternatives:
+            free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
+        needed = sorted(free, key=self._report.names.all.index)
         point = self._report.point(unplaced({**(sizes or {}), **named}), needed)
         try:
             values = values_at(cost, point)
@@ -139,13 +144,18 @@ class CostReport:
     def __init__(self, module: model.Module, node: s.Algorithm, costs: Costs) -> None:
         self._module = module
         self._node = node
-        self._costs = costs
+        self._derived = costs
         self._growths: dict[str, str | None] = {}
 
     @property
     def name(self) -> str:
         """The algorithm's name."""
         return self._node.name
+
+    @cached_property
+    def _costs(self) -> Costs:
+        io = io_cost(self._module, self._node)
+        return replace(self._derived, metrics={**self._derived.metrics, "io": io})
 
     @property
     def costs(self) -> Costs:
@@ -186,6 +196,11 @@ class CostReport:
         """The longest path."""
         return self["span"]
 
+    @property
+    def io(self) -> Metric:
+        """Lines fetched into an ideal cache of Z words in lines of L words."""
+        return self["io"]
+
     def time(self, processors: int | str = "P") -> Metric:
         """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem).
 
@@ -225,7 +240,9 @@ class CostReport:
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
         """Whether each `ensures` of the algorithm holds."""
-        return decide(self._module, self._node, self._costs)
+        # io takes longest, and most algorithms ensure nothing of it.
+        needed = any(each.metric == "io" for each in self._node.ensures)
+        return decide(self._module, self._node, self._costs if needed else self._derived)
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""

@@ -95,7 +95,11 @@ class Run:
     def view(self) -> RunView:
         """What the reports show."""
         point = {**self.sizes, **self.given}
-        derived, unchecked = _derived(self.costs.costs.metrics, point)
+        of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
+        derived, unchecked = _derived(self.costs.costs.metrics, {**point, **of_cache})
+        if self.private is not None or (self.cache is not None and self.cache.policy != "optimal"):
+            # What is derived is of one cache with optimal replacement.
+            derived.pop("io", None)
         derived_kinds, _ = _derived(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.

@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_target(parser, many=True)
     shared.add_at(parser)
     shared.add_where(parser)
+    parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line, for io at `--at`")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric", choices=("flops", "work", "span"), default="work", help="what --explain is about (default: work)"
@@ -58,8 +59,16 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
     from archline.language.diagnostics import error
 
     if options.at is None:
+        if options.cache is not None:
+            raise error(rules.OPTIONS_CLASH, "`--cache` is for io at sizes; give them by `--at`")
         return [None for _ in reports]
     given = read_settings(options.at, "--at")
+    if options.cache is not None:
+        words: Given = {name: (value, None) for name, value in shared.read_words(options.cache).items()}
+        twice = next((name for name in words if name in given), None)
+        if twice is not None:
+            raise error(rules.OPTIONS_CLASH, f"`--cache` and `--at` both give {twice}")
+        given = {**given, **words}
     if isinstance(options.procs, int) and given.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
     if len(reports) == 1:

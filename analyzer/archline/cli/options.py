@@ -77,17 +77,24 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
     from dataclasses import replace
 
-    from archline.api import rules
     from archline.api.running import DEFAULT_CACHE
-    from archline.api.settings import read_settings
-    from archline.language.diagnostics import did_you_mean, error
 
     if options.cache is None:
         return replace(DEFAULT_CACHE, policy=options.policy), False
     from archline.execution.results import Cache
 
+    words = read_words(options.cache)
+    return Cache(words["Z"], words["L"], options.policy), True
+
+
+def read_words(text: str) -> dict[str, int]:
+    """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
+    from archline.api import rules
+    from archline.api.settings import read_settings
+    from archline.language.diagnostics import did_you_mean, error
+
     words: dict[str, int] = {}
-    for name, (value, span) in read_settings(options.cache, "--cache").items():
+    for name, (value, span) in read_settings(text, "--cache").items():
         if name not in ("Z", "L"):
             hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
             raise error(rules.WRONG_CACHE, f"a cache has Z and L, not `{name}`", span=span, hint=hint)
@@ -100,7 +107,7 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
     if words["Z"] < words["L"]:
         raise error(rules.WRONG_CACHE, "the cache has no room for a line: Z is below L")
-    return Cache(words["Z"], words["L"], options.policy), True
+    return words
 
 
 def subjects(options: argparse.Namespace) -> list[Algorithm]:

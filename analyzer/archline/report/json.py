@@ -41,7 +41,8 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         "upper": None if row.upper is None else view.text(row.upper),
         "growth": row.growth,
         "regimes": [
-            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)} for each in row.regimes
+            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)}
+            for each in (*row.regimes, *row.alternatives)
         ],
         "reason": row.reason,
         "place": row.place,

@@ -58,6 +58,11 @@ def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
         yield [name, row.status, "?", f"{row.reason}{place}"]
+    elif row.alternatives:
+        yield [name, row.status, ">=", view.text(row.lower)]
+        for each in row.alternatives:
+            yield ["", "", "", f"where {each.when}:"]
+            yield ["", "", "<=", view.text(each.upper)]
     elif row.regimes:
         for each in row.regimes:
             exact = each.lower == each.upper

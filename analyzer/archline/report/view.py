@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
@@ -51,7 +51,8 @@ class Row:
     """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
 
     `values` holds it at the view's point; None without a point, or where it has no rational value there. `growth` is
-    its order, None where that is not known or not shown.
+    its order, None where that is not known or not shown. `alternatives` hold wherever their conditions do, those of
+    others or not.
     """
 
     metric: str
@@ -63,6 +64,7 @@ class Row:
     place: str | None
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
+    alternatives: tuple[RegimeRow, ...] = ()
     recurrence: Recurrence | None = None
     growth: str | None = None
 
@@ -238,6 +240,7 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
+    alternatives = tuple(RegimeRow(each.when, cost.lower or ZERO, each.upper) for each in cost.alternatives)
     return Row(
         metric,
         cost.status,
@@ -248,6 +251,7 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
         place,
         cost.declared,
         regimes,
+        alternatives,
         cost.recurrence,
         growth,
     )

@@ -5,12 +5,12 @@ Every choice bounds io wherever its lines fit; which are listed is found by comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from archline.algebra.compiled import Compiler
+from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -111,6 +111,22 @@ class Planner:
                     found[key] = self._plan(choice.units)
         return list(found.values())
 
+    def told(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans that are best for some capacity at large sizes, from few lines to many."""
+        environments, known = self._compiled({value for plan in plans for value in (*plan.needs, plan.misses)})
+        for environment in reversed(environments([each for each in self.points if each["L"] > 1])):
+            try:
+                lines = {plan: max(known[each](environment) for each in plan.needs) for plan in plans}
+                misses = {plan: known[plan.misses](environment) for plan in plans}
+            except EvaluationError:
+                continue
+            best: list[Plan] = []
+            for plan in sorted(plans, key=lambda each: (lines[each], misses[each])):
+                if not best or misses[plan] < misses[best[-1]]:
+                    best.append(plan)
+            return best
+        return list(plans[:1])
+
     # The options
     def _partitions(self, references: Sequence[Reference]) -> Iterator[list[Cluster]]:
         """The ways to split references to one array into clusters."""
@@ -135,22 +151,31 @@ class Planner:
     def _evaluate(self, units: Iterable[Unit]) -> None:
         """Lines and misses of all units at every sample."""
         units = list(dict.fromkeys(units))
-        names = sorted({name for unit in units for name in unit.space.names | unit.misses.names})
-        compiler = Compiler(names)
-        functions = [
-            (unit, compiler.of(self.facts.restore(unit.space)), compiler.of(self.facts.restore(unit.misses)))
-            for unit in units
-        ]
+        environments, functions = self._compiled({value for unit in units for value in (unit.space, unit.misses)})
         self._numbers = []
-        for point in self.points:
-            environment = compiler.environment([point.get(name, 0) for name in names])
+        for environment in environments(self.points):
             known = {}
-            for unit, space, misses in functions:
+            for unit in units:
                 try:
-                    known[unit] = round(space(environment)), round(misses(environment))
+                    numbers = functions[unit.space](environment), functions[unit.misses](environment)
                 except EvaluationError:
                     continue
+                known[unit] = round(numbers[0]), round(numbers[1])
             self._numbers.append(known)
+
+    def _compiled(
+        self, values: Iterable[Poly]
+    ) -> tuple[Callable[[Sequence[Mapping[str, int]]], list[Environment]], dict[Poly, Compute]]:
+        """Environments at points, and values as functions of one."""
+        restored = {value: self.facts.restore(value) for value in values}
+        names = sorted({name for value in restored.values() for name in value.names})
+        compiler = Compiler(names)
+        functions = {value: compiler.of(each) for value, each in restored.items()}
+
+        def environments(points: Sequence[Mapping[str, int]]) -> list[Environment]:
+            return [compiler.environment([point.get(name, 0) for name in names]) for point in points]
+
+        return environments, functions
 
     @cached_property
     def _regions(self) -> list[Region]:

@@ -16,7 +16,6 @@ from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
 from archline.analysis.growth import decide_growth, over_range, pieces, pieces_of_time
 from archline.analysis.index_range import IndexRange
-from archline.analysis.io.easing import eased
 from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
 from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -135,11 +134,12 @@ def _any_alternative(
     some = known.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
     verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
     for each in reversed(cost.alternatives):
-        if all(map(some.nonnegative, each.needs)):
-            upper = eased(each.upper, some)
+        smooth = each.smooth()
+        if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, smooth[0])):
+            upper = some.simplify(smooth[1])
             (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
             outcome, reason = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
-            verdict = Verdict(ensures, outcome, f"{reason}, as {each.when}" if outcome == "holds" else reason)
+            verdict = Verdict(ensures, outcome, reason)
             if outcome != "unknown":
                 return verdict
     return _by_line(ensures, costs, cost, known, facts) or verdict

@@ -56,24 +56,37 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
         return _unknown("its closed form is nested too deeply to derive", algorithm)
     if not upper.plans:
         return _unknown("no closed form was found for the lines that are touched", algorithm)
-    restore = scope.facts.restore
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(upper.at(point))
 
-    alternatives = tuple(
-        Alternative(
-            _when(plan, planner),
-            tuple(restore(WORDS - LINE * each) for each in plan.needs),
-            restore(plan.misses),
-            tuple((unit.name, len(unit.references), "" if unit.loop is None else unit.loop.variable) for unit in plan.units),
-        )
-        for plan in planner.told(upper.plans)
-    )
+    told = planner.told(upper.plans)
+    others = [plan for plan in upper.plans if plan not in told]
+    alternatives = tuple(_alternative(plan, planner, plan in told) for plan in (*others, *told))
     some = scope.facts.with_nonnegative(WORDS - LINE)
-    known = [each for each in alternatives if all(map(some.nonnegative, each.needs))]
-    best = known[-1] if known else alternatives[0]
+    known = [each for each in alternatives if each.told and all(map(some.nonnegative, each.needs))]
+    best = known[-1] if known else alternatives[-1]
     return Cost("io", "bounded", ZERO, best.upper, alternatives=alternatives, ends=ends)
+
+
+def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
+    restore = planner.facts.restore
+
+    def room(lines: Poly) -> Poly:
+        return restore(WORDS - LINE * lines)
+
+    def smooth() -> tuple[tuple[Poly, ...], Poly] | None:
+        try:
+            needs, misses = planner.smooth(plan)
+        except (UnboundedError, TooComplexError):
+            return None
+        return tuple(map(room, needs)), restore(misses)
+
+    kept = tuple(
+        (unit.name, len(unit.references), "" if unit.loop is None else unit.loop.variable) for unit in plan.units
+    )
+    when = _when(plan, planner) if told else ""
+    return Alternative(when, tuple(map(room, plan.needs)), restore(plan.misses), smooth, told, kept)
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

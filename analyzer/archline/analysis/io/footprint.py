@@ -28,7 +28,8 @@ Interval = tuple[Poly, Poly]
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
-    An interval is None where the data decides the place; then it may be anywhere in the dimension.
+    An interval is None where the data decides the place; then it may be anywhere in the dimension. Without
+    `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
     """
 
     array: Array
@@ -36,6 +37,7 @@ class Reference:
     chain: Chain
     facts: Facts = field(repr=False)
     accesses: tuple[Access, ...] = field(repr=False)
+    whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
 
     @property
@@ -51,13 +53,13 @@ class Reference:
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
-        """How far the places are from the first one, in the order in which they are first accessed."""
+        """How far the places are from the first one, in the order of the accesses."""
         first = self.accesses[0].place
         found = []
         for access in self.accesses:
             pairs = zip(access.place, first, strict=True)
             found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
-        return tuple(dict.fromkeys(found))
+        return tuple(found)
 
     def hull(self, depth: int) -> tuple[Interval, ...]:
         """The smallest box around what is touched in a window, as far as it is found."""
@@ -202,7 +204,7 @@ class Lines:
 
     def _run(self, interval: Interval) -> Poly:
         """The lines of an interval of a row."""
-        lines = run(interval, self.facts)
+        lines = run(interval, self.facts, self.reference.whole_lines)
         own = self.reference.place[contiguous(self.reference.array)]
         if own is None or self._unit(own):
             return lines
@@ -309,23 +311,28 @@ def stack_lines(array: Array) -> Poly:
     return array.below + whole(array)
 
 
-def run(interval: Interval, facts: Facts) -> Poly:
-    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2."""
+def run(interval: Interval, facts: Facts, whole: bool = True) -> Poly:
+    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
+
+    Not `whole`: w/L and 1 or 2.
+    """
     low, high = interval
     words = facts.positive_part(a.as_gaps(high - low + 1))
     if words == ONE:
         return ONE
+    if not whole:
+        return words * LINE**-1 + (1 if not low else 2)
     if not low:
         return a.ceil_div(words, LINE)
     return facts.simplify(a.floor_div(words - 2, LINE)) + 2
 
 
-def box_lines(array: Array, box: Sequence[Interval], facts: Facts) -> Product:
+def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool = True) -> Product:
     """The lines of a box of subscripts."""
     lines = Product()
     for dimension, interval in enumerate(box):
         if dimension == contiguous(array):
-            lines = lines.times(run(interval, facts))
+            lines = lines.times(run(interval, facts, whole))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

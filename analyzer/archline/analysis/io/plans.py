@@ -224,6 +224,14 @@ class Planner:
         misses = sum((unit.misses for unit in units), ZERO)
         return Plan(units, tuple(needs), misses, tuple(self._mixtures(units)))
 
+    def smooth(self, plan: Plan) -> tuple[list[Poly], Poly]:
+        """What a plan needs and fetches, or more, without rounding to whole lines. Raises UnboundedError."""
+        needs = []
+        for region in self._regions:
+            lines = sum((unit.smooth[0] for unit in plan.units if _active(unit, region)), ZERO)
+            needs.append(lines + int(any(_fetches_anew(unit, region) for unit in plan.units)))
+        return needs, sum((unit.smooth[1] for unit in plan.units), ZERO)
+
     def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
         """The regions in which what is held through a loop takes room."""
         return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))

@@ -4,41 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from math import log2
+from math import isqrt, log2
 
 from archline.analysis.points import assumed, offsets_rules
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
 from archline.language.evaluate import holds
+from archline.language.model import BoundBy
 
 SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
 LINES = (16, 4, 1)
 MAX_TRIED = 4_000
-ENOUGH = 2
-"""For each scale and line."""
 
 
 def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
-    """A few sizes that the `where` allows, with lines of two lengths."""
+    """A few sizes that the `where` allows, with lines of several lengths; those that are declared small ones at last."""
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
+    declared = [binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE]
     facts = (*algorithm.where, *assumed(algorithm))
     rules = offsets_rules(scope)
 
     def allowed(point: Mapping[str, int]) -> bool:
         return all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in rules)
 
-    for scale in SCALES:
+    def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
         for line in LINES:
             machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
-            tried = ({**dict(zip(names, sizes, strict=True)), **machine} for sizes in _near(scale, len(names)))
+            tried = ({**dict(zip(names, sizes, strict=True)), **machine} for sizes in _near([scales[x] for x in names]))
             yield from islice(filter(allowed, tried), 1)
 
+    for scale in SCALES:
+        yield from near(dict.fromkeys(names, scale))
+    for scale in SCALES[1:] if declared else ():
+        yield from near({name: isqrt(scale) if name in declared else scale for name in names})
 
-def _near(scale: int, count: int) -> Iterator[Sequence[int]]:
-    """All sizes of one scale, then those of other scales too, the nearest first."""
-    yield (scale,) * count
-    near = sorted(OTHERS, key=lambda other: abs(log2(other / scale)))
-    yield from ((other,) * count for other in near)
-    yield from islice(product((scale, *near), repeat=count), MAX_TRIED)
+
+def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Sizes of given scales, then others, the nearest first."""
+    yield scales
+    middle = max(scales, default=1)
+    others = sorted(OTHERS, key=lambda other: abs(log2(other / middle)))
+    yield from ((other,) * len(scales) for other in others)
+    yield from islice(product(*((scale, *others) for scale in scales)), MAX_TRIED)

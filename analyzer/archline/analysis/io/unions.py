@@ -41,6 +41,10 @@ class Union:
         """What holds in a window."""
         return self.references[0].around(self.depth)
 
+    @property
+    def _whole(self) -> bool:
+        return self.references[0].whole_lines
+
     @cached_property
     def _rows(self) -> Rows | None:
         """The union row by row; None where some reference tells no rows apart."""
@@ -75,10 +79,10 @@ class Union:
     def lines(self) -> Product:
         """At most so many lines. Raises UnboundedError."""
         if self._rows is None:
-            return box_lines(self.references[0].array, self.box, self.facts)
+            return box_lines(self.references[0].array, self.box, self.facts, self._whole)
         first, last = self._rows.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        each = Product((run(self._rows.entries, facts),))
+        each = Product((run(self._rows.entries, facts, self._whole),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
 
     def spread(self) -> tuple[Product, Product]:

@@ -7,8 +7,10 @@ optimal replacement fetches no more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import pairwise
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop
@@ -17,20 +19,46 @@ from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
 
 
+Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
+"""What a unit of references holds and fetches."""
+
+
 @dataclass(frozen=True, eq=False)
 class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `classes` are ways to
-    split the lines: at most so many of a class are held at a time, and there are so many classes.
+    split the lines: at most so many of a class are held at a time, and there are so many classes. Raises
+    UnboundedError where no closed form is found.
     """
 
     references: tuple[Reference, ...]
     loop: Loop | None
-    space: Poly
-    misses: Poly
+    measure: Measure = field(repr=False)
     scratch: bool = False
     classes: tuple[tuple[Poly, Poly], ...] = field(default=(), repr=False)
+
+    @cached_property
+    def _measured(self) -> tuple[Poly, Poly]:
+        space, misses = self.measure(self.references)
+        return space.value, misses.value
+
+    @property
+    def space(self) -> Poly:
+        """The lines that are held."""
+        return self._measured[0]
+
+    @property
+    def misses(self) -> Poly:
+        """The lines that are fetched."""
+        return self._measured[1]
+
+    @cached_property
+    def smooth(self) -> tuple[Poly, Poly]:
+        """What it holds and fetches, or more, without rounding to whole lines."""
+        twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
+        space, misses = self.measure(twins)
+        return space.value, misses.value
 
     @property
     def name(self) -> str:
@@ -43,62 +71,78 @@ def alone(reference: Reference) -> Iterator[Unit]:
     chain = reference.chain
     for depth in range(len(chain) + 1):
         try:
-            lines = reference.lines(depth)
-            space = lines.count.at_most(chain[:depth]).value
-            classes = _classes([reference], lines.spread(), chain[:depth])
-            for start, misses in _misses(reference, depth):
-                yield Unit((reference,), chain[start] if depth else None, space, misses, classes=classes)
+            classes = _classes([reference], reference.lines(depth).spread(), chain[:depth])
+            for start in _starts(reference, depth):
+                loop = chain[min(start, depth - 1)] if depth else None
+                yield _known(Unit((reference,), loop, partial(_held, depth, start), classes=classes))
         except UnboundedError:
             continue
     try:
         yield from one_line(reference)
-        accesses = Product((Poly.constant(len(reference.accesses)),)).over(chain)
+        yield _known(Unit((reference,), None, _each_access, scratch=True))
     except UnboundedError:
         return
-    yield Unit((reference,), None, ONE, accesses.value, scratch=True)
 
 
-def _misses(reference: Reference, depth: int) -> Iterator[tuple[int, Poly]]:
-    """Lines fetched where windows at a depth are kept, and the depth of the loop through which they are."""
-    chain, lines = reference.chain, reference.lines(depth)
-    if not depth or not lines.slides:
-        yield max(0, depth - 1), lines.count.over(chain[:depth]).value
+def _known(unit: Unit) -> Unit:
+    """The unit; raises UnboundedError where it is not known what it holds or fetches."""
+    assert unit.space.names | unit.misses.names is not None
+    return unit
+
+
+def _starts(reference: Reference, depth: int) -> Iterator[int]:
+    """Windows at a depth are kept from one to the next in the loops from these depths on; `depth`: in none."""
+    if not depth or not reference.lines(depth).slides:
+        yield depth
         return
     start = depth - 1
-    yield start, reference.lines(start).count.over(chain[:start]).value
+    yield start
     while start and _stacked(reference, start):
         start -= 1
-        yield start, reference.lines(start).count.over(chain[:start]).value
+        yield start
+
+
+def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
+    (reference,) = references
+    space = reference.lines(depth).count.at_most(reference.chain[:depth])
+    return space, reference.lines(start).count.over(reference.chain[:start])
+
+
+def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    (reference,) = references
+    return Product((ONE,)), Product((Poly.constant(len(reference.accesses)),)).over(reference.chain)
 
 
 def one_line(reference: Reference) -> Iterator[Unit]:
-    """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access.
-
-    Of w neighbours, from the first to the last in each iteration, w - 1 iterations reach across the end of a line;
-    each fetches the next line, and all but the last of them the line before it again.
-    """
+    """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
     chain, along = reference.chain, contiguous(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or None in reference.place:
         return
-    offsets = [place[along] for place in reference.in_order]
-    width = len(offsets)
-    ascending = offsets == list(range(offsets[0], offsets[0] + width))
-    rows = {(*place[:along], *place[along + 1 :]) for place in reference.in_order}
-    inner = chain[-1]
     place = reference.place[along]
-    lines = reference.lines(len(chain) - 1)
     assert place is not None
-    if width < 2 or not ascending or len(rows) > 1 or lines.apart:
-        return
-    if slope(place[0], inner) != ONE:
-        return
-    depth = len(chain) - 1
-    count = lines.count.value
-    again = count.scaled(2 * width - 3)
+    rows = reference.lines(len(chain) - 1).apart
+    if len(reference.accesses) > 1 and not rows and slope(place[0], chain[-1]) == ONE:
+        yield _known(Unit((reference,), chain[-1], _last_line))
+
+
+def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """One line is fetched first, and one each time that the end of a line is passed."""
+    (reference,) = references
+    inner, along = reference.chain[-1], contiguous(reference.array)
+    count = reference.lines(len(reference.chain) - 1).count.value
+    passes = crossings([place[along] for place in reference.in_order])
+    fetched = count.scaled(passes)
     if inner.facts.positive(count):
-        again = again - (2 * width - 4)
-    fetched = Product((again,)).over(chain[:depth])
-    yield Unit((reference,), inner, ONE, fetched.value)
+        fetched = fetched - (passes - 1)
+    return Product((ONE,)), Product((fetched,)).over(reference.chain[:-1])
+
+
+def crossings(offsets: Sequence[int]) -> int:
+    """How often accesses at v + each offset, for v one after the other, pass the end of any one line, 1 at least."""
+    first, last = min(offsets), max(offsets)
+    sides = [v + offset > 0 for v in range(-last, 2 - first) for offset in offsets]
+    return max(1, sum(x != y for x, y in pairwise(sides)))
 
 
 def _stacked(reference: Reference, depth: int) -> bool:
@@ -130,15 +174,20 @@ def together(references: Sequence[Reference], depth: int) -> Unit | None:
         return None
     union = Union(references, depth)
     try:
-        space = union.lines.at_most(chain)
-        if depth and union.slides(chain[-1]):
-            misses = Union(references, depth - 1).lines.over(chain[:-1])
-        else:
-            misses = union.lines.over(chain)
+        slides = depth > 0 and union.slides(chain[-1])
         classes = _classes(references, union.spread(), chain)
+        loop = chain[-1] if depth else None
+        return _known(Unit(tuple(references), loop, partial(_held_together, depth, slides), classes=classes))
     except UnboundedError:
         return None
-    return Unit(tuple(references), chain[-1] if depth else None, space.value, misses.value, classes=classes)
+
+
+def _held_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    chain = references[0].chain[:depth]
+    space = Union(references, depth).lines.at_most(chain)
+    if slides:
+        return space, Union(references, depth - 1).lines.over(chain[:-1])
+    return space, Union(references, depth).lines.over(chain)
 
 
 def _classes(

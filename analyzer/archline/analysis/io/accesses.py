@@ -6,11 +6,12 @@ where the data decides it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
+from archline.language import syntax as s
 from archline.language.source import Span
 
 
@@ -18,7 +19,8 @@ from archline.language.source import Span
 class Array:
     """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
 
-    `moves` names the loop variables that decide where a local array begins.
+    `moves` names the loop variables that decide where a local array begins. What a recursive algorithm is given may be
+    part of an array: not `aligned`, its rows begin anywhere in a line; `strided`, no two entries share one.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Array:
     local: bool = False
     below: Poly = ZERO
     moves: frozenset[str] = frozenset()
+    aligned: bool = True
+    strided: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,24 @@ class Loop:
     span: Span = field(repr=False)
 
 
-Node = Access | Loop
+@dataclass(frozen=True, eq=False)
+class Recursion:
+    """A call of a recursive algorithm at sizes, with views by parameter."""
+
+    target: s.Algorithm
+    sizes: Mapping[str, Poly]
+    views: Mapping[str, View] = field(repr=False)
+    span: Span = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The first branch whose condition is 1 (None: the data decides), where one of them holds a recursive call."""
+
+    branches: tuple[tuple[Poly | None, tuple[Node, ...]], ...]
+
+
+Node = Access | Loop | Recursion | Choice
 Chain = tuple[Loop, ...]
 """The loops around something, from the outermost in."""
 

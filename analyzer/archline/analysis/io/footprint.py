@@ -204,7 +204,7 @@ class Lines:
 
     def _run(self, interval: Interval) -> Poly:
         """The lines of an interval of a row."""
-        lines = run(interval, self.facts, self.reference.whole_lines)
+        lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines)
         own = self.reference.place[contiguous(self.reference.array)]
         if own is None or self._unit(own):
             return lines
@@ -311,18 +311,19 @@ def stack_lines(array: Array) -> Poly:
     return array.below + whole(array)
 
 
-def run(interval: Interval, facts: Facts, whole: bool = True) -> Poly:
+def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> Poly:
     """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
 
     Not `whole`: w/L and 1 or 2.
     """
     low, high = interval
     words = facts.positive_part(a.as_gaps(high - low + 1))
-    if words == ONE:
-        return ONE
+    if words == ONE or array.strided:
+        return words
+    at_start = array.aligned and not low
     if not whole:
-        return words * LINE**-1 + (1 if not low else 2)
-    if not low:
+        return words * LINE**-1 + (1 if at_start else 2)
+    if at_start:
         return a.ceil_div(words, LINE)
     return facts.simplify(a.floor_div(words - 2, LINE)) + 2
 
@@ -332,7 +333,7 @@ def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool =
     lines = Product()
     for dimension, interval in enumerate(box):
         if dimension == contiguous(array):
-            lines = lines.times(run(interval, facts, whole))
+            lines = lines.times(run(interval, facts, array, whole))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

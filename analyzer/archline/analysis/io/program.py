@@ -50,6 +50,12 @@ class Place:
     loops: tuple[str, ...] = ()
     stack: Poly = ZERO
     algorithm: str = ""
+    depth: int = 0
+
+    @property
+    def algorithm_top(self) -> bool:
+        """Whether no loop or call lies between here and the algorithm that is followed."""
+        return not self.loops and not self.depth
 
     def inside(self, scope: Scope, variable: str) -> Place:
         """In the body of a loop."""
@@ -61,7 +67,7 @@ class Program:
     """Follows an algorithm; `calls` are the algorithms that are being followed."""
 
     module: Module
-    _names: dict[str, int] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
     _count: int = 0
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
@@ -71,13 +77,16 @@ class Program:
             raise UntracedError("the costs of algorithms on a grid are not derived in this version", algorithm.span)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
-            shape, layout = _shape(parameter.type)
+            shape, layout = shape_of(parameter.type)
             if shape is not None:
-                extents = tuple(self._extent(each, scope) for each in shape)
-                views[parameter.name] = _whole(Array(parameter.name, extents, layout))
-        self._names = dict.fromkeys(scope.values, 1)
+                extents = tuple(self.extent(each, scope) for each in shape)
+                views[parameter.name] = whole_view(Array(parameter.name, extents, layout))
+        self.names = dict.fromkeys(scope.values, 1)
         place = Place(scope, views, algorithm=algorithm.name)
         return scope, tuple(self.block(algorithm.body, place))
+
+    def made(self, array: Array) -> None:
+        """A local array is declared."""
 
     # Statements
     def block(self, body: tuple[s.Stmt, ...], place: Place) -> Iterator[Node]:
@@ -88,7 +97,7 @@ class Program:
 
     def _statement(self, statement: s.Stmt, place: Place) -> Iterator[Node]:
         match statement:
-            case s.Let(value=value) if not self._is_view(value):
+            case s.Let(value=value) if not self.is_view(value):
                 yield from self.reads(value, place)
             case s.Let(value=value):
                 yield from self._bounds_of(value, place)
@@ -120,7 +129,7 @@ class Program:
     def _after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares and assumes."""
         match statement:
-            case s.Let(name=name, value=value) if self._is_view(value):
+            case s.Let(name=name, value=value) if self.is_view(value):
                 return replace(place, views={**place.views, name: self.view(value, place)})
             case s.Let(name=name, value=value):
                 try:
@@ -129,11 +138,12 @@ class Program:
                     return replace(place, scope=place.scope.without_value(name))
                 return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
-                extents = tuple(self._extent(each, place.scope) for each in shape)
+                extents = tuple(self.extent(each, place.scope) for each in shape)
                 moves = place.stack.names & frozenset(place.loops)
                 array = Array(name, extents, layout, True, place.stack, moves)
+                self.made(array)
                 rows = _rows(array)
-                views = {**place.views, name: _whole(array)}
+                views = {**place.views, name: whole_view(array)}
                 return replace(place, views=views, stack=place.stack + rows)
             case s.Local(name=name):
                 return replace(place, scope=place.scope.without_value(name))
@@ -146,7 +156,7 @@ class Program:
 
     def _assign(self, assign: s.Assign, place: Place) -> Iterator[Node]:
         target, value = assign.target, assign.value
-        if self._is_view(target):
+        if self.is_view(target):
             yield from self._bounds_of(target, place)
             yield from self._filled(self.view(target, place), value, place, assign)
             return
@@ -157,7 +167,7 @@ class Program:
     def _filled(self, target: View, value: s.Expr, place: Place, node: s.Node) -> Iterator[Node]:
         """The loop nest over the elements of a view that is filled or copied to."""
         source = None
-        if self._is_view(value):
+        if self.is_view(value):
             yield from self._bounds_of(value, place)
             source = self.view(value, place)
         else:
@@ -263,10 +273,10 @@ class Program:
                 yield from self.reads(right, place)
             case s.Call(arguments=arguments):
                 for argument in arguments:
-                    yield from self._bounds_of(argument, place) if self._is_view(argument) else self.reads(argument, place)
+                    yield from self._bounds_of(argument, place) if self.is_view(argument) else self.reads(argument, place)
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
-                    yield from self._call(expr, target, place)
+                    yield from self.call(expr, target, place)
 
     def _bounds_of(self, expr: s.Expr, place: Place) -> Iterator[Node]:
         """What the bounds of a view read."""
@@ -297,7 +307,7 @@ class Program:
         return Access(view.array, view.place(subscripts), span)
 
     # Views
-    def _is_view(self, expr: s.Expr) -> bool:
+    def is_view(self, expr: s.Expr) -> bool:
         return isinstance(self.module.types.get(expr), ViewType)
 
     def view(self, expr: s.Expr, place: Place) -> View:
@@ -324,7 +334,7 @@ class Program:
             if isinstance(piece, s.Slice):
                 own = ONE if piece.step is None else _static(piece.step, scope)
                 written = next(shape)
-                length = extent_ if piece.lo is None and piece.hi is None else self._extent(written, scope)
+                length = extent_ if piece.lo is None and piece.hi is None else self.extent(written, scope)
                 if own is None:
                     starts[dimension], own = None, ONE
                 elif piece.step is not None and length is extent_:
@@ -335,14 +345,14 @@ class Program:
 
     def _reshaped(self, base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
         ((dimension, step),) = base.axes
-        extents = tuple(self._extent(each, scope) for each in shape)
+        extents = tuple(self.extent(each, scope) for each in shape)
         axes: list[tuple[int, Poly]] = []
         for each in reversed(extents):
             axes.append((dimension, step))
             step = step * each
         return View(base.array, base.starts, tuple(reversed(axes)), extents)
 
-    def _extent(self, expr: s.Expr, scope: Scope) -> Poly:
+    def extent(self, expr: s.Expr, scope: Scope) -> Poly:
         """An extent, or the most that it can be."""
         try:
             return extent(expr, scope)
@@ -353,19 +363,19 @@ class Program:
             return scope.facts.positive_part(known[1])
 
     # Calls
-    def _call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         if component(self.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
         views = {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if self._is_view(argument)
+            if self.is_view(argument)
         }
-        scope = self._callee(call, target, place)
-        inner = Place(scope, views, place.loops, place.stack, target.name)
+        scope = self.callee(call, target, place)
+        inner = Place(scope, views, place.loops, place.stack, target.name, place.depth + 1)
         yield from self.block(target.body, inner)
 
-    def _callee(self, call: s.Call, target: s.Algorithm, place: Place) -> Scope:
+    def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> Scope:
         """What names mean in an algorithm that is called."""
         signature = self.module.signatures[target]
         own, outer = declared(self.module, target), place.scope
@@ -376,7 +386,7 @@ class Program:
                 for binding in signature.sizes:
                     if binding.name == name and binding.by is BoundBy.EXTENT:
                         shape = self.module.shapes[call.arguments[binding.parameter]]
-                        found = self._extent(shape[binding.dimension], outer)
+                        found = self.extent(shape[binding.dimension], outer)
             if found is None:
                 raise UntracedError(f"only the data tells the size `{name}` of `{target.name}`", call.span)
             values[name] = found
@@ -391,8 +401,8 @@ class Program:
 
     def _fresh(self, name: str) -> str:
         """A name that no other loop has."""
-        self._names[name] = self._names.get(name, 0) + 1
-        return name if self._names[name] == 1 else f"{name}'{self._names[name]}"
+        self.names[name] = self.names.get(name, 0) + 1
+        return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:
@@ -402,7 +412,7 @@ def _static(expr: s.Expr, scope: Scope) -> Poly | None:
         return None
 
 
-def _shape(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
+def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
     match type:
         case s.ArrayType(shape=shape, layout=layout):
             return shape, layout
@@ -414,7 +424,7 @@ def _shape(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
     return None, ""
 
 
-def _whole(array: Array) -> View:
+def whole_view(array: Array) -> View:
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
 

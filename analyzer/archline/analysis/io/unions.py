@@ -8,7 +8,7 @@ from functools import cached_property
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Chain, Loop
+from archline.analysis.io.accesses import Array, Chain, Loop
 from archline.analysis.io.footprint import Interval, Reference, box_lines, contiguous, monotone, run
 from archline.analysis.io.product import Product, most
 
@@ -40,6 +40,10 @@ class Union:
     def facts(self) -> Facts:
         """What holds in a window."""
         return self.references[0].around(self.depth)
+
+    @property
+    def _array(self) -> Array:
+        return self.references[0].array
 
     @property
     def _whole(self) -> bool:
@@ -82,7 +86,7 @@ class Union:
             return box_lines(self.references[0].array, self.box, self.facts, self._whole)
         first, last = self._rows.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        each = Product((run(self._rows.entries, facts, self._whole),))
+        each = Product((run(self._rows.entries, facts, self._array, self._whole),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
 
     def spread(self) -> tuple[Product, Product]:
@@ -94,11 +98,11 @@ class Union:
             for dimension, (low, high) in enumerate(self.box):
                 if dimension != along:
                     rows = rows.times(self.facts.positive_part(high - low + 1))
-            return rows, Product((run(self.box[along], self.facts),))
+            return rows, Product((run(self.box[along], self.facts, array),))
         first, last = self._rows.rows
         end = self.facts.maximum(first, last + 1)
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        wide = most(run(self._rows.entries, facts), ROW, first, end, self.facts)
+        wide = most(run(self._rows.entries, facts, self._array), ROW, first, end, self.facts)
         return Product((end - first,)), Product((wide,))
 
     def slides(self, loop: Loop) -> bool:

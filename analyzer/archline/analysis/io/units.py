@@ -170,7 +170,7 @@ def together(references: Sequence[Reference], depth: int) -> Unit | None:
     """References to one array kept as one through a loop that they share."""
     chain = references[0].chain[:depth]
     array = references[0].array
-    if array.layout == "zmorton" or array.moves:
+    if array.layout == "zmorton" or array.moves or array.strided:
         return None
     union = Union(references, depth)
     try:

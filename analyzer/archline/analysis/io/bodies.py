@@ -1,0 +1,139 @@
+"""The body of a recursive algorithm: calls of recursive algorithms stay calls, and conditions around them stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.indicators import indicator
+from archline.analysis.io.accesses import Array, Choice, Loop, Node, Recursion, View
+from archline.analysis.io.footprint import contiguous
+from archline.analysis.io.program import Place, Program, shape_of, whole_view
+from archline.analysis.recursion.graph import component
+from archline.analysis.scope import Scope, declared, with_fact, without_condition
+from archline.language import syntax as s
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What one call does, in the sizes of the algorithm; `given` are its arrays, `made` those that it makes."""
+
+    algorithm: s.Algorithm
+    scope: Scope
+    nodes: tuple[Node, ...]
+    given: tuple[Array, ...]
+    made: tuple[Array, ...]
+
+
+@dataclass(eq=False)
+class Bodies(Program):
+    """Follows a recursive algorithm as far as its calls.
+
+    Of its array parameters, rows of those in `aligned` begin with a line, and entries of those in `strided` lie apart.
+    """
+
+    aligned: frozenset[str] = frozenset()
+    strided: frozenset[str] = frozenset()
+    _made: list[Array] = field(default_factory=list)
+
+    def body(self, algorithm: s.Algorithm) -> Body:
+        """The body of an algorithm. Raises UntracedError."""
+        scope = declared(self.module, algorithm)
+        views: dict[str, View] = {}
+        for parameter in algorithm.parameters:
+            shape, layout = shape_of(parameter.type)
+            if shape is not None:
+                extents = tuple(self.extent(each, scope) for each in shape)
+                name = parameter.name
+                array = Array(
+                    name, extents, layout, aligned=name in self.aligned, strided=name in self.strided
+                )
+                views[name] = whole_view(array)
+        self.names = dict.fromkeys(scope.values, 1)
+        place = Place(scope, views, algorithm=algorithm.name)
+        nodes = tuple(self.block(algorithm.body, place))
+        return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(self._made))
+
+    def made(self, array: Array) -> None:
+        """Note a local array."""
+        self._made.append(array)
+
+    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        """A call of a recursive algorithm stays one."""
+        if not component(self.module, target):
+            yield from super().call(call, target, place)
+            return
+        scope = self.callee(call, target, place)
+        views = {
+            parameter.name: self.view(argument, place)
+            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
+            if self.is_view(argument)
+        }
+        sizes = {name: scope.values[name] for name in self.module.bindings[call]}
+        yield Recursion(target, sizes, views, call.span)
+
+    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        found: list[tuple[Poly | None, tuple[Node, ...]]] = []
+        tests: list[Node] = []
+        inner = place
+        for branch in branches:
+            scope = inner.scope
+            taken: Poly | None = ONE
+            if branch.condition is not None:
+                tests += self.reads(branch.condition, inner)
+                taken = indicator(branch.condition, scope)
+                here = scope.with_facts(with_fact(scope.facts, branch.condition, scope))
+                nodes = tuple(self.block(branch.body, replace(inner, scope=here)))
+                inner = replace(
+                    inner, scope=scope.with_facts(without_condition(scope.facts, branch.condition, scope))
+                )
+            else:
+                nodes = tuple(self.block(branch.body, inner))
+            found.append((taken, nodes))
+        yield from tests
+        if any(map(recurses, (node for _, nodes in found for node in nodes))) or place.algorithm_top:
+            yield Choice(tuple(found))
+        else:
+            yield from (node for _, nodes in found for node in nodes)
+
+
+def recurses(node: Node) -> bool:
+    """Whether a recursive call stands in it."""
+    match node:
+        case Recursion():
+            return True
+        case Choice(branches=branches):
+            return any(recurses(each) for _, nodes in branches for each in nodes)
+        case Loop(body=body):
+            return any(map(recurses, body))
+    return False
+
+
+def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:
+    """The recursive calls among nodes and in them."""
+    for node in nodes:
+        match node:
+            case Recursion():
+                yield node
+            case Loop(body=body):
+                yield from calls(body)
+            case Choice(branches=branches):
+                for _, inner in branches:
+                    yield from calls(inner)
+
+
+def in_rows(view: View) -> bool:
+    """Whether neighbours in the view's rows are neighbours in memory."""
+    array = view.array
+    if array.strided:
+        return False
+    if array.layout == "zmorton" or not view.axes:
+        return True
+    own = view.axes[0] if array.layout == "colmajor" and len(view.axes) > 1 else view.axes[-1]
+    return own == (contiguous(array), ONE)
+
+
+def at_lines(view: View) -> bool:
+    """Whether the view's rows begin with lines: they begin where those of an array do that begin so."""
+    return view.array.aligned and view.starts[contiguous(view.array)] == ZERO

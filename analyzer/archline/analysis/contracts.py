@@ -11,6 +11,7 @@ from typing import Literal
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
+from archline.algebra.growth.order import Proved, is_O
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
@@ -118,12 +119,31 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
         bound = indices.written(ensures.bound)
         outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
         return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
+    elif cost.orders is not None:
+        return _by_orders(ensures, cost, facts)
     elif cost.alternatives:
         return _any_alternative(ensures, costs, cost, known, facts)
     else:
         found = pieces(costs, cost, facts, known)
     outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome))
+
+
+def _by_orders(ensures: s.Ensures, cost: Cost, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth of what is known by a recurrence: each of its regimes is compared."""
+    assert cost.orders is not None
+    found = cost.orders(facts)
+    if isinstance(found, str):
+        return Verdict(ensures, "unknown", found)
+    if ensures.relation != "O":
+        return Verdict(ensures, "unknown", "only an upper bound is derived")
+    for condition, growth in found:
+        known = (*facts, *(parse_facts(condition) if condition and " or " not in condition else ()))
+        answer = is_O(parse_expression(growth), ensures.bound, known)
+        if not isinstance(answer, Proved):
+            place = f"where {condition}: " if condition else ""
+            return Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
+    return Verdict(ensures, "holds", f"the recurrence grows like {', '.join(growth for _, growth in found)}")
 
 
 def _any_alternative(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -14,6 +14,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.derivation import Step
 from archline.analysis.index_range import IndexRange
 from archline.analysis.recurrence import Recurrence
+from archline.language import syntax as s
 from archline.language.source import Span
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
@@ -42,6 +43,10 @@ class Regime:
         return self.lower == self.upper
 
 
+Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
+"""What a cost is O of under facts: growths by conditions ("" for any), or why that is not known."""
+
+
 @dataclass(frozen=True, eq=False)
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
@@ -65,7 +70,7 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `alternatives` are upper bounds under conditions that may hold together. `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
+    `orders` tells what it is O of under facts. `alternatives` are upper bounds under conditions that may hold together. `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
     """
 
@@ -78,6 +83,7 @@ class Cost:
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    orders: Orders | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
     recurrence: Recurrence | None = field(default=None, repr=False, compare=False)
 

@@ -89,7 +89,16 @@ class Recursion:
 class Choice:
     """The first branch whose condition is 1 (None: the data decides), where one of them holds a recursive call."""
 
-    branches: tuple[tuple[Poly | None, tuple[Node, ...]], ...]
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`)."""
+
+    taken: Poly | None
+    condition: s.Expr | None
+    body: tuple[Node, ...]
 
 
 Node = Access | Loop | Recursion | Choice

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.indicators import indicator
-from archline.analysis.io.accesses import Array, Choice, Loop, Node, Recursion, View
+from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View
 from archline.analysis.io.footprint import contiguous
 from archline.analysis.io.program import Place, Program, shape_of, whole_view
 from archline.analysis.recursion.graph import component
@@ -74,7 +74,7 @@ class Bodies(Program):
         yield Recursion(target, sizes, views, call.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
-        found: list[tuple[Poly | None, tuple[Node, ...]]] = []
+        found: list[Branch] = []
         tests: list[Node] = []
         inner = place
         for branch in branches:
@@ -90,12 +90,12 @@ class Bodies(Program):
                 )
             else:
                 nodes = tuple(self.block(branch.body, inner))
-            found.append((taken, nodes))
+            found.append(Branch(taken, branch.condition, nodes))
         yield from tests
-        if any(map(recurses, (node for _, nodes in found for node in nodes))) or place.algorithm_top:
+        if place.algorithm_top or any(recurses(node) for each in found for node in each.body):
             yield Choice(tuple(found))
         else:
-            yield from (node for _, nodes in found for node in nodes)
+            yield from (node for each in found for node in each.body)
 
 
 def recurses(node: Node) -> bool:
@@ -104,7 +104,7 @@ def recurses(node: Node) -> bool:
         case Recursion():
             return True
         case Choice(branches=branches):
-            return any(recurses(each) for _, nodes in branches for each in nodes)
+            return any(recurses(node) for each in branches for node in each.body)
         case Loop(body=body):
             return any(map(recurses, body))
     return False
@@ -119,8 +119,8 @@ def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:
             case Loop(body=body):
                 yield from calls(body)
             case Choice(branches=branches):
-                for _, inner in branches:
-                    yield from calls(inner)
+                for each in branches:
+                    yield from calls(each.body)
 
 
 def in_rows(view: View) -> bool:

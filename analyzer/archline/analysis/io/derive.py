@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import LINE, references
+from archline.analysis.io.orders import OutOfReachError, order
 from archline.analysis.io.plans import Plan, Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program, UntracedError
+from archline.analysis.io.recursion import Recursions
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
+from archline.analysis.recursion.graph import recurses
 from archline.language import syntax as s
 from archline.language.model import Module
 
-MAX_TERM_PRODUCTS = 400_000
+MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
 WORDS = Poly.symbol("Z")
 
@@ -41,11 +46,11 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
     try:
+        if recurses(module, algorithm):
+            with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+                return _of_recursion(module, algorithm)
         with budget(MAX_TERM_PRODUCTS):
-            scope, nodes = Program(module).trace(algorithm)
-            found = references(accesses(nodes), scope.facts)
-            planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
-            upper = Upper(planner.plans(), scope.facts)
+            return _of_loops(module, algorithm)
     except UntracedError as problem:
         return Cost("io", "unknown", None, None, problem.reason, problem.span)
     except UnboundedError:
@@ -54,11 +59,18 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
         return _unknown(str(problem), algorithm)
     except RecursionError:
         return _unknown("its closed form is nested too deeply to derive", algorithm)
+
+
+def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
+    scope, nodes = Program(module).trace(algorithm)
+    found = references(accesses(nodes), scope.facts)
+    planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
+    upper = Upper(planner.plans(), scope.facts)
     if not upper.plans:
-        return _unknown("no closed form was found for the lines that are touched", algorithm)
+        raise UnboundedError
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(upper.at(point))
+        return Fraction(0), Fraction(upper.at(_integers(point)))
 
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]
@@ -67,6 +79,41 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
     known = [each for each in alternatives if each.told and all(map(some.nonnegative, each.needs))]
     best = known[-1] if known else alternatives[-1]
     return Cost("io", "bounded", ZERO, best.upper, alternatives=alternatives, ends=ends)
+
+
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
+    recursions = Recursions(module, algorithm)
+    recursions.solve()
+    body = recursions.solved(algorithm)
+    restore = body.body.scope.facts.restore
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        return Fraction(0), Fraction(recursions.at(_integers(point)))
+
+    def orders(facts: Sequence[s.Fact]) -> tuple[tuple[str, str], ...] | str:
+        try:
+            return order(recursions, facts).regimes
+        except OutOfReachError as problem:
+            return str(problem)
+
+    sizes = tuple(map(Poly.symbol, module.signatures[algorithm].size_names))
+    unknown = Poly.of_atom(a.Applied(f"io of {algorithm.name}", (*sizes, WORDS, LINE)))
+    fits = () if recursions.makes else (_fitting(restore(body.given)),)
+    return Cost("io", "bounded", ZERO, unknown, alternatives=fits, orders=orders, ends=ends)
+
+
+def _fitting(lines: Poly) -> Alternative:
+    """All arrays fit."""
+    return Alternative(f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
+
+
+def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+    missing = [name for name in ("Z", "L") if name not in point]
+    if missing:
+        raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
+    if point["Z"] < point["L"]:
+        raise EvaluationError("Z holds no line of L words")
+    return {name: int(value) for name, value in point.items()}
 
 
 def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:

@@ -15,7 +15,7 @@ from archline.algebra.compiled import Compiler, Compute
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.io.accesses import Array, Choice, Loop, Node, Recursion, accesses
+from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.analysis.io.footprint import references, run, whole
 from archline.analysis.io.plans import Planner
@@ -36,6 +36,7 @@ class Piece:
     """A part without recursive calls."""
 
     upper: Upper
+    planner: Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,9 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Branches, and what tells whether each is taken (None: the data)."""
+    """Branches, and what is done in each."""
 
-    branches: tuple[tuple[Poly | None, tuple[Part, ...]], ...]
+    branches: tuple[tuple[Branch, tuple[Part, ...]], ...]
 
 
 Part = Piece | Called | Repeated | Chosen
@@ -137,6 +138,11 @@ class Recursions:
         for algorithm in self._flags:
             self.solved(algorithm)
 
+    @property
+    def makes(self) -> bool:
+        """Whether some call makes local arrays."""
+        return any(self.solved(each).made for each in self._flags)
+
     def at(self, point: Point) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
         return _Evaluation(self, point["Z"], point["L"]).upper(self.solved(self.algorithm), point)
@@ -159,17 +165,18 @@ class Recursions:
             case Loop():
                 return Repeated(node, tuple(self._parts(body, node.body, node.inside)))
             case Choice(branches=branches):
-                return Chosen(tuple((taken, tuple(self._parts(body, nodes, facts))) for taken, nodes in branches))
+                return Chosen(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
         raise AssertionError("an access is no part by itself")
 
     def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
         found = references(accesses(tuple(nodes)), facts)
         if not found:
             return
-        plans = Planner(found, facts, list(samples(body.algorithm, body.scope))).plans()
+        planner = Planner(found, facts, list(samples(body.algorithm, body.scope)))
+        plans = planner.plans()
         if not plans:
             raise UnboundedError
-        yield Piece(Upper(plans, facts))
+        yield Piece(Upper(plans, facts), planner)
 
 
 @dataclass(eq=False)
@@ -224,10 +231,10 @@ class _Evaluation:
                 return max((self._sum(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0)
 
     def _taken(
-        self, solved: Solved, branches: Sequence[tuple[Poly | None, tuple[Part, ...]]], point: Point
+        self, solved: Solved, branches: Sequence[tuple[Branch, tuple[Part, ...]]], point: Point
     ) -> Iterator[tuple[Part, ...]]:
-        for taken, parts in branches:
-            holds = None if taken is None else solved.value(taken, point)
+        for branch, parts in branches:
+            holds = None if branch.taken is None else solved.value(branch.taken, point)
             if holds != 0:
                 yield parts
             if holds:

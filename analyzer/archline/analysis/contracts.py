@@ -155,7 +155,7 @@ def _any_alternative(
     verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
     for each in reversed(cost.alternatives):
         smooth = each.smooth()
-        if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, smooth[0])):
+        if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
             upper = some.simplify(smooth[1])
             (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
             outcome, reason = decide_growth(ensures.relation, [piece], ensures.bound, confirm)

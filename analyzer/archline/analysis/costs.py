@@ -51,14 +51,14 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
 
-    `smooth` gives both, or more, without rounding. `told` are worth telling; `kept` tells how it comes about: arrays, how many references to them are meant, and the loop through which lines
+    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. `told` are worth telling; `kept` tells how it comes about: arrays, how many references to them are meant, and the loop through which lines
     of them are kept ("" for the whole run).
     """
 
     when: str
     needs: tuple[Poly, ...] = field(repr=False)
     upper: Poly
-    smooth: Callable[[], tuple[tuple[Poly, ...], Poly] | None] = field(repr=False)
+    smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
     told: bool = True
     kept: tuple[tuple[str, int, str], ...] = field(default=(), repr=False)
 

@@ -122,12 +122,12 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
     def room(lines: Poly) -> Poly:
         return restore(WORDS - LINE * lines)
 
-    def smooth() -> tuple[tuple[Poly, ...], Poly] | None:
+    def smooth() -> tuple[list[list[Poly]], Poly] | None:
         try:
             needs, misses = planner.smooth(plan)
         except (UnboundedError, TooComplexError):
             return None
-        return tuple(map(room, needs)), restore(misses)
+        return [list(map(room, each)) for each in needs], restore(misses)
 
     kept = tuple(
         (unit.name, len(unit.references), "" if unit.loop is None else unit.loop.variable) for unit in plan.units

@@ -224,7 +224,7 @@ class _Writer:
                 needs, misses = piece.planner.smooth(plan)
             except UnboundedError:
                 continue
-            if all(self.facts.nonnegative(WORDS - LINE * each) for each in needs):
+            if any(all(self.facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
                 misses = self._grown(misses)
                 if best is None or self.facts.nonnegative(best - misses):
                     best = misses

@@ -224,13 +224,18 @@ class Planner:
         misses = sum((unit.misses for unit in units), ZERO)
         return Plan(units, tuple(needs), misses, tuple(self._mixtures(units)))
 
-    def smooth(self, plan: Plan) -> tuple[list[Poly], Poly]:
-        """What a plan needs and fetches, or more, without rounding to whole lines. Raises UnboundedError."""
-        needs = []
+    def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
+        """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
+
+        Raises UnboundedError.
+        """
+        needs: list[list[Poly]] = [[], []]
         for region in self._regions:
-            lines = sum((unit.smooth[0] for unit in plan.units if _active(unit, region)), ZERO)
-            needs.append(lines + int(any(_fetches_anew(unit, region) for unit in plan.units)))
-        return needs, sum((unit.smooth[1] for unit in plan.units), ZERO)
+            held = [unit.smooth[0] for unit in plan.units if _active(unit, region)]
+            more = int(any(_fetches_anew(unit, region) for unit in plan.units))
+            needs[0].append(sum((each.value for each in held), ZERO) + more)
+            needs[1].append(sum((each.uncapped for each in held), ZERO) + more)
+        return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
     def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
         """The regions in which what is held through a loop takes room."""

@@ -30,6 +30,11 @@ class Product:
         """The product as one expression."""
         return polynomial.product(self.factors)
 
+    @property
+    def uncapped(self) -> Poly:
+        """At least the product: each factor without what is subtracted where a size is cut off."""
+        return polynomial.product(map(_uncapped, self.factors))
+
     def times(self, *more: Poly) -> Product:
         """With more factors."""
         return Product((*self.factors, *more))
@@ -74,6 +79,17 @@ class Product:
                 # The data decides the range: of its ends only bounds are known.
                 result = result.most(loop, loop.facts).times(loop.trips)
         return result
+
+
+def _uncapped(value: Poly) -> Poly:
+    """The value without the max(0, e) that are subtracted: b for b - max(0, b - n)."""
+    return Poly(
+        {
+            monomial: coefficient
+            for monomial, coefficient in value.terms.items()
+            if coefficient > 0 or not any(isinstance(atom, a.PositivePart) for atom, _ in monomial)
+        }
+    )
 
 
 def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:

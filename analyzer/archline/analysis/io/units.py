@@ -54,11 +54,10 @@ class Unit:
         return self._measured[1]
 
     @cached_property
-    def smooth(self) -> tuple[Poly, Poly]:
+    def smooth(self) -> tuple[Product, Product]:
         """What it holds and fetches, or more, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
-        space, misses = self.measure(twins)
-        return space.value, misses.value
+        return self.measure(twins)
 
     @property
     def name(self) -> str:

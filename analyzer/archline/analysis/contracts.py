@@ -146,9 +146,7 @@ def _by_orders(ensures: s.Ensures, cost: Cost, facts: tuple[s.Fact, ...]) -> Ver
     return Verdict(ensures, "holds", f"the recurrence grows like {', '.join(growth for _, growth in found)}")
 
 
-def _any_alternative(
-    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]
-) -> Verdict:
+def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
     """The growth by any one of the bounds whose conditions the facts imply, those of large caches first."""
     confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
     some = known.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
@@ -165,9 +163,7 @@ def _any_alternative(
     return _by_line(ensures, costs, cost, known, facts) or verdict
 
 
-def _by_line(
-    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]
-) -> Verdict | None:
+def _by_line(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
     """Where a size is at most a line, and where it is at least one: other bounds may hold."""
     line = Poly.symbol("L")
     for name in costs.parameters:

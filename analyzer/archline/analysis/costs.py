@@ -51,8 +51,9 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
 
-    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. `told` are worth telling; `kept` tells how it comes about: arrays, how many references to them are meant, and the loop through which lines
-    of them are kept ("" for the whole run).
+    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
+    it is worth telling; `kept` tells how it comes about: arrays, how many references to each are meant, and the loop
+    through which lines of them are kept ("" for the whole run).
     """
 
     when: str
@@ -70,7 +71,8 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `orders` tells what it is O of under facts. `alternatives` are upper bounds under conditions that may hold together. `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
+    `orders` tells what it is O of under facts. `alternatives` are upper bounds under conditions that may hold together.
+    `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
     """
 

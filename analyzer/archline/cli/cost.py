@@ -11,6 +11,7 @@ from archline.cli import options as shared
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
     from archline.api.settings import Given, Point
+    from archline.language.source import Span
 
 FORMATS = ("text", "json", "latex", "markdown")
 
@@ -62,13 +63,15 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
         if options.cache is not None:
             raise error(rules.OPTIONS_CLASH, "`--cache` is for io at sizes; give them by `--at`")
         return [None for _ in reports]
-    given = read_settings(options.at, "--at")
+    given: Given = read_settings(options.at, "--at")
     if options.cache is not None:
-        words: Given = {name: (value, None) for name, value in shared.read_words(options.cache).items()}
+        words: dict[str, tuple[object, Span | None]] = {
+            name: (value, None) for name, value in shared.read_words(options.cache).items()
+        }
         twice = next((name for name in words if name in given), None)
         if twice is not None:
             raise error(rules.OPTIONS_CLASH, f"`--cache` and `--at` both give {twice}")
-        given = {**given, **words}
+        given = {**words, **given}
     if isinstance(options.procs, int) and given.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
     if len(reports) == 1:

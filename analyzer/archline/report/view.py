@@ -240,7 +240,9 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
-    alternatives = tuple(RegimeRow(each.when, cost.lower or ZERO, each.upper) for each in cost.alternatives if each.told)
+    alternatives = tuple(
+        RegimeRow(each.when, cost.lower or ZERO, each.upper) for each in cost.alternatives if each.told
+    )
     return Row(
         metric,
         cost.status,

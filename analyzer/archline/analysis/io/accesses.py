@@ -54,16 +54,20 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """One element read or written, or read and written, each time that it is reached."""
+    """One element read or written, or read and written, each time that it is reached.
+
+    A place that the data decides may move one way along a row all through a loop: `stream` is that loop's variable.
+    """
 
     array: Array
     place: tuple[Poly | None, ...]
     span: Span = field(repr=False)
+    stream: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """At most `trips` iterations, `variable` between `lo` and `hi` - 1; `facts` hold around it, `inside` in its body."""
+    """At most `trips` iterations, `variable` from `lo` to `hi` - 1; `facts` hold around it, `inside` in its body."""
 
     variable: str
     lo: Poly
@@ -114,3 +118,8 @@ def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Acces
                 yield node, chain
             case Loop(body=body):
                 yield from accesses(body, (*chain, node))
+
+
+def contiguous_dimension(array: Array) -> int:
+    """The dimension along which neighbours share lines."""
+    return 0 if array.layout == "colmajor" else len(array.extents) - 1

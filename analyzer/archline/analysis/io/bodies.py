@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.indicators import indicator
-from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View
-from archline.analysis.io.footprint import contiguous
+from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
 from archline.analysis.io.program import Place, Program, shape_of, whole_view
 from archline.analysis.recursion.graph import component
 from archline.analysis.scope import Scope, declared, with_fact, without_condition
@@ -46,9 +45,7 @@ class Bodies(Program):
             if shape is not None:
                 extents = tuple(self.extent(each, scope) for each in shape)
                 name = parameter.name
-                array = Array(
-                    name, extents, layout, aligned=name in self.aligned, strided=name in self.strided
-                )
+                array = Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
                 views[name] = whole_view(array)
         self.names = dict.fromkeys(scope.values, 1)
         place = Place(scope, views, algorithm=algorithm.name)
@@ -85,9 +82,7 @@ class Bodies(Program):
                 taken = indicator(branch.condition, scope)
                 here = scope.with_facts(with_fact(scope.facts, branch.condition, scope))
                 nodes = tuple(self.block(branch.body, replace(inner, scope=here)))
-                inner = replace(
-                    inner, scope=scope.with_facts(without_condition(scope.facts, branch.condition, scope))
-                )
+                inner = replace(inner, scope=scope.with_facts(without_condition(scope.facts, branch.condition, scope)))
             else:
                 nodes = tuple(self.block(branch.body, inner))
             found.append(Branch(taken, branch.condition, nodes))
@@ -131,9 +126,9 @@ def in_rows(view: View) -> bool:
     if array.layout == "zmorton" or not view.axes:
         return True
     own = view.axes[0] if array.layout == "colmajor" and len(view.axes) > 1 else view.axes[-1]
-    return own == (contiguous(array), ONE)
+    return own == (contiguous_dimension(array), ONE)
 
 
 def at_lines(view: View) -> bool:
     """Whether the view's rows begin with lines: they begin where those of an array do that begin so."""
-    return view.array.aligned and view.starts[contiguous(view.array)] == ZERO
+    return view.array.aligned and view.starts[contiguous_dimension(view.array)] == ZERO

@@ -15,12 +15,14 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Access, Array, Chain, Loop
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.product import Product, UnboundedError, most, most_in
 
 LINE = Poly.symbol("L")
 MAX_APART = 8
 """References to one row in one loop body are one where their places differ by constants no larger than this."""
+NARROW = 4
+"""Steps through a row that are shorter than most lines."""
 Interval = tuple[Poly, Poly]
 
 
@@ -98,7 +100,7 @@ class Lines:
         if array.layout == "zmorton" or array.moves:
             return found
         for dimension, interval in enumerate(self.reference.place):
-            if dimension == contiguous(array) or interval is None or interval[0] != interval[1]:
+            if dimension == contiguous_dimension(array) or interval is None or interval[0] != interval[1]:
                 continue
             inside = [loop for loop in self._inner if loop.variable in interval[0].names]
             if len(inside) == 1 and inside[0] not in found.values() and slope(interval[0], inside[0]) is not None:
@@ -179,9 +181,12 @@ class Lines:
                 return False
         return True
 
-    def _unit(self, interval: Interval) -> bool:
+    def _unit(self, interval: Interval, most_apart: int = 1) -> bool:
+        """Whether inner loops move by one at a time, or by so many at most."""
         slopes = [slope(interval[0], loop) for loop in self._rest if loop.variable in interval[0].names]
-        return all(slope in (ONE, -ONE) for slope in slopes)
+        return all(
+            step is not None and step.is_constant and 0 < abs(step.constant_term) <= most_apart for step in slopes
+        )
 
     @cached_property
     def per_row(self) -> Product:
@@ -193,7 +198,7 @@ class Lines:
             return Product((self._anywhere_on_stack(),))
         if array.layout == "zmorton":
             return Product((self._in_square(),))
-        along = contiguous(array)
+        along = contiguous_dimension(array)
         count = Product()
         for dimension, interval in enumerate(self.box):
             if dimension == along:
@@ -205,8 +210,8 @@ class Lines:
     def _run(self, interval: Interval) -> Poly:
         """The lines of an interval of a row."""
         lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines)
-        own = self.reference.place[contiguous(self.reference.array)]
-        if own is None or self._unit(own):
+        own = self.reference.place[contiguous_dimension(self.reference.array)]
+        if own is None or self._unit(own) or (not self.reference.whole_lines and self._unit(own, NARROW)):
             return lines
         return self.facts.minimum(lines, self._distinct(own))
 
@@ -247,10 +252,10 @@ class Lines:
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
-        wide = Product((self._run(self.box[contiguous(array)]),))
+        wide = Product((self._run(self.box[contiguous_dimension(array)]),))
         rows = Product()
         for dimension, interval in enumerate(self.box):
-            if dimension != contiguous(array) and dimension not in self.apart:
+            if dimension != contiguous_dimension(array) and dimension not in self.apart:
                 rows = rows.times(self._values(dimension, interval))
         for loop, lo, hi, facts in reversed(self.ranges):
             rows = rows.summed(loop.variable, lo, hi, facts)
@@ -289,11 +294,6 @@ class Lines:
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
 
 
-def contiguous(array: Array) -> int:
-    """The dimension along which neighbours share lines."""
-    return 0 if array.layout == "colmajor" else len(array.extents) - 1
-
-
 def whole(array: Array) -> Poly:
     """All lines of an array."""
     if array.layout == "zmorton":
@@ -302,7 +302,7 @@ def whole(array: Array) -> Poly:
         return a.ceil_div(side * side, LINE)
     lines = ONE
     for dimension, extent in enumerate(array.extents):
-        lines = lines * (a.ceil_div(extent, LINE) if dimension == contiguous(array) else extent)
+        lines = lines * (a.ceil_div(extent, LINE) if dimension == contiguous_dimension(array) else extent)
     return lines
 
 
@@ -332,7 +332,7 @@ def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool =
     """The lines of a box of subscripts."""
     lines = Product()
     for dimension, interval in enumerate(box):
-        if dimension == contiguous(array):
+        if dimension == contiguous_dimension(array):
             lines = lines.times(run(interval, facts, array, whole))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
@@ -344,14 +344,12 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
     groups: list[tuple[Array, Chain, list[Access]]] = []
     for access, chain in found:
         for array, loops, members in groups:
-            if array is access.array and loops == chain and _near(access.place, members, contiguous(array)):
+            if array is access.array and loops == chain and _near(access.place, members, contiguous_dimension(array)):
                 members.append(access)
                 break
         else:
             groups.append((access.array, chain, [access]))
-    return [
-        Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups
-    ]
+    return [Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups]
 
 
 def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:
@@ -399,6 +397,7 @@ def _known(facts: Facts, more: Facts) -> Facts:
 
 
 def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
+    """Whether a value never falls, or never rises, in a loop."""
     if loop.variable not in value.names:
         return True
     inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))

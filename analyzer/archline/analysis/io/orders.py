@@ -10,18 +10,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
+
+from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.solve import solve
-from archline.analysis.io.accesses import Branch
+from archline.analysis.io.accesses import Branch, contiguous_dimension
 from archline.analysis.io.footprint import LINE
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.recursion import Called, Chosen, Part, Piece, Recursions
+from archline.analysis.io.recursion import Called, Chosen, Part, Piece, Recursions, Repeated
 from archline.analysis.io.recursion import Solved as Body
 from archline.analysis.recursion.conditions import named
 from archline.analysis.scope import with_fact
@@ -33,6 +37,9 @@ from archline.language.printer import format_fact
 
 FEW = 64
 """Plans that need no more lines than this count as fitting; where they do not, Z and L are below constants."""
+SIZE, LENGTH = 2**20, 2**6
+"""Sizes and lines at which bounds are compared."""
+HALF = fmpq(1, 2)
 WORDS = Poly.symbol("Z")
 NAME = "io"
 
@@ -140,10 +147,10 @@ class _Writer:
         """Lines of all arrays, w words of a row as w/L + 1."""
         total = ZERO
         for array in (*self.body.body.given, *self.body.body.made):
-            if array.layout == "zmorton" or array.strided:
-                raise OutOfReachError(f"`{array.name}` is not stored by rows")
-            along = 0 if array.layout == "colmajor" else len(array.extents) - 1
-            lines = array.extents[along] * LINE**-1 + 1
+            if array.layout == "zmorton":
+                raise OutOfReachError(f"`{array.name}` is in Z-Morton order")
+            along = contiguous_dimension(array)
+            lines = array.extents[along] if array.strided else array.extents[along] * LINE**-1 + 1
             for dimension, extent in enumerate(array.extents):
                 if dimension != along:
                     lines = lines * extent
@@ -167,7 +174,9 @@ class _Writer:
         others: list[str] = []
         rest: list[Part] = []
         for part in self._plain(parts):
-            if not isinstance(part, Called):
+            if isinstance(part, Repeated):
+                others.append(self._repeated(part))
+            elif not isinstance(part, Called):
                 rest.append(part)
             elif part.call.target is self.algorithm:
                 counts[self._call(part)] += 1
@@ -177,13 +186,32 @@ class _Writer:
         terms = [f"{count}*{call}" if count > 1 else call for call, count in counts.items()]
         return " + ".join([*terms, *others, to_text(cost)])
 
+    def _repeated(self, part: Repeated) -> str:
+        """Iterations with calls, all of the same sizes."""
+        trips = self._grown(part.loop.trips)
+        inner: list[str] = []
+        rest: list[Part] = []
+        for each in self._plain(part.parts):
+            if isinstance(each, Repeated):
+                raise OutOfReachError("recursive calls stand in loops within loops")
+            if isinstance(each, Called):
+                if any(part.loop.variable in value.names for value in each.call.sizes.values()):
+                    raise OutOfReachError("the sizes of calls vary in a loop")
+                inner.append(self._call(each) if each.call.target is self.algorithm else self._other(each))
+            else:
+                rest.append(each)
+        cost = to_text(self._grown(self._cost(rest) + ONE))
+        return f"({to_text(trips)})*({' + '.join([*inner, cost])})"
+
     def _plain(self, parts: Iterable[Part]) -> Iterator[Part]:
         """Parts with the branch that calls most, where the data decides."""
         for part in parts:
-            if isinstance(part, Chosen):
+            if isinstance(part, Repeated):
+                yield part
+            elif isinstance(part, Chosen):
                 if any(branch.taken is not None and branch.condition is not None for branch, _ in part.branches):
                     raise OutOfReachError("recursive calls stand under further conditions")
-                yield from self._plain(max((inner for _, inner in part.branches), key=len))
+                yield from self._plain(max(part.branches, key=lambda each: len(each[1]))[1])
             else:
                 yield part
 
@@ -218,19 +246,17 @@ class _Writer:
         return total
 
     def _piece(self, piece: Piece) -> Poly:
-        best = None
+        found = []
         for plan in piece.upper.plans:
             try:
                 needs, misses = piece.planner.smooth(plan)
             except UnboundedError:
                 continue
             if any(all(self.facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
-                misses = self._grown(misses)
-                if best is None or self.facts.nonnegative(best - misses):
-                    best = misses
-        if best is None:
+                found.append(self._grown(misses))
+        if not found:
             raise OutOfReachError("a part without calls has no bound that holds under these facts")
-        return best
+        return min(found, key=_large)
 
 
 def _calls_itself(part: Part) -> bool:
@@ -244,17 +270,42 @@ def _calls_itself(part: Part) -> bool:
     return any(map(_calls_itself, part.parts))
 
 
+def _large(value: Poly) -> float:
+    """The value where sizes are large and lines are not short; infinite where it has none."""
+    point = {**dict.fromkeys(value.names, SIZE), "L": LENGTH}
+    try:
+        return float(evaluate(value, point))
+    except EvaluationError:
+        return inf
+
+
 def _sized(monomial: Monomial) -> bool:
     """Whether a size stands in a term, not only L."""
     return any(atom != Symbol("L") for atom, _ in monomial)
 
 
 def _real(value: Poly) -> Poly:
-    """A value without rounding: n//2 and n - n//2 are n/2."""
+    """A value without rounding, and no less beyond: n//2 and n - n//2 are n/2, max(0, n - 1) is n."""
 
     def unrounded(atom: Atom) -> Poly | None:
-        if isinstance(atom, a.Floor) and atom.modulus.is_constant:
-            return _real(atom.argument).scaled(1 / atom.modulus.constant_term)
+        match atom:
+            case a.Floor() if atom.modulus.is_constant:
+                return _real(atom.argument).scaled(1 / atom.modulus.constant_term)
+            case a.Quotient(argument=argument, divisor=divisor) if len(_real(divisor).terms) == 1:
+                return _real(argument) * _real(divisor) ** -1
+            case a.Exponential(base=2, exponent=exponent):
+                return _power_of_two(_real(exponent))
+            case a.PositivePart(argument=argument):
+                real = _real(argument)
+                return Poly({term: share for term, share in real.terms.items() if term and share > 0})
         return None
 
     return value.map_atoms(unrounded)
+
+
+def _power_of_two(exponent: Poly) -> Poly | None:
+    """sqrt(w) for 2^(log2(w)/2)."""
+    match list(exponent.terms.items()):
+        case [(((a.Function(function="log2", argument=argument), 1),), share)] if share == HALF:
+            return a.sqrt(argument)
+    return None

@@ -14,8 +14,8 @@ from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.accesses import Loop
-from archline.analysis.io.footprint import Reference, contiguous
+from archline.analysis.io.accesses import Loop, contiguous_dimension
+from archline.analysis.io.footprint import Reference
 from archline.analysis.io.units import Pin, Unit, alone, pins, shared, together
 
 MAX_STATES, MAX_OPTIONS = 32, 12
@@ -345,10 +345,8 @@ def _moving(reference: Reference, depth: int) -> tuple[object, ...]:
 
 def _row(reference: Reference, depth: int) -> tuple[object, ...]:
     """For each dimension of rows whether loops inside a depth move along it, else where it is."""
-    along = contiguous(reference.array)
+    along = contiguous_dimension(reference.array)
     pairs = zip(reference.place, _moving(reference, depth), strict=True)
     return tuple(
-        moving or (interval[0] if interval else None)
-        for each, (interval, moving) in enumerate(pairs)
-        if each != along
+        moving or (interval[0] if interval else None) for each, (interval, moving) in enumerate(pairs) if each != along
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis.data_loops import data_range, extent, int_range, rises
-from archline.analysis.io.accesses import Access, Array, Loop, Node, View
+from archline.analysis.io.accesses import Access, Array, Loop, Node, View, contiguous_dimension
+from archline.analysis.io.streams import Around, stream
 from archline.analysis.loops import static_range
 from archline.analysis.recursion.graph import component
 from archline.analysis.scope import (
@@ -51,15 +52,16 @@ class Place:
     stack: Poly = ZERO
     algorithm: str = ""
     depth: int = 0
+    around: tuple[Around, ...] = ()
 
     @property
     def algorithm_top(self) -> bool:
         """Whether no loop or call lies between here and the algorithm that is followed."""
         return not self.loops and not self.depth
 
-    def inside(self, scope: Scope, variable: str) -> Place:
+    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str) -> Place:
         """In the body of a loop."""
-        return replace(self, scope=scope, loops=(*self.loops, variable))
+        return replace(self, scope=scope, loops=(*self.loops, variable), around=(*self.around, (loop, variable)))
 
 
 @dataclass(eq=False)
@@ -105,7 +107,9 @@ class Program:
                 yield from self.reads(value, place)
             case s.Local(type=type, value=value):
                 if value is not None and isinstance(type, s.ArrayType):
-                    yield from self._filled(self._after(statement, place).views[statement.name], value, place, statement)
+                    yield from self._filled(
+                        self._after(statement, place).views[statement.name], value, place, statement
+                    )
                 elif value is not None:
                     yield from self.reads(value, place)
             case s.Assign():
@@ -202,12 +206,12 @@ class Program:
         found = self._range(replace(loop, variable=name), scope)
         lo, hi, trips, value, inside = found
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
-        body = tuple(self.block(loop.body, place.inside(inner, name)))
+        body = tuple(self.block(loop.body, place.inside(inner, loop, name)))
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
     def _range(self, loop: s.Loop, scope: Scope) -> Iteration:
-        """The range of the counter, the greatest number of iterations, the variable's value, and what is known inside."""
+        """The range of the counter, the most iterations, the variable's value, and what is known inside."""
         try:
             found = static_range(loop, scope)
             return found.lo, found.hi, found.trips, found.value, found.inside
@@ -243,7 +247,7 @@ class Program:
         name = self._fresh("while")
         trips = place.scope.facts.positive_part(limit) + 1
         inside = place.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
-        inner = place.inside(place.scope.with_facts(inside), name)
+        inner = place.inside(place.scope.with_facts(inside), loop, name)
         body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
         if body:
             # The condition is tested once more than the body runs.
@@ -273,7 +277,9 @@ class Program:
                 yield from self.reads(right, place)
             case s.Call(arguments=arguments):
                 for argument in arguments:
-                    yield from self._bounds_of(argument, place) if self.is_view(argument) else self.reads(argument, place)
+                    yield from (
+                        self._bounds_of(argument, place) if self.is_view(argument) else self.reads(argument, place)
+                    )
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
                     yield from self.call(expr, target, place)
@@ -298,7 +304,27 @@ class Program:
             assert not isinstance(each, s.Slice)
             yield from self.reads(each, place)
             subscripts.append(_static(each, place.scope))
-        yield self._access(place.views[expr.array], tuple(subscripts), expr.span)
+        view = place.views[expr.array]
+        yield replace(self._access(view, tuple(subscripts), expr.span), stream=self._stream(expr, subscripts, place))
+
+    def _stream(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> str | None:
+        """The loop in which an element of a row that the data picks moves one way."""
+        view, along = place.views[expr.array], 0
+        (*rows, last) = range(len(subscripts))
+        if view.array.layout == "colmajor" and rows:
+            last, *rows = range(len(subscripts))
+        free = [each for each in rows if subscripts[each] is None]
+        along = contiguous_dimension(view.array)
+        if subscripts[last] is not None or free or not view.axes or view.axes[last] != (along, ONE):
+            return None
+        subscript = expr.subscripts[last]
+        assert not isinstance(subscript, s.Slice)
+        found = stream(subscript, place.around, self.module, place.scope.fixed)
+        moved = {name for each in subscripts if each is not None for name in each.names}
+        names = [variable for _, variable in place.around]
+        if found is None or moved & set(names[names.index(found) :]):
+            return None
+        return found
 
     def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span) -> Access:
         self._count += 1
@@ -372,6 +398,7 @@ class Program:
             if self.is_view(argument)
         }
         scope = self.callee(call, target, place)
+        # What is passed by value does not change in the callee's loops: only those count there.
         inner = Place(scope, views, place.loops, place.stack, target.name, place.depth + 1)
         yield from self.block(target.body, inner)
 
@@ -413,6 +440,7 @@ def _static(expr: s.Expr, scope: Scope) -> Poly | None:
 
 
 def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
+    """The extents of an array and its layout; None and "" where the type is none of an array."""
     match type:
         case s.ArrayType(shape=shape, layout=layout):
             return shape, layout
@@ -425,6 +453,7 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
 
 
 def whole_view(array: Array) -> View:
+    """All of an array."""
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
 

@@ -1,7 +1,8 @@
 """io of recursive algorithms at given sizes: what fits is fetched once, the rest is the sum of what it is made of.
 
-The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms, FOCS 1999: a call whose
-arrays fit into fast memory fetches no more than their lines; any other no more than its parts, each from an empty cache.
+The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms (FOCS 1999): a call whose
+arrays fit into fast memory fetches no more than their lines, any other no more than its parts do, each from an empty
+cache.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Rec
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.analysis.io.footprint import references, run, whole
 from archline.analysis.io.plans import Planner
-from archline.analysis.io.program import shape_of
 from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.program import shape_of
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
 from archline.language import syntax as s
@@ -228,7 +229,9 @@ class _Evaluation:
             case Repeated(loop=loop, parts=parts):
                 return sum(self._sum(solved, parts, inside) for inside in self._iterations(solved, loop, point))
             case Chosen(branches=branches):
-                return max((self._sum(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0)
+                return max(
+                    (self._sum(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0
+                )
 
     def _taken(
         self, solved: Solved, branches: Sequence[tuple[Branch, tuple[Part, ...]]], point: Point

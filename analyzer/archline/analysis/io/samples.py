@@ -19,7 +19,7 @@ MAX_TRIED = 4_000
 
 
 def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
-    """A few sizes that the `where` allows, with lines of several lengths; those that are declared small ones at last."""
+    """A few sizes that the `where` allows, with lines of several lengths; at last declared sizes are small."""
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
     declared = [binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE]

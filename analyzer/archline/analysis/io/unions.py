@@ -8,8 +8,8 @@ from functools import cached_property
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Array, Chain, Loop
-from archline.analysis.io.footprint import Interval, Reference, box_lines, contiguous, monotone, run
+from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
+from archline.analysis.io.footprint import Interval, Reference, box_lines, monotone, run
 from archline.analysis.io.product import Product, most
 
 ROW = "row "
@@ -93,7 +93,7 @@ class Union:
         """How many rows a window has at most, and how many lines a row."""
         array = self.references[0].array
         if self._rows is None:
-            along = contiguous(array)
+            along = contiguous_dimension(array)
             rows = Product()
             for dimension, (low, high) in enumerate(self.box):
                 if dimension != along:
@@ -117,7 +117,7 @@ class Union:
 
 
 def _rows_of(reference: Reference, depth: int) -> Rows | None:
-    lines, along = reference.lines(depth), contiguous(reference.array)
+    lines, along = reference.lines(depth), contiguous_dimension(reference.array)
     row = 1 - along
     place, entries = reference.place[row], lines.box[along]
     if place is None:

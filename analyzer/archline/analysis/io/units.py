@@ -13,11 +13,10 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.accesses import Chain, Loop
-from archline.analysis.io.footprint import Reference, box_lines, contiguous, slope
+from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
+from archline.analysis.io.footprint import Reference, box_lines, slope
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
-
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
@@ -78,6 +77,7 @@ def alone(reference: Reference) -> Iterator[Unit]:
             continue
     try:
         yield from one_line(reference)
+        yield from _passing(reference)
         yield _known(Unit((reference,), None, _each_access, scratch=True))
     except UnboundedError:
         return
@@ -115,7 +115,7 @@ def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
 
 def one_line(reference: Reference) -> Iterator[Unit]:
     """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
-    chain, along = reference.chain, contiguous(reference.array)
+    chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or None in reference.place:
         return
     place = reference.place[along]
@@ -128,13 +128,28 @@ def one_line(reference: Reference) -> Iterator[Unit]:
 def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """One line is fetched first, and one each time that the end of a line is passed."""
     (reference,) = references
-    inner, along = reference.chain[-1], contiguous(reference.array)
+    inner, along = reference.chain[-1], contiguous_dimension(reference.array)
     count = reference.lines(len(reference.chain) - 1).count.value
     passes = crossings([place[along] for place in reference.in_order])
     fetched = count.scaled(passes)
     if inner.facts.positive(count):
         fetched = fetched - (passes - 1)
     return Product((ONE,)), Product((fetched,)).over(reference.chain[:-1])
+
+
+def _passing(reference: Reference) -> Iterator[Unit]:
+    """The line at which an integer of the data points that moves one way through a row."""
+    streams = {access.stream for access in reference.accesses}
+    variables = [loop.variable for loop in reference.chain]
+    if len(streams) == 1 and (name := streams.pop()) in variables:
+        depth = variables.index(name)
+        yield _known(Unit((reference,), reference.chain[depth], partial(_passed, depth)))
+
+
+def _passed(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """Each line of the row once every time that the loop runs."""
+    (reference,) = references
+    return Product((ONE,)), reference.lines(depth).count.over(reference.chain[:depth])
 
 
 def crossings(offsets: Sequence[int]) -> int:
@@ -147,7 +162,7 @@ def crossings(offsets: Sequence[int]) -> int:
 def _stacked(reference: Reference, depth: int) -> bool:
     """Whether the windows at a depth are parts of one row, each behind the one before it."""
     array, loop = reference.array, reference.chain[depth - 1]
-    if array.local and array.moves or array.layout == "zmorton" or None in reference.place:
+    if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
         return False
     hull, along = reference.hull(depth), (0 if array.layout == "colmajor" else len(array.extents) - 1)
     inner = reference.chain[depth]
@@ -196,7 +211,7 @@ def _classes(
     if spread is None:
         return ()
     array = references[0].array
-    along = contiguous(array)
+    along = contiguous_dimension(array)
     try:
         rows, wide = (each.at_most(chain).value for each in spread)
     except UnboundedError:

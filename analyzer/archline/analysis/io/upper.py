@@ -13,7 +13,6 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.analysis.io.plans import Plan
 
-
 _Way = tuple[Compute, Compute, Compute, Compute, tuple[int, ...]]
 
 

@@ -66,7 +66,7 @@ def test_costs_are_sympy_expressions() -> None:
     assert cost.work.status == "exact"
     assert cost.work.text == "3*n*m*p + n*p + n + 1"
     assert set(cost.flops_by_kind) == {"add", "mul"}
-    assert [each.name for each in cost] == ["flops", "work", "span"]
+    assert [each.name for each in cost] == ["flops", "work", "span", "io"]
 
 
 def test_values_at_sizes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -158,7 +159,7 @@ def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
 # Reports
 def test_reports_show_growth() -> None:
     shown = cli("cost", "dense.gemv::gemv").out
-    assert "growth     Theta(m + log2(n))" in shown
+    assert re.search(r"growth +Theta\(m \+ log2\(n\)\)", shown)
     costs = json.loads(cli("cost", "dense.gemv::gemv", "--format", "json").out)
     assert costs["costs"]["work"]["growth"] == "Theta(n*m)"
     assert costs["flops_by_kind"]["add"]["growth"] == "Theta(n*m)"

@@ -129,7 +129,7 @@ def test_every_report_of_the_standard_library(target: str) -> None:
     # One cell more than there are bars inside a row, the same in every row of the table.
     bars = {line.count(" | ") for line in markdown.costs(view).splitlines() if line.startswith("| ")}
     assert len(bars) == 1
-    assert json.costs(view)["costs"].keys() == {"flops", "work", "span"}
+    assert json.costs(view)["costs"].keys() == {"flops", "work", "span", "io"}
     assert text.costs(view, 100).startswith(f"{view.algorithm}: ")
 
 

@@ -20,27 +20,39 @@ from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_expression
+from archline.language.parser import parse_expression, parse_facts
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What a cost is O of and Omega of, each None where it is not known."""
+    """What a cost is O of and Omega of, each None where it is not known.
+
+    `under` holds what it is O of under conditions, where one expression does not serve everywhere.
+    """
 
     upper: str | None
     lower: str | None
+    under: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str | None:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+        if self.under:
+            return ", ".join(f"O({each}){f' where {condition}' if condition else ''}" for condition, each in self.under)
         if self.upper is not None and self.upper == self.lower:
             return f"Theta({self.upper})"
         known = [f"{name}({each})" for name, each in (("O", self.upper), ("Omega", self.lower)) if each is not None]
         return ", ".join(known) or None
 
 
+TALL = "Z >= L^2"
+"""What is taken of a cache of which nothing is said: it has more lines than a line has words."""
+
+
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
+    if cost.orders is not None:
+        return _by_orders(algorithm, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
     known = declared(module, algorithm).facts
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
@@ -48,6 +60,19 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
         found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
         return Growth(*(None if each is None else indices.restored(each) for each in (found.upper, found.lower)))
     return _growth(costs, cost, sizes, facts, known)
+
+
+def _by_orders(algorithm: s.Algorithm, cost: Cost) -> Growth:
+    """What a recurrence with a cut-off is O of, each growth with its condition."""
+    assert cost.orders is not None
+    said = any(isinstance(node, s.Name) and node.id == "Z" for node in s.nodes(algorithm.where))
+    found = cost.orders((*algorithm.where, *(() if said else parse_facts(TALL))))
+    if isinstance(found, str):
+        return Growth(None, None)
+    tall = () if said else (TALL,)
+    return Growth(
+        None, None, tuple((" and ".join((*filter(None, (condition,)), *tall)), each) for condition, each in found)
+    )
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:

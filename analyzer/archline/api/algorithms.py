@@ -17,6 +17,8 @@ from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
 
+MACHINE = frozenset(("P", "Z", "L", "K"))
+
 if TYPE_CHECKING:
     from archline.api.running import Run
     from archline.execution.results import Cache
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 class Algorithm:
     """One algorithm of a checked module."""
 
-    def __init__(self, module: model.Module, node: s.Algorithm) -> None:
+    def __init__(self, module: model.Module, node: s.Algorithm, sizes: Algorithm | None = None) -> None:
         self._module = module
         self._node = node
+        self._of_sizes = sizes or self
 
     @property
     def name(self) -> str:
@@ -68,7 +71,13 @@ class Algorithm:
         """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError."""
         if not where:
             return self
-        return Algorithm(*with_where(self._module, self._node, parse_facts(where, "where")))
+        facts = parse_facts(where, "where")
+        own = tuple(fact for fact in facts if not _names(fact) <= MACHINE)
+        sizes = self._of_sizes
+        if len(own) < len(facts):
+            sizes = Algorithm(*with_where(sizes.module, sizes.node, own)) if own else sizes
+            return Algorithm(*with_where(self._module, self._node, facts), sizes)
+        return Algorithm(*with_where(self._module, self._node, facts))
 
     def cost(self, where: str | None = None) -> CostReport:
         """Its derived flops, work and span.
@@ -80,7 +89,9 @@ class Algorithm:
         races = certain_races(subject.module, subject.node)
         if races:
             raise ArchlineError(races)
-        return CostReport(subject.module, subject.node, derive(subject.module, subject.node))
+        # Facts of the machine alone say nothing of flops, work and span.
+        plain = subject._of_sizes
+        return CostReport(subject.module, subject.node, derive(plain.module, plain.node))
 
     def run(
         self,
@@ -136,6 +147,10 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<archline module {self._module.program.source.path}: {', '.join(self)}>"
+
+
+def _names(fact: s.Fact) -> set[str]:
+    return {node.id for node in s.nodes(fact) if isinstance(node, s.Name)}
 
 
 def load(target: str | Path) -> Module:

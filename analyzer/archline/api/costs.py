@@ -154,7 +154,7 @@ class CostReport:
 
     @cached_property
     def _costs(self) -> Costs:
-        io = io_cost(self._module, self._node)
+        io = io_cost(self._module, self._node, self._derived["work"])
         return replace(self._derived, metrics={**self._derived.metrics, "io": io})
 
     @property

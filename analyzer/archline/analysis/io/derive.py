@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
@@ -31,24 +30,25 @@ WORDS = Poly.symbol("Z")
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
-def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def io_cost(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
     """Lines fetched by one call under optimal replacement: bounds that hold at every size, L >= 1 and Z >= L.
 
-    Unknown with a reason where accesses cannot be followed. Never raises for a program that checks.
+    Recursion rests on the derived `work`. Unknown with a reason where accesses cannot be followed. Never raises for a
+    program that checks.
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm)
+        _solved[key] = _derive(module, algorithm, work)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
     try:
         if recurses(module, algorithm):
             with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-                return _of_recursion(module, algorithm)
+                return _of_recursion(module, algorithm, work)
         with budget(MAX_TERM_PRODUCTS):
             return _of_loops(module, algorithm)
     except UntracedError as problem:
@@ -64,6 +64,8 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
 def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     scope, nodes = Program(module).trace(algorithm)
     found = references(accesses(nodes), scope.facts)
+    if not found:
+        return Cost("io", "exact", ZERO, ZERO)
     planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
     upper = Upper(planner.plans(), scope.facts)
     if not upper.plans:
@@ -81,7 +83,9 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     return Cost("io", "bounded", ZERO, best.upper, alternatives=alternatives, ends=ends)
 
 
-def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
+def _of_recursion(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
+    if work.upper is None:
+        return Cost("io", "unknown", None, None, work.reason, work.span)
     recursions = Recursions(module, algorithm)
     recursions.solve()
     body = recursions.solved(algorithm)
@@ -96,10 +100,21 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         except OutOfReachError as problem:
             return str(problem)
 
-    sizes = tuple(map(Poly.symbol, module.signatures[algorithm].size_names))
-    unknown = Poly.of_atom(a.Applied(f"io of {algorithm.name}", (*sizes, WORDS, LINE)))
-    fits = () if recursions.makes else (_fitting(restore(body.given)),)
-    return Cost("io", "bounded", ZERO, unknown, alternatives=fits, orders=orders, ends=ends)
+    # Every iteration and every call counts 1 work, and makes so many accesses beside those of what it holds.
+    upper = work.upper.scaled(recursions.accesses)
+    told = [Alternative("Z >= L", (WORDS - LINE,), upper, lambda: None, told=False)]
+    if not recursions.makes:
+        told.append(_fitting(restore(body.given)))
+    return Cost(
+        "io",
+        "declared" if work.declared else "bounded",
+        ZERO,
+        upper,
+        declared=work.declared,
+        alternatives=tuple(told),
+        orders=orders,
+        ends=ends,
+    )
 
 
 def _fitting(lines: Poly) -> Alternative:

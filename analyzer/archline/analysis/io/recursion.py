@@ -16,7 +16,7 @@ from archline.algebra.compiled import Compiler, Compute
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
+from archline.analysis.io.accesses import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.analysis.io.footprint import references, run, whole
 from archline.analysis.io.plans import Planner
@@ -143,6 +143,11 @@ class Recursions:
     def makes(self) -> bool:
         """Whether some call makes local arrays."""
         return any(self.solved(each).made for each in self._flags)
+
+    @cached_property
+    def accesses(self) -> int:
+        """The most accesses that one call or iteration makes outside of the loops and calls that it holds."""
+        return max(_together(self.solved(each).body.nodes) for each in self._flags)
 
     def at(self, point: Point) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
@@ -279,6 +284,22 @@ def _lines(array: Array, facts: Facts) -> Poly:
         if dimension != along:
             lines = lines * facts.positive_part(extent)
     return lines
+
+
+def _together(nodes: Iterable[Node]) -> int:
+    """The most accesses of a body, or of the body of a loop in it, outside of loops."""
+    found = list(_outside_loops(nodes))
+    inner = (_together(node.body) for node in found if isinstance(node, Loop))
+    return max(sum(isinstance(node, Access) for node in found), *inner, 0)
+
+
+def _outside_loops(nodes: Iterable[Node]) -> Iterator[Node]:
+    for node in nodes:
+        if isinstance(node, Choice):
+            for each in node.branches:
+                yield from _outside_loops(each.body)
+        else:
+            yield node
 
 
 def _arrays(algorithm: s.Algorithm) -> frozenset[str]:

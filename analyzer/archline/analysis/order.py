@@ -58,7 +58,8 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
     if indices is not None and moved is not None:
         found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
-        return Growth(*(None if each is None else indices.restored(each) for each in (found.upper, found.lower)))
+        upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
+        return Growth(upper, lower)
     return _growth(costs, cost, sizes, facts, known)
 
 

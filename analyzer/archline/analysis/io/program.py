@@ -139,7 +139,7 @@ class Program:
                 return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
                 extents = tuple(self.extent(each, place.scope) for each in shape)
-                moves = place.stack.names & frozenset(place.loops)
+                moves = _placing(extents, place) & frozenset(place.loops)
                 array = Array(name, extents, layout, True, place.stack, moves)
                 self.made(array)
                 rows = _rows(array)
@@ -220,7 +220,8 @@ class Program:
                 raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
             lo, hi = known.first, known.last + 1
             inside = scope.facts.with_symbol(loop.variable, (lo,), (known.last,))
-            return lo, hi, known.trips.upper, Poly.symbol(loop.variable), inside
+            counter = Poly.symbol(loop.variable)
+            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside
 
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
         """A range between two entries of an offsets array, the second no less than the first."""
@@ -427,6 +428,14 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
 def whole_view(array: Array) -> View:
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
+
+
+def _placing(extents: tuple[Poly, ...], place: Place) -> frozenset[str]:
+    """What decides where the rows of a local array lie: what is below, and how long rows are."""
+    names = place.stack.names
+    if len(extents) > 1:
+        names = names.union(*(each.names for each in extents))
+    return names
 
 
 def _rows(array: Array) -> Poly:

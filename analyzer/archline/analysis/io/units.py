@@ -86,7 +86,9 @@ def alone(reference: Reference) -> Iterator[Unit]:
 
 def _known(unit: Unit) -> Unit:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
-    assert unit.space.names | unit.misses.names is not None
+    counters = {loop.variable for reference in unit.references for loop in reference.chain}
+    if counters & (unit.space.names | unit.misses.names):
+        raise UnboundedError
     return unit
 
 

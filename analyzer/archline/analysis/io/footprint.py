@@ -240,13 +240,19 @@ class Lines:
             if other.variable not in fixed and other.variable in lo.names | hi.names:
                 known = _known(other.facts, self.facts)
                 lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
-        return loop.trips if (lo, hi) == (loop.lo, loop.hi) else self.facts.positive_part(hi - lo)
+        return loop.trips if loop.trips == hi - lo else self.facts.positive_part(hi - lo)
 
     def _in_square(self) -> Poly:
-        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has."""
-        rows, columns = self.reference.array.extents
+        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has.
+
+        Part of a square is in no such order.
+        """
+        array = self.reference.array
+        rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
         elements = self._values(0, self.box[0]) * self._values(1, self.box[1])
+        if array.strided or not array.aligned:
+            return elements
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
     def _anywhere_on_stack(self) -> Poly:

@@ -165,7 +165,8 @@ def _stacked(reference: Reference, depth: int) -> bool:
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
-    return rises and facts.nonnegative(following - high)
+    # Where a part is empty, the one behind it must not begin before it.
+    return rises and facts.nonnegative(following - high) and facts.nonnegative(following - low)
 
 
 def together(references: Sequence[Reference], depth: int) -> Unit | None:

@@ -44,6 +44,8 @@ def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
         with budget(MAX_TERM_PRODUCTS):
             scope, nodes = Program(module).trace(algorithm)
             found = references(accesses(nodes), scope.facts)
+            if not found:
+                return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
             planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
             upper = Upper(planner.plans(), scope.facts)
     except UntracedError as problem:

@@ -61,14 +61,14 @@ class Bodies(Program):
         if not component(self.module, target):
             yield from super().call(call, target, place)
             return
-        scope = self.callee(call, target, place)
+        scope, given = self.callee(call, target, place)
         views = {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if self.is_view(argument)
         }
         sizes = {name: scope.values[name] for name in self.module.bindings[call]}
-        yield Recursion(target, sizes, views, call.span)
+        yield from self.sized(given, (Recursion(target, sizes, views, call.span),))
 
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         found: list[Branch] = []
@@ -123,12 +123,20 @@ def in_rows(view: View) -> bool:
     array = view.array
     if array.strided:
         return False
-    if array.layout == "zmorton" or not view.axes:
+    if not view.axes:
         return True
+    if array.layout == "zmorton":
+        return len(view.axes) == 2
     own = view.axes[0] if array.layout == "colmajor" and len(view.axes) > 1 else view.axes[-1]
     return own == (contiguous_dimension(array), ONE)
 
 
 def at_lines(view: View) -> bool:
-    """Whether the view's rows begin with lines: they begin where those of an array do that begin so."""
-    return view.array.aligned and view.starts[contiguous_dimension(view.array)] == ZERO
+    """Whether the view's rows begin with lines: they begin where those of an array do that begin so.
+
+    A view in Z-Morton order does where it is all of an array; those of a vector that is seen as a matrix need not.
+    """
+    array, along = view.array, contiguous_dimension(view.array)
+    if array.layout == "zmorton":
+        return array.aligned and view.extents == array.extents and view.axes == ((0, ONE), (1, ONE))
+    return array.aligned and view.starts[along] == ZERO and sum(axis == along for axis, _ in view.axes) < 2

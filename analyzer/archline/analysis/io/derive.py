@@ -65,7 +65,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     scope, nodes = Program(module).trace(algorithm)
     found = references(accesses(nodes), scope.facts)
     if not found:
-        return Cost("io", "exact", ZERO, ZERO)
+        return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
     upper = Upper(planner.plans(), scope.facts)
     if not upper.plans:

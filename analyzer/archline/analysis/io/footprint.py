@@ -19,6 +19,8 @@ from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous
 from archline.analysis.io.product import Product, UnboundedError, most, most_in
 
 LINE = Poly.symbol("L")
+ROW = "row "
+"""How symbols of rows begin; no program has such a name."""
 MAX_APART = 8
 """References to one row in one loop body are one where their places differ by constants no larger than this."""
 NARROW = 4
@@ -151,14 +153,16 @@ class Lines:
         """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
+        settled = {inner.variable for inner in self._rest[self._rest.index(loop) :]}
         for inner in self._rows:
             row = Poly.symbol(inner.variable)
             if inner.variable not in known:
                 continue
-            if slope(inner.lo, loop) == ONE:
-                end = facts.minimum(end, row - (inner.lo - Poly.symbol(loop.variable)) + 1)
-            if slope(inner.hi, loop) == ONE:
-                first = facts.maximum(first, row - (inner.hi - Poly.symbol(loop.variable)) + 1)
+            below, above = (row - (each - Poly.symbol(loop.variable)) + 1 for each in (inner.lo, inner.hi))
+            if slope(inner.lo, loop) == ONE and not below.names & settled:
+                end = facts.minimum(end, below)
+            if slope(inner.hi, loop) == ONE and not above.names & settled:
+                first = facts.maximum(first, above)
         return first, end
 
     @cached_property
@@ -226,18 +230,34 @@ class Lines:
     def _distinct(self, interval: Interval) -> Poly:
         """At most so many values of subscripts in an interval that loops move."""
         count = interval[1] - interval[0] + 1
+        moving = interval[0].names
         for loop in reversed(self._rest):
-            if loop.variable in interval[0].names:
-                count = count * loop.trips
+            if loop.variable in moving:
+                count = count * self._counters(loop, moving)
             if loop.variable in count.names:
                 count = most_in(count, loop, _known(loop.facts, self.facts))
         return count
 
+    def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
+        """At most so many values of a counter, whatever the loops do whose counters are not fixed."""
+        lo, hi = loop.lo, loop.hi
+        for other in reversed(self._rest):
+            if other.variable not in fixed and other.variable in lo.names | hi.names:
+                known = _known(other.facts, self.facts)
+                lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
+        return loop.trips if loop.trips == hi - lo else self.facts.positive_part(hi - lo)
+
     def _in_square(self) -> Poly:
-        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has."""
-        rows, columns = self.reference.array.extents
+        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has.
+
+        Part of a square is in no such order.
+        """
+        array = self.reference.array
+        rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
         elements = self._values(0, self.box[0]) * self._values(1, self.box[1])
+        if array.strided or not array.aligned:
+            return elements
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
     def _anywhere_on_stack(self) -> Poly:
@@ -281,9 +301,35 @@ class Lines:
             return True
         if not self._dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
             return False
-        ends = [end for interval in self.box for end in interval]
-        ends += [end for _, lo, hi, _ in self.ranges for end in (lo, hi)]
-        return all(monotone(end, loop, _known(loop.facts, self.facts)) for end in ends)
+        ends = self._ends_by_row(loop)
+        return ends is not None and all(monotone(end, loop, _known(loop.facts, self.facts)) for end in ends)
+
+    def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
+        """Where rows and the entries of each begin and end, in terms of the row where a loop moves rows.
+
+        None where it moves rows that are not next to each other: what lies between two is touched now and then.
+        """
+        places = {row.variable: interval[0] for row, interval in self._row_places()}
+        back: dict[str, Poly] = {}
+        for name, place in places.items():
+            if loop.variable in place.names:
+                row = Poly.symbol(name)
+                if place.coefficients(Symbol(name)).get(1) not in (ONE, -ONE):
+                    return None
+                sign = place.coefficients(Symbol(name))[1]
+                back[name] = sign * (Poly.symbol(f"{ROW}{name}") - (place - sign * row))
+        ends = [end for dimension, interval in enumerate(self.box) if dimension not in self.apart for end in interval]
+        for row_loop, lo, hi, _ in self.ranges:
+            name = row_loop.variable
+            ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
+        return [end.substitute(back) for end in ends]
+
+    def _row_places(self) -> Iterator[tuple[Loop, Interval]]:
+        """The loops that decide rows, and the subscripts."""
+        for dimension, loop in self.apart.items():
+            interval = self.reference.place[dimension]
+            assert interval is not None
+            yield loop, interval
 
     def _depends(self, loop: Loop) -> bool:
         """Whether the window is another for each value of a loop's variable."""

@@ -81,7 +81,7 @@ class Cluster:
     @property
     def whole(self) -> tuple[Unit, ...]:
         """The units that hold all."""
-        return self.joint or self.singles[0]
+        return self.joint or (self.singles[0] if len(self.references) == 1 else ())
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
-from archline.analysis.data_loops import data_range, extent, int_range, rises
+from archline.analysis.data_loops import data_range, extent, extent_range, int_range, rises
 from archline.analysis.io.accesses import Access, Array, Loop, Node, View, contiguous_dimension
 from archline.analysis.io.streams import Around, stream
 from archline.analysis.loops import static_range
@@ -143,7 +143,7 @@ class Program:
                 return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
                 extents = tuple(self.extent(each, place.scope) for each in shape)
-                moves = place.stack.names & frozenset(place.loops)
+                moves = _placing(extents, place) & frozenset(place.loops)
                 array = Array(name, extents, layout, True, place.stack, moves)
                 self.made(array)
                 rows = _rows(array)
@@ -224,7 +224,8 @@ class Program:
                 raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
             lo, hi = known.first, known.last + 1
             inside = scope.facts.with_symbol(loop.variable, (lo,), (known.last,))
-            return lo, hi, known.trips.upper, Poly.symbol(loop.variable), inside
+            counter = Poly.symbol(loop.variable)
+            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside
 
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
         """A range between two entries of an offsets array, the second no less than the first."""
@@ -397,29 +398,57 @@ class Program:
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if self.is_view(argument)
         }
-        scope = self.callee(call, target, place)
+        scope, given = self.callee(call, target, place)
+        loops = (*place.loops, *(each.variable for each in given))
         # What is passed by value does not change in the callee's loops: only those count there.
-        inner = Place(scope, views, place.loops, place.stack, target.name, place.depth + 1)
-        yield from self.block(target.body, inner)
+        inner = Place(scope, views, loops, place.stack, target.name, place.depth + 1)
+        body = tuple(self.block(target.body, inner))
+        yield from self.sized(given, body)
 
-    def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> Scope:
-        """What names mean in an algorithm that is called."""
-        signature = self.module.signatures[target]
+    def sized(self, given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
+        for loop in reversed(given if body else ()):
+            body = (replace(loop, body=body),)
+        return body
+
+    def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> tuple[Scope, tuple[Loop, ...]]:
+        """What names mean in an algorithm that is called, and the sizes that the data gives."""
         own, outer = declared(self.module, target), place.scope
         values = {name: outer.values[name] for name in ("P", "Z", "L", "K")}
+        given: list[Loop] = []
         for name, bound in self.module.bindings[call].items():
             found = None if bound is None else _static(bound, replace(outer, reads_offsets=True))
             if found is None:
-                for binding in signature.sizes:
-                    if binding.name == name and binding.by is BoundBy.EXTENT:
-                        shape = self.module.shapes[call.arguments[binding.parameter]]
-                        found = self.extent(shape[binding.dimension], outer)
-            if found is None:
-                raise UntracedError(f"only the data tells the size `{name}` of `{target.name}`", call.span)
+                facts = given[-1].inside if given else outer.facts
+                given.append(self._given(name, call, target, outer.with_facts(facts)))
+                found = Poly.symbol(given[-1].variable)
             values[name] = found
         below = {name: bound.substitute(values) for name, bound in own.below.items()}
+        self._require_constant_offsets(call, target, own, place)
         segments = {name: self._segments(each, call, values) for name, each in own.segments.items()}
-        return replace(outer, values=values, below=below, segments=segments)
+        facts = given[-1].inside if given else outer.facts
+        return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
+
+    def _given(self, name: str, call: s.Call, target: s.Algorithm, outer: Scope) -> Loop:
+        """A size that the data gives, as a loop of one iteration whose counter it is."""
+        signature = self.module.signatures[target]
+        for binding in signature.sizes:
+            if binding.name == name and binding.by is BoundBy.EXTENT:
+                extent = self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
+                known = extent_range(extent, outer)
+                if known is not None:
+                    variable = self._fresh(name)
+                    least = Poly.constant(signature.at_least.get(name, 1))
+                    inside = outer.facts.with_symbol(variable, (known.lower, least), (known.upper,))
+                    return Loop(variable, known.lower, known.upper + 1, ONE, outer.facts, inside, (), call.span)
+        raise UntracedError(f"only the data tells the size `{name}` of `{target.name}`", call.span)
+
+    def _require_constant_offsets(self, call: s.Call, target: s.Algorithm, own: Scope, place: Place) -> None:
+        """Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time."""
+        for parameter, argument in zip(target.parameters, call.arguments, strict=True):
+            known = isinstance(argument, s.Name) and argument.id in place.scope.segments
+            if parameter.name in own.segments and place.loops and not known:
+                raise UntracedError("offsets that may be others in each iteration", argument.span)
 
     def _segments(self, known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
         """What is known of offsets in an algorithm that is called: another array each time."""
@@ -456,6 +485,14 @@ def whole_view(array: Array) -> View:
     """All of an array."""
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
+
+
+def _placing(extents: tuple[Poly, ...], place: Place) -> frozenset[str]:
+    """What decides where the rows of a local array lie: what is below, and how long rows are."""
+    names = place.stack.names
+    if len(extents) > 1:
+        names = names.union(*(each.names for each in extents))
+    return names
 
 
 def _rows(array: Array) -> Poly:

@@ -15,7 +15,7 @@ from math import floor
 from archline.algebra.compiled import Compiler, Compute
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.analysis.io.footprint import references, run, whole
@@ -232,7 +232,9 @@ class _Evaluation:
             case Called(call=call):
                 return self.upper(*self._target(solved, call, point))
             case Repeated(loop=loop, parts=parts):
-                return sum(self._sum(solved, parts, inside) for inside in self._iterations(solved, loop, point))
+                found = (self._sum(solved, parts, inside) for inside in self._iterations(solved, loop, point))
+                # One iteration whose counter the data gives may have any of the values.
+                return max(found, default=0) if loop.trips == ONE else sum(found)
             case Chosen(branches=branches):
                 return max(
                     (self._sum(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0

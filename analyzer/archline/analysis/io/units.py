@@ -85,7 +85,9 @@ def alone(reference: Reference) -> Iterator[Unit]:
 
 def _known(unit: Unit) -> Unit:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
-    assert unit.space.names | unit.misses.names is not None
+    counters = {loop.variable for reference in unit.references for loop in reference.chain}
+    if counters & (unit.space.names | unit.misses.names):
+        raise UnboundedError
     return unit
 
 
@@ -177,7 +179,8 @@ def _stacked(reference: Reference, depth: int) -> bool:
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
-    return rises and facts.nonnegative(following - high)
+    # Where a part is empty, the one behind it must not begin before it.
+    return rises and facts.nonnegative(following - high) and facts.nonnegative(following - low)
 
 
 def together(references: Sequence[Reference], depth: int) -> Unit | None:

@@ -1,0 +1,212 @@
+"""Points at which bounds on io are compared with optimal replacement: programs, arguments, lines and capacities."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.io.derive import io_cost
+from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.program import UntracedError
+from archline.analysis.io.recursion import Recursions
+from archline.analysis.recursion.graph import recurses
+from archline.execution.cache import CompactTrace, compact, optimal
+from archline.execution.run import execute
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+from programs import program_from_seed
+from programs.choice import Seeded
+from recursive_programs import recursive_program_from_seed
+from stdlib_cases import CASES, Case, load
+from stdlib_recursive_cases import RECURSIVE
+
+LINES = (1, 2, 4, 8, 16)
+Sizes = Mapping[str, int]
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds on io at sizes, Z and L, and the lines from which on something more fits into the cache."""
+
+    ends: Callable[[Sizes], tuple[int, int]]
+    edges: Callable[[Sizes], set[int]]
+
+
+def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
+    """Bounds on the io of an algorithm, or why there are none."""
+    cost = io_cost(module, algorithm)
+    if cost.ends is not None:
+        ends = cost.ends
+        rooms = [room for each in cost.alternatives for room in each.needs]
+
+        def edges(point: Sizes) -> set[int]:
+            # Of the words that are left, Z - L*lines, at Z = 0.
+            return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
+
+        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
+    if not recurses(module, algorithm):
+        assert cost.reason
+        return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+    recursions = Recursions(module, algorithm)
+    try:
+        recursions.solve()
+    except UntracedError as problem:
+        return f"{problem.reason} (line {problem.span.line})"
+    except UnboundedError:
+        return "no closed form was found for the lines that are touched"
+    solved = recursions.solved(algorithm)
+    return Bounds(lambda point: (0, recursions.at(point)), lambda point: {solved.value(solved.given, point)})
+
+
+@dataclass(frozen=True)
+class Point:
+    """The three numbers at sizes, Z and L."""
+
+    sizes: Sizes
+    words: int
+    line: int
+    lower: int
+    optimal: int
+    upper: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bounds hold what optimal replacement fetches."""
+        return self.lower <= self.optimal <= self.upper
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
+        return f"{where}, Z={self.words}, L={self.line}: {self.lower} <= {self.optimal} <= {self.upper}"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm, and how its arguments are drawn; `larger` makes them about twice as large with each step."""
+
+    name: str
+    module: Module
+    algorithm: s.Algorithm
+    text: str
+    draw: Callable[[random.Random], Arguments]
+    larger: Callable[[random.Random, int], Arguments] | None = field(default=None)
+
+    @cached_property
+    def bounds(self) -> Bounds | str:
+        """Bounds on its io."""
+        return bounds(self.module, self.algorithm)
+
+    def trace(self, arguments: Arguments, line: int, compiled: bool | None = False) -> tuple[Sizes, CompactTrace]:
+        """The sizes of a run and the lines that it accesses."""
+        run = execute(
+            self.module, self.algorithm, arguments, line=line, trace=True, races=False, compiled=compiled, progress=False
+        )
+        assert run.trace is not None
+        return dict(run.sizes), compact(run.trace.lines)
+
+    def points(
+        self, arguments: Arguments, source: random.Random, count: int, compiled: bool | None = False
+    ) -> Iterator[Point]:
+        """Points of one run, at most about `count`; none where nothing is accessed, or the bound is refused."""
+        known = self.bounds
+        if isinstance(known, str):
+            return
+        line = source.choice(LINES)
+        sizes, trace = self.trace(arguments, line, compiled)
+        if not trace.accesses:
+            assert known.ends({**sizes, "Z": line, "L": line})[0] == 0
+            return
+        edges = known.edges({**sizes, "Z": line, "L": line})
+        for capacity in capacities(trace.distinct, edges, source, count):
+            words = capacity * line + source.randrange(line)
+            try:
+                lower, upper = known.ends({**sizes, "Z": words, "L": line})
+            except EvaluationError:
+                return
+            yield Point(sizes, words, line, lower, optimal(trace, capacity).io, upper)
+
+
+def capacities(distinct: int, edges: set[int], source: random.Random, count: int) -> Sequence[int]:
+    """One line, all, where something begins to fit and one line less, and others on a logarithmic scale."""
+    most = distinct + 2
+    inside = sorted({each for edge in edges for each in (edge - 1, edge) if 1 <= each <= most})
+    spread = [round(most ** source.random()) for _ in range(max(1, count // 2))]
+    return sorted({1, most, *spread, *source.sample(inside, min(len(inside), max(1, count // 2 - 1)))})
+
+
+# The standard library.
+def kernels() -> Iterator[Subject]:
+    """Every algorithm of the standard library that has arguments."""
+    for target, case in sorted({**CASES, **RECURSIVE}.items()):
+        yield kernel(target, case)
+
+
+def kernel(target: str, case: Case) -> Subject:
+    """One algorithm of the standard library."""
+    module, algorithm = load(target)
+
+    def with_outputs(arguments: Arguments) -> Arguments:
+        results = case.results(arguments)
+        unset = {each.name: np.empty(np.shape(results[each.name])) for each in algorithm.parameters if each.mode == "out"}
+        return {**arguments, **unset}
+
+    def at(source: random.Random, sizes: Sizes) -> Arguments:
+        return with_outputs(case.at(source.randrange(2**32), **sizes))
+
+    def draw(source: random.Random) -> Arguments:
+        return at(source, sample(case.sizes, source))
+
+    def larger(source: random.Random, step: int) -> Arguments:
+        base = {name: max(2, size) for name, size in sample(case.sizes, random.Random(step % 2)).items()}
+        return at(source, {name: size << step for name, size in base.items()})
+
+    return Subject(target, module, algorithm, target, draw, larger)
+
+
+def sample(strategies: Mapping[str, st.SearchStrategy[int]], source: random.Random) -> dict[str, int]:
+    """A value of each strategy, drawn by Hypothesis from a seed."""
+    found: list[dict[str, int]] = []
+
+    @seed(source.randrange(2**32))
+    @settings(
+        max_examples=4, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(st.fixed_dictionaries(dict(strategies)))
+    def note(values: dict[str, int]) -> None:
+        found.append(values)
+
+    note()
+    return found[-1]
+
+
+# Generated programs.
+def loops(number: int) -> Subject:
+    """The generated program of a seed, of loops."""
+    program = program_from_seed(number)
+    module = load_text(program.text)
+
+    def draw(source: random.Random) -> Arguments:
+        sizes = program.choose_sizes(Seeded(source.randrange(2**32)))
+        return program.arguments(sizes, source.randrange(2**32))
+
+    return Subject(f"loops {number}", module, module.algorithms[program.entry], program.text, draw)
+
+
+def recursion(number: int) -> Subject:
+    """The generated recursive program of a seed."""
+    program = recursive_program_from_seed(number)
+    module = load_text(program.text)
+
+    def draw(source: random.Random) -> Arguments:
+        return program.arguments(program.choose_sizes(Seeded(source.randrange(2**32))), source.randrange(2**32))
+
+    return Subject(f"recursion {number}", module, module.algorithms[program.entry], program.text, draw)

@@ -88,27 +88,28 @@ def energy(
     at: Mapping[str, Number],
     cache: Cache | None = None,
     seed: int = 0,
+    measured: bool = False,
 ) -> Energy:
-    """The energy of one run at sizes: work and span derived, io executed on generated data.
+    """The energy of one run at sizes: work, span and io derived, or io executed on generated data where `measured`.
 
-    The cache is 32768 words in lines of 8 unless one is given. Raises ArchlineError for an unknown machine or model,
+    io that is not derived is executed too. The cache is 32768 words in lines of 8 unless one is given. Raises ArchlineError for an unknown machine or model,
     wrong sizes, a cost that cannot be derived (AL414), and as `run` does.
     """
     chosen_machine = machine if isinstance(machine, Machine) else machine_of(machine)
     chosen_model = model_of(model)
     taken = DEFAULT_CACHE if cache is None else cache
     executed = run_generated(algorithm, unplaced(at), cache=taken, chosen_cache=cache is not None, seed=seed)
-    return energy_of_run(executed, chosen_machine, chosen_model)
+    return energy_of_run(executed, chosen_machine, chosen_model, measured)
 
 
-def energy_of_run(run: Run, machine: Machine, model: Model) -> Energy:
+def energy_of_run(run: Run, machine: Machine, model: Model, measured: bool = False) -> Energy:
     """The energy of a run that counted io. Raises ArchlineError (AL414, and as the model does)."""
     amounts: dict[str, Values] = {}
     origins: dict[str, str] = {}
     for name in model.inputs:
         derived = run.view.counts.derived.get(name)
         executed = run.view.counts.executed.get(name)
-        if derived is not None:
+        if derived is not None and not (measured and name == "io"):
             amounts[name] = derived
             origins[name] = f"derived, {run.view.counts.statuses[name]}"
         elif name == "io" and executed is not None:

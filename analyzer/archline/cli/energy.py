@@ -1,4 +1,4 @@
-"""Estimate the energy of a run on a machine: work and span derived, io executed."""
+"""Estimate the energy of a run on a machine: work, span and io derived, or io as it was counted."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_at(parser)
     shared.add_where(parser)
     shared.add_execution(parser)
+    parser.add_argument("--measured", action="store_true", help="io as the run counts it, instead of its bounds")
     shared.add_format(parser, ("text", "json"))
 
 
@@ -31,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     done = shared.executed(options)
     from archline.api.energies import energy_of_run
 
-    result = energy_of_run(done, chosen, estimator)
+    result = energy_of_run(done, chosen, estimator, options.measured)
     if options.format == "json":
         from archline.report import json
 

@@ -71,7 +71,8 @@ class Cost:
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `orders` tells what it is O of under facts. `alternatives` are upper bounds under conditions that may hold together.
+    `alternatives` are upper bounds under conditions that may hold together, `lowers` lower bounds that hold everywhere,
+    each with what it looks at. `orders` tells what it is O of under facts.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
     """
@@ -85,6 +86,7 @@ class Cost:
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    lowers: tuple[tuple[str, Poly], ...] = ()
     orders: Orders | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
     recurrence: Recurrence | None = field(default=None, repr=False, compare=False)

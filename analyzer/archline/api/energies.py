@@ -92,8 +92,9 @@ def energy(
 ) -> Energy:
     """The energy of one run at sizes: work, span and io derived, or io executed on generated data where `measured`.
 
-    io that is not derived is executed too. The cache is 32768 words in lines of 8 unless one is given. Raises ArchlineError for an unknown machine or model,
-    wrong sizes, a cost that cannot be derived (AL414), and as `run` does.
+    io that is not derived is executed too. The cache is 32768 words in lines of 8 unless one is given. Raises
+    ArchlineError for an unknown machine or model, wrong sizes, a cost that cannot be derived (AL414), and as `run`
+    does.
     """
     chosen_machine = machine if isinstance(machine, Machine) else machine_of(machine)
     chosen_model = model_of(model)

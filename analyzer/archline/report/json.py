@@ -44,6 +44,7 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
             {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)}
             for each in (*row.regimes, *row.alternatives)
         ],
+        "lowers": [{"by": looked, "lower": view.text(lower)} for looked, lower in row.lowers],
         "reason": row.reason,
         "place": row.place,
         "declared": list(row.declared),

@@ -60,6 +60,9 @@ def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
         yield [name, row.status, "?", f"{row.reason}{place}"]
     elif row.alternatives:
         yield [name, row.status, ">=", view.text(row.lower)]
+        for looked, lower in row.lowers:
+            yield ["", "", "", f"by {looked}:"]
+            yield ["", "", ">=", view.text(lower)]
         for each in row.alternatives:
             yield ["", "", "", f"where {each.when}:"]
             yield ["", "", "<=", view.text(each.upper)]

@@ -52,7 +52,7 @@ class Row:
 
     `values` holds it at the view's point; None without a point, or where it has no rational value there. `growth` is
     its order, None where that is not known or not shown. `alternatives` hold wherever their conditions do, those of
-    others or not.
+    others or not; `lowers` are more lower bounds, with what they look at.
     """
 
     metric: str
@@ -65,6 +65,7 @@ class Row:
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
     alternatives: tuple[RegimeRow, ...] = ()
+    lowers: tuple[tuple[str, Poly], ...] = ()
     recurrence: Recurrence | None = None
     growth: str | None = None
 
@@ -254,6 +255,7 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
         cost.declared,
         regimes,
         alternatives,
+        cost.lowers,
         cost.recurrence,
         growth,
     )

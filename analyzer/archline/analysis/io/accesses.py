@@ -20,7 +20,8 @@ class Array:
     """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
 
     `moves` names the loop variables that decide where a local array begins. What a recursive algorithm is given may be
-    part of an array: not `aligned`, its rows begin anywhere in a line; `strided`, no two entries share one.
+    part of an array: not `aligned`, its rows begin anywhere in a line; `strided`, no two entries share one. Local
+    arrays that are not the same lines every time have the loops around them in `within`; `beneath` are those below.
     """
 
     name: str
@@ -31,17 +32,20 @@ class Array:
     moves: frozenset[str] = frozenset()
     aligned: bool = True
     strided: bool = False
+    within: frozenset[str] = frozenset()
+    beneath: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class View:
     """An array as a name sees it: `starts` in the array's own dimensions, and for each own one of the view's
-    dimensions which of those it moves along, and how far at a step."""
+    dimensions which of those it moves along, and how far at a step. Where not `exact`, extents are upper bounds."""
 
     array: Array
     starts: tuple[Poly | None, ...]
     axes: tuple[tuple[int, Poly], ...]
     extents: tuple[Poly, ...]
+    exact: bool = True
 
     def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
         """Where an element of the view lies in the array."""
@@ -57,12 +61,15 @@ class Access:
     """One element read or written, or read and written, each time that it is reached.
 
     A place that the data decides may move one way along a row all through a loop: `stream` is that loop's variable.
+    Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0.
     """
 
     array: Array
     place: tuple[Poly | None, ...]
     span: Span = field(repr=False)
     stream: str | None = None
+    certain: bool = False
+    when: tuple[Poly, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.indicators import indicator
 from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
+from archline.analysis.io.conditions import negated, wanted
 from archline.analysis.io.program import Place, Program, shape_of, whole_view
 from archline.analysis.recursion.graph import component
 from archline.analysis.scope import Scope, declared, with_fact, without_condition
@@ -81,8 +82,10 @@ class Bodies(Program):
                 tests += self.reads(branch.condition, inner)
                 taken = indicator(branch.condition, scope)
                 here = scope.with_facts(with_fact(scope.facts, branch.condition, scope))
-                nodes = tuple(self.block(branch.body, replace(inner, scope=here)))
-                inner = replace(inner, scope=scope.with_facts(without_condition(scope.facts, branch.condition, scope)))
+                held = inner.under(wanted(branch.condition, scope))
+                nodes = tuple(self.block(branch.body, replace(held, scope=here)))
+                left = scope.with_facts(without_condition(scope.facts, branch.condition, scope))
+                inner = replace(inner.under(wanted(negated(branch.condition), scope)), scope=left)
             else:
                 nodes = tuple(self.block(branch.body, inner))
             found.append(Branch(taken, branch.condition, nodes))

@@ -12,6 +12,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import LINE, references
+from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
 from archline.analysis.io.plans import Plan, Planner
 from archline.analysis.io.product import UnboundedError
@@ -68,11 +69,13 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
     upper = Upper(planner.plans(), scope.facts)
+    lower = lower_bound(nodes, scope.facts, planner.points)
     if not upper.plans:
         raise UnboundedError
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(upper.at(_integers(point)))
+        whole = _integers(point)
+        return Fraction(lower.at(whole)), Fraction(upper.at(whole))
 
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]
@@ -80,7 +83,9 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     some = scope.facts.with_nonnegative(WORDS - LINE)
     known = [each for each in alternatives if each.told and all(map(some.nonnegative, each.needs))]
     best = known[-1] if known else alternatives[-1]
-    return Cost("io", "bounded", ZERO, best.upper, alternatives=alternatives, ends=ends)
+    levels = tuple((name, scope.facts.restore(value)) for name, value in lower.levels)
+    compulsory = levels[0][1] if levels else ZERO
+    return Cost("io", "bounded", compulsory, best.upper, alternatives=alternatives, lowers=levels[1:], ends=ends)
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:

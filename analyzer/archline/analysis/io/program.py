@@ -10,6 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis.data_loops import data_range, extent, extent_range, int_range, rises
 from archline.analysis.io.accesses import Access, Array, Loop, Node, View, contiguous_dimension
+from archline.analysis.io.conditions import negated, wanted
 from archline.analysis.io.streams import Around, stream
 from archline.analysis.loops import static_range
 from archline.analysis.recursion.graph import component
@@ -30,8 +31,9 @@ MAX_ACCESSES = 400
 LINE = Poly.symbol("L")
 
 
-Iteration = tuple[Poly, Poly, Poly, Poly, Facts]
-"""The least counter, the greatest one and 1, the most iterations, the loop variable's value, what holds inside."""
+Iteration = tuple[Poly, Poly, Poly, Poly, Facts, bool]
+"""The least counter, the greatest one and 1, the most iterations, the loop variable's value, what holds inside, and
+whether every counter of the range has its iteration."""
 
 
 class UntracedError(Exception):
@@ -44,7 +46,10 @@ class UntracedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where in the program we are: what names mean, the loops around, and the lines of local arrays below."""
+    """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
+
+    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0.
+    """
 
     scope: Scope
     views: Mapping[str, View]
@@ -53,15 +58,25 @@ class Place:
     algorithm: str = ""
     depth: int = 0
     around: tuple[Around, ...] = ()
+    locals: tuple[Array, ...] = ()
+    certain: bool = True
+    when: tuple[Poly, ...] = ()
 
     @property
     def algorithm_top(self) -> bool:
         """Whether no loop or call lies between here and the algorithm that is followed."""
         return not self.loops and not self.depth
 
-    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str) -> Place:
+    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
         """In the body of a loop."""
-        return replace(self, scope=scope, loops=(*self.loops, variable), around=(*self.around, (loop, variable)))
+        around, certain = (*self.around, (loop, variable)), self.certain and certain
+        return replace(self, scope=scope, loops=(*self.loops, variable), around=around, certain=certain)
+
+    def under(self, conditions: tuple[Poly, ...] | None) -> Place:
+        """Where conditions hold; None where more than sizes and loop variables decide."""
+        if conditions is None:
+            return replace(self, certain=False)
+        return replace(self, when=(*self.when, *conditions))
 
 
 @dataclass(eq=False)
@@ -94,10 +109,11 @@ class Program:
     def block(self, body: tuple[s.Stmt, ...], place: Place) -> Iterator[Node]:
         """The accesses of statements in order."""
         for statement in body:
-            yield from self._statement(statement, place)
-            place = self._after(statement, place)
+            after = self._after(statement, place)
+            yield from self._statement(statement, place, after)
+            place = after
 
-    def _statement(self, statement: s.Stmt, place: Place) -> Iterator[Node]:
+    def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
         match statement:
             case s.Let(value=value) if not self.is_view(value):
                 yield from self.reads(value, place)
@@ -107,9 +123,7 @@ class Program:
                 yield from self.reads(value, place)
             case s.Local(type=type, value=value):
                 if value is not None and isinstance(type, s.ArrayType):
-                    yield from self._filled(
-                        self._after(statement, place).views[statement.name], value, place, statement
-                    )
+                    yield from self._filled(after.views[statement.name], value, place, statement)
                 elif value is not None:
                     yield from self.reads(value, place)
             case s.Assign():
@@ -142,13 +156,7 @@ class Program:
                     return replace(place, scope=place.scope.without_value(name))
                 return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
-                extents = tuple(self.extent(each, place.scope) for each in shape)
-                moves = _placing(extents, place) & frozenset(place.loops)
-                array = Array(name, extents, layout, True, place.stack, moves)
-                self.made(array)
-                rows = _rows(array)
-                views = {**place.views, name: whole_view(array)}
-                return replace(place, views=views, stack=place.stack + rows)
+                return self._declare(name, shape, layout, place)
             case s.Local(name=name):
                 return replace(place, scope=place.scope.without_value(name))
             case s.Assume(facts=assumed):
@@ -157,6 +165,19 @@ class Program:
                     facts = with_fact(facts, fact, place.scope)
                 return replace(place, scope=place.scope.with_facts(facts))
         return place
+
+    def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
+        """The place behind the declaration of a local array."""
+        extents = tuple(self.extent(each, place.scope) for each in shape)
+        exact = all(_is_exact(each, place.scope) for each in shape)
+        loops = frozenset(place.loops)
+        moves = _placing(extents, place) & loops
+        varies = any(each.names & loops for each in extents) or any(each.within for each in place.locals)
+        within = loops if moves or varies or not exact else frozenset()
+        array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals)
+        self.made(array)
+        views = {**place.views, name: replace(whole_view(array), exact=exact)}
+        return replace(place, views=views, stack=place.stack + _rows(array), locals=(*place.locals, array))
 
     def _assign(self, assign: s.Assign, place: Place) -> Iterator[Node]:
         target, value = assign.target, assign.value
@@ -183,8 +204,9 @@ class Program:
             opened.append((name, facts.positive_part(extent_)))
             facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in opened)
+        here = replace(place, certain=place.certain and target.exact)
         body: tuple[Node, ...] = tuple(
-            self._access(view, subscripts, node.span) for view in (source, target) if view is not None
+            self._access(view, subscripts, node.span, here) for view in (source, target) if view is not None
         )
         around = place.scope.facts
         chain = []
@@ -203,10 +225,9 @@ class Program:
                 yield from self.reads(part, place)
         name = self._fresh(loop.variable)
         scope = place.scope
-        found = self._range(replace(loop, variable=name), scope)
-        lo, hi, trips, value, inside = found
+        lo, hi, trips, value, inside, certain = self._range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
-        body = tuple(self.block(loop.body, place.inside(inner, loop, name)))
+        body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
@@ -214,7 +235,7 @@ class Program:
         """The range of the counter, the most iterations, the variable's value, and what is known inside."""
         try:
             found = static_range(loop, scope)
-            return found.lo, found.hi, found.trips, found.value, found.inside
+            return found.lo, found.hi, found.trips, found.value, found.inside, True
         except NotStaticError as problem:
             segment = None if loop.down or loop.step is not None else self._segment(loop, scope)
             if segment is not None:
@@ -225,7 +246,7 @@ class Program:
             lo, hi = known.first, known.last + 1
             inside = scope.facts.with_symbol(loop.variable, (lo,), (known.last,))
             counter = Poly.symbol(loop.variable)
-            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside
+            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside, False
 
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
         """A range between two entries of an offsets array, the second no less than the first."""
@@ -238,7 +259,7 @@ class Program:
         if not rises(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
             return None
         inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
-        return lo, hi, trips, Poly.symbol(loop.variable), inside
+        return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _while(self, loop: s.While, place: Place) -> Iterator[Node]:
         try:
@@ -248,7 +269,7 @@ class Program:
         name = self._fresh("while")
         trips = place.scope.facts.positive_part(limit) + 1
         inside = place.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
-        inner = place.inside(place.scope.with_facts(inside), loop, name)
+        inner = place.inside(place.scope.with_facts(inside), loop, name, False)
         body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
         if body:
             # The condition is tested once more than the body runs.
@@ -262,8 +283,10 @@ class Program:
                 return
             yield from self.reads(branch.condition, place)
             taken = scope.with_facts(with_fact(scope.facts, branch.condition, scope))
-            yield from self.block(branch.body, replace(place, scope=taken))
-            place = replace(place, scope=scope.with_facts(without_condition(scope.facts, branch.condition, scope)))
+            held = place.under(wanted(branch.condition, scope))
+            yield from self.block(branch.body, replace(held, scope=taken))
+            left = scope.with_facts(without_condition(scope.facts, branch.condition, scope))
+            place = replace(place.under(wanted(negated(branch.condition), scope)), scope=left)
 
     # Expressions
     def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:
@@ -273,9 +296,9 @@ class Program:
                 yield from self._element(expr, place)
             case s.Unary(operand=operand):
                 yield from self.reads(operand, place)
-            case s.Binary(left=left, right=right):
+            case s.Binary(op=op, left=left, right=right):
                 yield from self.reads(left, place)
-                yield from self.reads(right, place)
+                yield from self.reads(right, place.under(None) if op in ("and", "or") else place)
             case s.Call(arguments=arguments):
                 for argument in arguments:
                     yield from (
@@ -306,7 +329,8 @@ class Program:
             yield from self.reads(each, place)
             subscripts.append(_static(each, place.scope))
         view = place.views[expr.array]
-        yield replace(self._access(view, tuple(subscripts), expr.span), stream=self._stream(expr, subscripts, place))
+        access = self._access(view, tuple(subscripts), expr.span, place)
+        yield replace(access, stream=self._stream(expr, subscripts, place))
 
     def _stream(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> str | None:
         """The loop in which an element of a row that the data picks moves one way."""
@@ -327,11 +351,12 @@ class Program:
             return None
         return found
 
-    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span) -> Access:
+    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: Place) -> Access:
         self._count += 1
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
-        return Access(view.array, view.place(subscripts), span)
+        certain = place.certain and view.exact
+        return Access(view.array, view.place(subscripts), span, certain=certain, when=place.when)
 
     # Views
     def is_view(self, expr: s.Expr) -> bool:
@@ -352,6 +377,7 @@ class Program:
         starts: list[Poly | None] = list(base.starts)
         axes: list[tuple[int, Poly]] = []
         extents: list[Poly] = []
+        exact = base.exact
         shape = iter(self.module.shapes[expr])
         for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
             begin = piece.lo if isinstance(piece, s.Slice) else piece
@@ -361,14 +387,16 @@ class Program:
             if isinstance(piece, s.Slice):
                 own = ONE if piece.step is None else _static(piece.step, scope)
                 written = next(shape)
-                length = extent_ if piece.lo is None and piece.hi is None else self.extent(written, scope)
+                length = extent_
+                if piece.lo is not None or piece.hi is not None:
+                    length, exact = self.extent(written, scope), exact and _is_exact(written, scope)
                 if own is None:
                     starts[dimension], own = None, ONE
                 elif piece.step is not None and length is extent_:
                     length = a.ceil_div(extent_, own)
                 axes.append((dimension, step * own))
                 extents.append(length)
-        return View(base.array, tuple(starts), tuple(axes), tuple(extents))
+        return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
 
     def _reshaped(self, base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
         ((dimension, step),) = base.axes
@@ -377,7 +405,8 @@ class Program:
         for each in reversed(extents):
             axes.append((dimension, step))
             step = step * each
-        return View(base.array, base.starts, tuple(reversed(axes)), extents)
+        exact = base.exact and all(_is_exact(each, scope) for each in shape)
+        return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
 
     def extent(self, expr: s.Expr, scope: Scope) -> Poly:
         """An extent, or the most that it can be."""
@@ -401,7 +430,16 @@ class Program:
         scope, given = self.callee(call, target, place)
         loops = (*place.loops, *(each.variable for each in given))
         # What is passed by value does not change in the callee's loops: only those count there.
-        inner = Place(scope, views, loops, place.stack, target.name, place.depth + 1)
+        inner = replace(
+            place,
+            scope=scope,
+            views=views,
+            loops=loops,
+            algorithm=target.name,
+            depth=place.depth + 1,
+            around=(),
+            certain=place.certain and not given,
+        )
         body = tuple(self.block(target.body, inner))
         yield from self.sized(given, body)
 
@@ -459,6 +497,15 @@ class Program:
         """A name that no other loop has."""
         self.names[name] = self.names.get(name, 0) + 1
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
+
+
+def _is_exact(expr: s.Expr, scope: Scope) -> bool:
+    """Whether an extent is known, not only the most that it can be."""
+    try:
+        extent(expr, scope)
+    except NotStaticError:
+        return False
+    return True
 
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:

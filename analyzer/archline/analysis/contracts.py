@@ -122,7 +122,7 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
     elif cost.orders is not None:
         return _by_orders(ensures, cost, facts)
     elif cost.alternatives:
-        return _any_alternative(ensures, costs, cost, known, facts)
+        return _by_alternatives(ensures, costs, cost, known, facts)
     else:
         found = pieces(costs, cost, facts, known)
     outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
@@ -144,6 +144,29 @@ def _by_orders(ensures: s.Ensures, cost: Cost, facts: tuple[s.Fact, ...]) -> Ver
             place = f"where {condition}: " if condition else ""
             return Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
     return Verdict(ensures, "holds", f"the recurrence grows like {', '.join(growth for _, growth in found)}")
+
+
+def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth of what has several bounds on each side."""
+    if ensures.relation == "O":
+        return _any_alternative(ensures, costs, cost, known, facts)
+    below = _any_lower(replace(ensures, relation="Omega"), costs, cost, known, facts)
+    if ensures.relation == "Omega" or below.outcome != "holds":
+        return replace(below, ensures=ensures)
+    return replace(_any_alternative(replace(ensures, relation="O"), costs, cost, known, facts), ensures=ensures)
+
+
+def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Whether one of the lower bounds grows as is claimed."""
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    reason = "the derived lower bounds do not decide it"
+    for lower in (cost.lower, *(value for _, value in cost.lowers)):
+        bounds = replace(cost, lower=lower, alternatives=(), lowers=())
+        (piece,) = pieces(costs, bounds, facts, known)
+        outcome, why = decide_growth("Omega", [piece], ensures.bound, confirm)
+        if outcome != "unknown":
+            return Verdict(ensures, outcome, why)
+    return Verdict(ensures, "unknown", reason)
 
 
 def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -235,12 +258,23 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
-            claim = _Claim(ensures, costs, cost, claimed, facts)
-            return claim.verdict(points(algorithm, scope, costs, ensures))
+            claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
+            proved = next((each for each in claims if each.proved), claims[0])
+            return proved.verdict(points(algorithm, scope, costs, ensures))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
         return Verdict(ensures, "unknown", str(problem))
+
+
+def _implied(cost: Cost, facts: Facts) -> list[Cost]:
+    """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
+    if not cost.alternatives:
+        return [cost]
+    some = facts.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
+    uppers = [each.upper for each in reversed(cost.alternatives) if all(map(some.nonnegative, each.needs))]
+    lowers = (cost.lower, *(value for _, value in cost.lowers))
+    return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
 
 
 @dataclass(frozen=True)
@@ -251,8 +285,13 @@ class _Claim:
     claimed: Poly
     facts: Facts
 
+    @property
+    def proved(self) -> bool:
+        """Whether it holds at all sizes."""
+        return all(any(never_negative(each, facts) for each in group) for facts, group in self._margins())
+
     def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
-        if all(any(never_negative(each, facts) for each in group) for facts, group in self._margins()):
+        if self.proved:
             return Verdict(self.ensures, "holds", "proved for all sizes" + _trust(self.cost, "holds"))
         for point in points:
             reason = self._contradiction(point)

@@ -48,12 +48,26 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
+
+    They are held from one iteration of `loop` to the next, or all through the run where that is None; `held` is 0
+    where a line is fetched at every access.
+    """
+
+    array: str
+    places: tuple[int, ...]
+    loop: str | None
+    held: Poly
+    fetched: Poly
+
+
+@dataclass(frozen=True, eq=False)
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
 
     `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
-    it is worth telling; `kept` tells how it comes about: arrays, how many references to each are meant, and the loop
-    through which lines of them are kept ("" for the whole run).
+    it is worth telling; `kept` tells how it comes about.
     """
 
     when: str
@@ -61,7 +75,7 @@ class Alternative:
     upper: Poly
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
     told: bool = True
-    kept: tuple[tuple[str, int, str], ...] = field(default=(), repr=False)
+    kept: tuple[Kept, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line, for io at `--at`")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
-        "--metric", choices=("flops", "work", "span"), default="work", help="what --explain is about (default: work)"
+        "--metric",
+        choices=("flops", "work", "span", "io"),
+        default="work",
+        help="what --explain is about (default: work)",
     )
     parser.add_argument(
         "--procs",

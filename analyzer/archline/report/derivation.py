@@ -8,14 +8,16 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.amounts import Amount, Unknown, map_known
 from archline.analysis.derivation import Step
 from archline.analysis.tally import Tally, flops_total
-from archline.report import recursion
+from archline.report import io, recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView
 
 
 def text(view: CostView, metric: str, width: int) -> str:
-    """The derivation of one metric (flops, work or span)."""
+    """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
+    if metric == "io" and row.lower is not None:
+        return "\n".join(io.text(view, row, width)) + "\n"
     if row.recurrence is not None:
         return "\n".join(recursion.text(view, row, row.recurrence, width)) + "\n"
     if not view.derivation and row.lower is None:

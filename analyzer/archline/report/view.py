@@ -12,7 +12,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.contracts import Verdict
-from archline.analysis.costs import Cost, Costs, ends_at
+from archline.analysis.costs import Cost, Costs, Kept, ends_at
 from archline.analysis.derivation import Step
 from archline.analysis.recurrence import Recurrence
 from archline.language import syntax as s
@@ -47,6 +47,13 @@ class RegimeRow:
 
 
 @dataclass(frozen=True, eq=False)
+class AlternativeRow(RegimeRow):
+    """An upper bound where a condition holds, and the references whose lines are kept for it."""
+
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Row:
     """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
 
@@ -64,7 +71,7 @@ class Row:
     place: str | None
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
-    alternatives: tuple[RegimeRow, ...] = ()
+    alternatives: tuple[AlternativeRow, ...] = ()
     lowers: tuple[tuple[str, Poly], ...] = ()
     recurrence: Recurrence | None = None
     growth: str | None = None
@@ -242,7 +249,7 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
     alternatives = tuple(
-        RegimeRow(each.when, cost.lower or ZERO, each.upper) for each in cost.alternatives if each.told
+        AlternativeRow(each.when, cost.lower or ZERO, each.upper, each.kept) for each in cost.alternatives if each.told
     )
     return Row(
         metric,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
-from archline.analysis.costs import Alternative, Cost
+from archline.analysis.costs import Alternative, Cost, Kept
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import LINE, references
 from archline.analysis.io.lower import lower_bound
@@ -19,6 +19,7 @@ from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program, UntracedError
 from archline.analysis.io.recursion import Recursions
 from archline.analysis.io.samples import samples
+from archline.analysis.io.units import Unit
 from archline.analysis.io.upper import Upper
 from archline.analysis.recursion.graph import recurses
 from archline.language import syntax as s
@@ -149,11 +150,15 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
             return None
         return [list(map(room, each)) for each in needs], restore(misses)
 
-    kept = tuple(
-        (unit.name, len(unit.references), "" if unit.loop is None else unit.loop.variable) for unit in plan.units
-    )
+    kept = tuple(_kept(unit, restore) for unit in plan.units) if told else ()
     when = _when(plan, planner) if told else ""
     return Alternative(when, tuple(map(room, plan.needs)), restore(plan.misses), smooth, told, kept)
+
+
+def _kept(unit: Unit, restore: Callable[[Poly], Poly]) -> Kept:
+    places = sorted({access.span.line for each in unit.references for access in each.accesses})
+    loop = None if unit.loop is None else unit.loop.variable.partition("'")[0]
+    return Kept(unit.name, tuple(places), loop, ZERO if unit.scratch else restore(unit.space), restore(unit.misses))
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

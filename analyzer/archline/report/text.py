@@ -63,9 +63,9 @@ def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
         for looked, lower in row.lowers:
             yield ["", "", "", f"by {looked}:"]
             yield ["", "", ">=", view.text(lower)]
-        for each in row.alternatives:
-            yield ["", "", "", f"where {each.when}:"]
-            yield ["", "", "<=", view.text(each.upper)]
+        for other in row.alternatives:
+            yield ["", "", "", f"where {other.when}:"]
+            yield ["", "", "<=", view.text(other.upper)]
     elif row.regimes:
         for each in row.regimes:
             exact = each.lower == each.upper

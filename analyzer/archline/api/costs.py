@@ -15,6 +15,7 @@ from archline.analysis.brent import time_on
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.io.derive import io_cost
+from archline.analysis.io.parallel import io_on
 from archline.analysis.order import growth
 from archline.api import rules
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
@@ -208,13 +209,27 @@ class CostReport:
         """
         return Metric(self, self._time(processors))
 
-    def _time(self, processors: int | str) -> Cost:
-        if isinstance(processors, str):
-            if processors != "P" and processors not in self.names.sizes:
-                raise error(rules.UNKNOWN_SIZE, f"there is no size `{processors}`, nor is that P")
-            return time_on(self._costs, Poly.symbol(processors), processors)
-        if processors < 1:
+    def io_on(self, processors: int | str = "P") -> Metric:
+        """Lines fetched into the caches of P processors together, at most P times those of one.
+
+        It holds where every processor keeps the serial order. Raises ArchlineError (AL401, AL406) as `time` does.
+        """
+        return Metric(self, self._io_on(processors))
+
+    def _io_on(self, processors: int | str) -> Cost:
+        self._check_processors(processors)
+        return io_on(self._module, self._node, self._costs["io"], processors)
+
+    def _check_processors(self, processors: int | str) -> None:
+        if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
+            raise error(rules.UNKNOWN_SIZE, f"there is no size `{processors}`, nor is that P")
+        if isinstance(processors, int) and processors < 1:
             raise error(rules.TOO_SMALL, f"P is {processors}; it is at least 1")
+
+    def _time(self, processors: int | str) -> Cost:
+        self._check_processors(processors)
+        if isinstance(processors, str):
+            return time_on(self._costs, Poly.symbol(processors), processors)
         return time_on(self._costs, Poly.constant(processors), str(processors))
 
     @property
@@ -255,14 +270,14 @@ class CostReport:
         return self._growths[cost.metric]
 
     def view(self, at: Point | None = None, processors: int | str | None = None, *, growth: bool = True) -> CostView:
-        """What the reports show, at a point; the time on so many processors too, where some are given.
+        """What the reports show, at a point; the time and io on so many processors too, where some are given.
 
         Without growth it takes less time.
         """
-        time = None if processors is None else self._time(processors)
+        more = () if processors is None else (self._time(processors), self._io_on(processors))
         if growth:
-            return cost_view(self._node, self._costs, self.ensures, at, self.growth, time)
-        return cost_view(self._node, self._costs, self.ensures, at, time=time)
+            return cost_view(self._node, self._costs, self.ensures, at, self.growth, more)
+        return cost_view(self._node, self._costs, self.ensures, at, more=more)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """The derivation of a metric, step by step."""

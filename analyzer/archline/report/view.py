@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -212,11 +212,11 @@ def cost_view(
     verdicts: tuple[Verdict, ...] = (),
     at: Point | None = None,
     growth: Callable[[Cost], str | None] = lambda _: None,
-    time: Cost | None = None,
+    more: Sequence[Cost] = (),
 ) -> CostView:
     """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
 
-    `time` is shown beside them.
+    `more` are shown beside them, without growth.
     """
     return CostView(
         algorithm=costs.algorithm,
@@ -228,7 +228,7 @@ def cost_view(
         assumptions=costs.assumptions,
         rows=(
             *(_row(cost, at, growth(cost)) for cost in costs),
-            *(() if time is None else (_row(time, at, None),)),
+            *(_row(cost, at, None) for cost in more),
         ),
         kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(_contract(verdict) for verdict in verdicts),

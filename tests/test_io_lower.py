@@ -352,3 +352,16 @@ def test_any_order_of_a_product(seed: int) -> None:
     trace = compact(np.array(words))
     for capacity in (1, 2, 3, 5, 8, 13, 30):
         assert found.orders.at({"n": n, "m": m, "p": p, "L": 1, "Z": capacity}) <= optimal(trace, capacity).io
+
+
+@pytest.mark.parametrize(("layout", "expected"), [("rowmajor", 6 * 3), ("colmajor", 2 * 10), ("zmorton", 15)])
+def test_layouts(layout: str, expected: int) -> None:
+    """Lines of 4 words: by rows, by columns, and in Z-Morton order no fewer than the elements over 4."""
+    text = f"""
+algorithm layouts(A: inout real[n, m] {layout}):
+    for i in 0..n:
+        for j in 0..m:
+            A[i, j] = 1
+"""
+    lower, _, _ = of(text.replace(" rowmajor", ""))
+    assert lower.at({"n": 6, "m": 10, "L": 4, "Z": 1000}) == expected

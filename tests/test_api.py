@@ -234,13 +234,16 @@ def test_run_refuses_wrong_arguments() -> None:
 def test_energy() -> None:
     algorithm = al.load("dense.matmul")["matmul_basic"]
     at = {"n": 8, "m": 8, "p": 8}
-    answer = al.energy(algorithm, machine="xeon-e5-2650l-v3", model="ice", at=at, cache=al.Cache(Z=64, L=8))
+    answer = al.energy(algorithm, machine="xeon-e5-2650l-v3", model="ice", at=at, cache=al.Cache(Z=64, L=8), measured=True)
     assert isinstance(answer, al.Energy)
     assert answer.total == sum(answer.parts.values())
     eps_op = Fraction(263, 10**12)
     assert answer.parts["computation"] == eps_op * algorithm.cost().work.at(**at)
     assert answer.bound in ("CPU-bound", "memory-bound", "balanced")
     assert "Z = 64 words" in str(answer)
+    bounds = al.energy(algorithm, machine="xeon-e5-2650l-v3", at=at, cache=al.Cache(Z=64, L=8)).total
+    low, high = bounds if isinstance(bounds, tuple) else (bounds, bounds)
+    assert low <= answer.total <= high
     shown = " ".join(str(al.energy(algorithm, machine="xeon-e5-2650l-v3", at=at)).split())
     assert "the default, as --cache is not given" in shown
     with pytest.raises(al.ArchlineError) as problem:

@@ -120,9 +120,9 @@ def test_explain_speaks_of_the_variables_that_the_program_has(tmp_path: Path) ->
 
 def test_where_adds_a_fact(tmp_path: Path) -> None:
     path = program(tmp_path, "algorithm f(x: inout real[n]):\n    for i in 5..n:\n        x[i] = 1\n")
-    assert "work    exact   =  max(0, n - 5) + 1" in cli("cost", path).out
+    assert re.search(r"work +exact +=  max\(0, n - 5\) \+ 1", cli("cost", path).out)
     narrowed = cli("cost", path, "--where", "n >= 5")
-    assert "work    exact   =  n - 4" in narrowed.out
+    assert re.search(r"work +exact +=  n - 4", narrowed.out)
     assert "assuming\n    n >= 5" in narrowed.out
 
 
@@ -141,7 +141,7 @@ def test_run_shows_executed_between_derived() -> None:
     # 2*n*m*p flops; three reads and a write for each product; C, A and B fit 16 lines of 4 words.
     assert rows["flops"] == ["120", "120", "120", "exact"]
     assert rows["accesses"] == ["240"]
-    assert rows["io"] == [str(3 * 1 + 4 * 2 + 3 * 2)]
+    assert rows["io"] == [*[str(3 * 1 + 4 * 2 + 3 * 2)] * 3, "bounded"]
     assert "io is counted for Z = 64 words, L = 4 words a line (16 lines), optimal replacement" in result.out
     assert result.code == 0
 
@@ -248,7 +248,7 @@ def test_a_count_outside_its_bounds_is_loud(monkeypatch: pytest.MonkeyPatch) -> 
 # energy
 def test_energy_follows_the_equations() -> None:
     arguments = (MATMUL, "--at", "n=16,m=16,p=16", "--cache", "Z=256,L=8")
-    found = document("energy", *arguments, "--machine", "xeon-e5-2650l-v3", "--model", "ice")
+    found = document("energy", *arguments, "--machine", "xeon-e5-2650l-v3", "--model", "ice", "--measured")
     ran = document("run", *arguments)["counts"]
     assert found["amounts"]["io"]["lower"] == str(ran["io"])
     # Table 3 of the paper, in nanojoules; equations (12) and (14).
@@ -267,7 +267,9 @@ def test_energy_says_what_it_rests_on() -> None:
     result = cli("energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", matrix)
     assert result.code == 0
     shown = " ".join(result.out.split())
-    assert "executed" in shown
+    assert re.search(r"io \d+ to \d+ derived, bounded", shown)
+    measured = cli("energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", matrix, "--measured")
+    assert re.search(r"io +\d+ +executed", measured.out)
     assert f"matrix {matrix}: n = 479" in shown
     assert "Z = 32768 words, L = 8 words a line (4096 lines), optimal replacement; the default" in shown
     assert "the vectors were generated (seed 0)" in shown
@@ -283,7 +285,7 @@ def test_energy_of_bounds_is_bounds() -> None:
 def test_check_holds() -> None:
     result = cli("check", MATMUL, "sort.merge")
     assert result.code == 0
-    assert "holds            flops == 2*n*m*p" in result.out
+    assert "holds  flops == 2*n*m*p" in result.out
     assert "0 fail" not in result.out
 
 
@@ -312,7 +314,7 @@ def test_check_goes_on_after_a_broken_target(tmp_path: Path) -> None:
     result = cli("check", "no_such.algo", MATMUL)
     assert result.code == 2
     assert "AL001" in result.err
-    assert "holds            flops == 2*n*m*p" in result.out
+    assert "holds  flops == 2*n*m*p" in result.out
 
 
 # fmt

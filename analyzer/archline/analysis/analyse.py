@@ -29,6 +29,7 @@ RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
 MAX_SOLVED = 256
 MAX_MODULES = 8
+MACHINE = frozenset(("P", "Z", "L", "K"))
 
 
 class InvariantError(AssertionError):
@@ -219,4 +220,4 @@ def costs_symbols(costs: Costs) -> frozenset[str]:
     for cost in costs:
         for value in (cost.lower, cost.upper):
             names |= value.names if value is not None else frozenset()
-    return names - set(costs.parameters)
+    return names - set(costs.parameters) - MACHINE

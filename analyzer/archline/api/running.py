@@ -96,10 +96,10 @@ class Run:
         """What the reports show."""
         point = {**self.sizes, **self.given}
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
-        derived, unchecked = _derived(self.costs.costs.metrics, {**point, **of_cache})
-        if self.private is not None or (self.cache is not None and self.cache.policy != "optimal"):
-            # What is derived is of one cache with optimal replacement.
-            derived.pop("io", None)
+        # What is derived of io is of one cache with optimal replacement.
+        one = self.private is None and self.cache is not None and self.cache.policy == "optimal"
+        metrics = {name: cost for name, cost in self.costs.costs.metrics.items() if one or name != "io"}
+        derived, unchecked = _derived(metrics, {**point, **of_cache})
         derived_kinds, _ = _derived(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.

@@ -158,7 +158,7 @@ KINDS = {
         """
         algorithm main(x: inout real[n], y: real[n]):
             local s: real = 0
-            while s < 3.0 limit n:
+            while s < 3.0 at most 3 times:
                 s += x[0] + 1.0
                 for i in 0..n:
                     x[i] += y[i]
@@ -325,17 +325,6 @@ MOVING = {
         """,
         {"n": 4, "nz": 12}, {"n": 9, "nz": 30},
     ),
-    "spare lines for two Z-Morton references": _case(
-        """
-        algorithm main(A: inout real[n, n] zmorton):
-            for t in 0..2:
-                for i in 0..n//2:
-                    for j in 0..n:
-                        A[i, j] += A[i + n//2, j]
-                        A[i + n//2, j] += A[i, j]
-        """,
-        {"n": 4}, {"n": 8},
-    ),
     "recursion on a vector as a matrix": _case(
         """
         algorithm main(x: inout real[n*q], n: size, q: size):
@@ -379,29 +368,29 @@ MOVING = {
         """
         algorithm main(A: inout real[n, n] zmorton):
             if n <= 3:
-                for t in 0..3:
+                for t in 0..20:
                     for i in 0..n:
                         for j in 0..n:
                             A[i, j] += 1.0
             else:
                 main(A[1..n - 1, 1..n - 1])
-                rows(A[1, :])
-                for t in 0..2:
-                    for i in 0..3:
-                        for j in 0..3:
-                            A[i, j] += 1.0
+        """,
+        {"n": 1}, {"n": 4}, {"n": 11},
+    ),
+    "recursion on a row of a Z-Morton square": _case(
+        """
+        algorithm main(A: inout real[n, n] zmorton):
+            rows(A[1, :])
 
         algorithm rows(x: inout real[m]):
-            if m <= 2:
-                for t in 0..3:
+            if m <= 8:
+                for t in 0..20:
                     for i in 0..m:
                         x[i] += 1.0
             else:
-                rows(x[1..m])
-                for i in 1..m:
-                    x[i] += x[i - 1]
+                rows(x[0..m//2])
         """,
-        {"n": 1}, {"n": 6}, {"n": 11},
+        {"n": 2}, {"n": 8}, {"n": 16},
     ),
     "one array passed twice": _case(
         """

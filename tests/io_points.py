@@ -23,6 +23,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from io_programs import array_program_from_seed
 from programs import program_from_seed
 from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed
@@ -210,3 +211,19 @@ def recursion(number: int) -> Subject:
         return program.arguments(program.choose_sizes(Seeded(source.randrange(2**32))), source.randrange(2**32))
 
     return Subject(f"recursion {number}", module, module.algorithms[program.entry], program.text, draw)
+
+
+def arrays(number: int) -> Subject:
+    """The generated recursive program of a seed whose arrays are accessed."""
+    program = array_program_from_seed(number)
+    module = load_text(program.text)
+
+    def draw(source: random.Random) -> Arguments:
+        most = source.choice((4, 12, 40) if len(program.sizes) > 1 else (4, 20, 100))
+        sizes = {name: source.randint(1, most) for name in program.sizes}
+        data = np.random.default_rng(source.randrange(2**32))
+        return {
+            name: data.uniform(0.1, 1.0, tuple(sizes[each] for each in shape)) for name, shape in program.shapes.items()
+        }
+
+    return Subject(f"arrays {number}", module, module.algorithms["main"], program.text, draw)

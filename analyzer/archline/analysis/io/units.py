@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 
+from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference, box_lines, slope
@@ -180,7 +181,7 @@ def _stacked(reference: Reference, depth: int) -> bool:
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
     # Where a part is empty, the one behind it must not begin before it.
-    return rises and facts.nonnegative(following - high) and facts.nonnegative(following - low)
+    return rises and all(facts.nonnegative(a.as_gaps(following - end)) for end in (high, low))
 
 
 def together(references: Sequence[Reference], depth: int) -> Unit | None:

@@ -1,0 +1,215 @@
+"""The parts of io's upper bound against what brute force finds: lines in windows, windows that slide, one cached line."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from archline.algebra.evaluation import evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.io.accesses import accesses
+from archline.analysis.io.footprint import Lines, references
+from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.program import Program
+from archline.analysis.io.unions import Union
+from archline.analysis.io.units import crossings
+from archline.language.loader import load_text
+
+Values = dict[str, int]
+
+
+@pytest.mark.parametrize("line", [1, 2, 3, 4, 8, 32])
+def test_crossings_of_one_line(line: int) -> None:
+    """One line is fetched first, then one whenever an access is in another than the one before.
+
+    Accesses no further apart than a line pass one end at a time, so that the number is exact; others are bounded.
+    """
+    source = random.Random(line)
+    for _ in range(200):
+        offsets = [source.randint(-6, 6) for _ in range(source.randint(2, 5))]
+        first, last = -min(offsets), -min(offsets) + source.randint(1, 40)
+        touched = [(v + offset) // line for v in range(first, last) for offset in offsets]
+        changes = sum(x != y for x, y in pairwise(touched))
+        ends = max(touched) - min(touched)
+        assert changes <= ends * crossings(offsets)
+        if line > 12:
+            # Far from where the walk begins and ends, every end of a line is passed equally often.
+            walk = [(v + offset) // line for v in range(line + 12, 3 * line - 12) for offset in offsets]
+            assert sum(x != y for x, y in pairwise(walk)) == crossings(offsets)
+
+
+# Random references.
+@dataclass(frozen=True)
+class Nest:
+    """Loops with ends that are affine in the loops around, and one access with affine subscripts.
+
+    An affine expression is its constant and the factors of the loops from the outermost in.
+    """
+
+    ends: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    subscripts: tuple[tuple[int, ...], ...]
+    extents: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The nest as a program."""
+        extents = ", ".join(map(str, self.extents))
+        lines = [f"algorithm main(A: real[{extents}]) -> real:", "    local s: real = 0"]
+        for depth, (lo, hi) in enumerate(self.ends):
+            lines.append(f"{'    ' * (depth + 1)}for v{depth} in {_shown(lo)}..{_shown(hi)}:")
+        place = ", ".join(map(_shown, self.subscripts))
+        lines += [f"{'    ' * (len(self.ends) + 1)}s += A[{place}]", "    return s"]
+        return "\n".join(lines) + "\n"
+
+    def touched(self, fixed: tuple[int, ...], line: int) -> set[tuple[int, ...]]:
+        """The lines touched with the outer loops fixed."""
+        if len(fixed) == len(self.ends):
+            *rows, entry = (_value(each, fixed) for each in self.subscripts)
+            return {(*rows, entry // line)}
+        return set().union(*(self.touched((*fixed, value), line) for value in self.counters(fixed)))
+
+    def counters(self, fixed: tuple[int, ...]) -> range:
+        """The values of the first loop that is not fixed."""
+        lo, hi = self.ends[len(fixed)]
+        return range(_value(lo, fixed), _value(hi, fixed))
+
+    def fixings(self, depth: int) -> Iterator[tuple[int, ...]]:
+        """Every choice of the outer loops."""
+        if not depth:
+            yield ()
+            return
+        for outer in self.fixings(depth - 1):
+            yield from ((*outer, value) for value in self.counters(outer))
+
+
+def _value(expression: tuple[int, ...], fixed: tuple[int, ...]) -> int:
+    return expression[0] + sum(factor * value for factor, value in zip(expression[1:], fixed, strict=False))
+
+
+def _shown(expression: tuple[int, ...]) -> str:
+    terms = [str(expression[0]), *(f"({factor})*v{place}" for place, factor in enumerate(expression[1:]) if factor)]
+    return " + ".join(terms)
+
+
+def nest(source: random.Random) -> Nest:
+    """Two to four loops, rectangles and triangles, with subscripts that loops share, turn round and step through."""
+    count = source.randint(2, 4)
+    ends = []
+    for depth in range(count):
+        lo = (source.choice((0, 0, 1)), *(source.choice((0, 0, 0, 1)) for _ in range(depth)))
+        hi = (source.randint(2, 5), *(source.choice((0, 0, 0, 1, -1)) for _ in range(depth)))
+        ends.append((lo, hi))
+    factors = [0, 0, 0, 1, 1, -1, 2, 3, -4]
+    subscripts = [(0, *(source.choice(factors) for _ in range(count))) for _ in range(source.randint(1, 3))]
+    found = Nest(tuple(ends), tuple(subscripts), ())
+    places = [[_value(each, fixed) for fixed in found.fixings(count)] for each in subscripts]
+    shifted = []
+    for subscript, taken in zip(subscripts, places, strict=True):
+        shifted.append((-min(taken, default=0) + source.choice((0, 0, 1)), *subscript[1:]))
+    extents = tuple(max(taken, default=0) - min(taken, default=0) + 2 for taken in places)
+    return Nest(tuple(ends), tuple(shifted), extents)
+
+
+def lines_of(subject: Nest) -> list[Lines]:
+    """What is derived for each number of fixed loops."""
+    module = load_text(subject.text)
+    scope, nodes = Program(module).trace(module.algorithms["main"])
+    (reference,) = references(accesses(nodes), scope.facts)
+    return [reference.lines(depth) for depth in range(len(subject.ends) + 1)]
+
+
+def number(value: Poly, known: Lines, fixed: tuple[int, ...], line: int) -> Fraction:
+    """The value of an expression in a window."""
+    restored = known.reference.facts.restore(value)
+    return evaluate(restored, {**{f"v{place}": each for place, each in enumerate(fixed)}, "L": line, "Z": line})
+
+
+@pytest.mark.parametrize("stream", range(6))
+def test_lines_and_sliding_windows(stream: int) -> None:
+    """Counts are at least what is touched; where windows are said to slide, no line comes back after a window without."""
+    source = random.Random(stream)
+    for _ in range(25):
+        subject = nest(source)
+        line = source.choice((1, 2, 3, 4))
+        for depth, known in enumerate(lines_of(subject)):
+            try:
+                count = known.count.value
+            except UnboundedError:
+                continue
+            for fixed in list(subject.fixings(depth))[:40]:
+                touched = subject.touched(fixed, line)
+                assert len(touched) <= number(count, known, fixed, line) or not touched, subject.text
+            if depth and known.slides:
+                for outer in list(subject.fixings(depth - 1))[:20]:
+                    windows = [subject.touched((*outer, value), line) for value in subject.counters(outer)]
+                    assert_unbroken([window for window in windows if window], subject.text)
+
+
+def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:
+    """No line leaves and comes back."""
+    gone: set[tuple[int, ...]] = set()
+    for before, now in pairwise(windows):
+        gone |= before - now
+        assert not gone & now, text
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_rectangles_from_the_start_of_lines_are_counted_exactly(line: int) -> None:
+    source = random.Random(line)
+    for _ in range(20):
+        dimensions = source.randint(1, 3)
+        sides = [source.randint(1, 9) for _ in range(dimensions)]
+        order = source.sample(range(dimensions), dimensions)
+        ends = tuple(((0,), (sides[place],)) for place in order)
+        subscripts = tuple((0, *(int(other == place) for other in order)) for place in range(dimensions))
+        subject = Nest(ends, subscripts, tuple(side + 1 for side in sides))
+        for depth, known in enumerate(lines_of(subject)):
+            if order[-1] == dimensions - 1 and depth < dimensions:
+                fixed = (0,) * depth
+                assert len(subject.touched(fixed, line)) == number(known.count.value, known, fixed, line)
+
+
+@pytest.mark.parametrize(
+    ("places", "columns"),
+    [
+        (("i, j", "i, j + 2"), (0, 9)),
+        (("i, j", "i + 1, j"), (0, 7)),
+        (("i, i", "i, i + 1"), (0, 9)),
+        (("i + j, j", "i, j"), (0, 7)),
+        (("i, 7 - j", "7 - i, j"), (0, 7)),
+    ],
+)
+def test_unions(places: tuple[str, ...], columns: tuple[int, int]) -> None:
+    """References together: no fewer lines than all of them touch."""
+    reads = "\n".join(f"            s += A[{place}]" for place in places)
+    text = f"algorithm main(A: real[16, 16]) -> real:\n    local s: real = 0\n    for i in 0..8:\n        for j in 0..8:\n{reads}\n    return s\n"
+    module = load_text(text)
+    scope, nodes = Program(module).trace(module.algorithms["main"])
+    found = references(accesses(nodes), scope.facts)
+    for depth in range(3):
+        union = Union(found, depth)
+        for line in (1, 2, 3, 4):
+            for i in range(8) if depth else (0,):
+                rows = [i] if depth else range(8)
+                inner = [3] if depth == 2 else range(8)
+                touched = set()
+                for row in rows:
+                    for j in inner:
+                        for place in places:
+                            at = [evaluate_place(each, row, j) for each in place.split(",")]
+                            touched.add((at[0], at[1] // line))
+                counted = evaluate(scope.facts.restore(union.lines.value), {"i": i, "j": 3, "L": line, "Z": line})
+                assert len(touched) <= counted
+
+
+def evaluate_place(text: str, i: int, j: int) -> int:
+    """A sum of i, j and a number."""
+    signs = text.replace("-", "+ -").split("+")
+    return sum((-1 if part.strip().startswith("-") else 1) * {"i": i, "j": j}.get(part.strip(" -"), 0) or int(
+        part.replace(" ", "") if part.strip(" -").isdigit() else 0
+    ) for part in signs)

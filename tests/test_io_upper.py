@@ -1,0 +1,276 @@
+"""Upper bounds on io: never below optimal replacement, and what one derives by hand where that is short."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from archline.algebra.evaluation import evaluate
+from archline.analysis.io.derive import io_cost
+from archline.execution.cache import optimal
+from archline.language import syntax as s
+from archline.language.evaluate import evaluate_static
+from archline.language.loader import load_text
+from io_cases import KINDS, MOVING
+from io_points import Arguments, Subject, arrays, capacities, kernel, loops, recursion
+from stdlib_cases import CASES, load
+from stdlib_recursive_cases import RECURSIVE
+
+Sizes = Mapping[str, int]
+TARGETS = sorted({**CASES, **RECURSIVE})
+
+
+def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Arguments:
+    """Data for an algorithm's parameters."""
+    data = np.random.default_rng(source.randrange(2**32))
+    found: Arguments = {}
+    for each in algorithm.parameters:
+        match each.type:
+            case s.ArrayType(shape=shape):
+                found[each.name] = data.uniform(0.1, 1.0, [evaluate_static(extent, sizes) for extent in shape])
+            case s.IndexArrayType(shape=shape, below=below):
+                count = [evaluate_static(extent, sizes) for extent in shape]
+                found[each.name] = data.integers(0, evaluate_static(below, sizes), count)
+            case s.OffsetsType(count=count_, into=into):
+                total = evaluate_static(into, sizes)
+                cuts = np.sort(data.integers(0, total, int(evaluate_static(count_, sizes)) - 1, endpoint=True))
+                found[each.name] = np.concatenate([[0], cuts, [total]]).astype(np.int64)
+            case _:
+                found[each.name] = sizes[each.name]
+    return found
+
+
+def subject(text: str) -> Subject:
+    """A program's entry `main`."""
+    module = load_text(text)
+    return Subject("main", module, module.algorithms["main"], text, lambda _: {})
+
+
+def assert_sound(text: str, sizes: Sizes, source: random.Random) -> None:
+    """At small capacities, where something begins to fit, and at others, with lines of three lengths."""
+    given = subject(text)
+    known = given.bounds
+    assert not isinstance(known, str), known
+    for line in (1, 4, 8):
+        bound, trace = given.trace(arguments(given.algorithm, sizes, source), line)
+        edges = known.edges({**bound, "Z": line, "L": line})
+        for capacity in sorted({*range(2, 7), *capacities(trace.distinct, edges, source, 14)}):
+            words = capacity * line + source.randrange(line)
+            lower, upper = known.ends({**bound, "Z": words, "L": line})
+            fetched = optimal(trace, capacity).io if trace.accesses else 0
+            assert lower <= fetched <= upper, f"{bound}, Z={words}, L={line}: {lower} <= {fetched} <= {upper} in\n{text}"
+
+
+@pytest.mark.parametrize("name", [*KINDS, *MOVING])
+def test_every_kind_of_program(name: str) -> None:
+    text, sizes = {**KINDS, **MOVING}[name]
+    source = random.Random(name)
+    for each in sizes:
+        assert_sound(text, each, source)
+
+
+# Three hundred points, the program's second witness for every change; benchmarks/soundness.py has thousands.
+def assert_points(given: Subject, source: random.Random, count: int) -> int:
+    found = list(given.points(given.draw(source), source, count))
+    for point in found:
+        assert point.holds, f"{given.name} at {point}\n{given.text}"
+    return len(found)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_points_of_the_library(part: int) -> None:
+    source = random.Random(part)
+    assert sum(assert_points(kernel(each, {**CASES, **RECURSIVE}[each]), source, 4) for each in TARGETS[part::8]) >= 30
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_points_of_generated_programs(part: int) -> None:
+    source = random.Random(part)
+    subjects = [
+        *(arrays(number) for number in range(part, 48, 4)),
+        *(loops(number) for number in range(part, 12, 4)),
+        *(recursion(number) for number in range(part, 12, 4)),
+    ]
+    assert sum(assert_points(each, source, 6) for each in subjects) >= 45
+
+
+# Hand-checked values.
+def rounded_up(words: int, line: int) -> int:
+    """The lines of a row of so many words."""
+    return -(-words // line)
+
+
+Regime = tuple[Callable[[Sizes, int], int], Callable[[Sizes, int], int]]
+"""The least lines that a way to use the cache needs, and what it fetches, by sizes and L."""
+
+
+def _matmul() -> list[Regime]:
+    """C[i, j] += A[i, k]*B[k, j] in the order i, j, k: A[i, k], B[k, j] and C[i, j] in turn.
+
+    One line: each access fetches. A second keeps the line of C over k and j, for row i once: n*ceil(p/L). A third
+    keeps that of A over k: a row for each i and j. With a row of A, ceil(m/L) lines, it is fetched once for each i.
+    A line of each row of B, m of them, serves L columns: m*ceil(p/L) for each i; beside a line or a row of A. All of
+    B, m*ceil(p/L) lines beside a row of A and a line of C, leaves what must be fetched.
+    """
+
+    def row(words: str) -> Callable[[Sizes, int], int]:
+        return lambda at, line: rounded_up(at[words], line)
+
+    a, c = row("m"), row("p")
+    return [
+        (lambda at, line: 1, lambda at, line: 3 * at["n"] * at["m"] * at["p"]),
+        (lambda at, line: 2, lambda at, line: 2 * at["n"] * at["m"] * at["p"] + at["n"] * c(at, line)),
+        (
+            lambda at, line: 3,
+            lambda at, line: at["n"] * at["m"] * at["p"] + at["n"] * at["p"] * a(at, line) + at["n"] * c(at, line),
+        ),
+        (
+            lambda at, line: a(at, line) + 2,
+            lambda at, line: at["n"] * at["m"] * at["p"] + at["n"] * a(at, line) + at["n"] * c(at, line),
+        ),
+        (
+            lambda at, line: at["m"] + 2,
+            lambda at, line: at["n"] * (at["m"] * c(at, line) + at["p"] * a(at, line) + c(at, line)),
+        ),
+        (
+            lambda at, line: at["m"] + a(at, line) + 1,
+            lambda at, line: at["n"] * (at["m"] * c(at, line) + a(at, line) + c(at, line)),
+        ),
+        (
+            lambda at, line: at["m"] * c(at, line) + a(at, line) + 1,
+            lambda at, line: at["m"] * c(at, line) + at["n"] * a(at, line) + at["n"] * c(at, line),
+        ),
+    ]
+
+
+def _transpose() -> list[Regime]:
+    """B[j, i] = A[i, j]: a line of A serves L accesses; one of each row of B, m in all, serves L rows of A."""
+    return [
+        (lambda at, line: 1, lambda at, line: 2 * at["n"] * at["m"]),
+        (lambda at, line: 2, lambda at, line: at["n"] * at["m"] + at["n"] * rounded_up(at["m"], line)),
+        (
+            lambda at, line: at["m"] + 1,
+            lambda at, line: at["m"] * rounded_up(at["n"], line) + at["n"] * rounded_up(at["m"], line),
+        ),
+    ]
+
+
+def assert_regimes(target: str, expected: list[Regime]) -> None:
+    """Those told are the expected ones, at every size and line tried."""
+    module, algorithm = load(target)
+    told = [each for each in io_cost(module, algorithm).alternatives if each.told]
+    names = module.signatures[algorithm].size_names
+    source = random.Random(target)
+    for _ in range(40):
+        at, line = {name: source.randint(1, 40) for name in names}, source.choice((1, 2, 4, 7, 16))
+        point = {**at, "L": line, "Z": 0}
+        found = [
+            (max(-evaluate(room, point) / line for room in each.needs), evaluate(each.upper, point)) for each in told
+        ]
+        assert found == [(lines(at, line), misses(at, line)) for lines, misses in expected]
+
+
+def test_regimes_of_matmul() -> None:
+    assert_regimes("dense.matmul::matmul_basic", _matmul())
+
+
+def test_regimes_of_transpose() -> None:
+    assert_regimes("dense.transpose::transpose", _transpose())
+
+
+def upper(text: str, sizes: Sizes, lines: int, line: int) -> Fraction:
+    """The bound with so many lines of so many words."""
+    module = load_text(text)
+    cost = io_cost(module, module.algorithms["main"])
+    assert cost.ends is not None
+    return cost.ends({**sizes, "Z": lines * line, "L": line})[1]
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 33])
+def test_copy_of_a_vector(n: int, line: int) -> None:
+    """One line at a time of each is enough: ceil(n/L) twice. A single line is fetched at each of 2*n accesses."""
+    text = "algorithm main(x: real[n], y: inout real[n]):\n    for i in 0..n:\n        y[i] = x[i]\n"
+    assert upper(text, {"n": n}, 2, line) == 2 * rounded_up(n, line)
+    assert upper(text, {"n": n}, 1, line) == 2 * n
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_slice_that_starts_in_a_line(line: int) -> None:
+    """x[3..n] has w = n - 3 words; if it begins at the last word of a line it spans floor((w - 2)/L) + 2 lines."""
+    text = "algorithm main(x: inout real[n]):\n    let a = x[3..n]\n    for i in 0..n - 3:\n        a[i] += 1.0\n"
+    for n in (5, 8, 21):
+        assert upper(text, {"n": n}, 1, line) == (n - 5) // line + 2 >= rounded_up(n, line) - 3 // line
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_spmv_where_x_fits(line: int) -> None:
+    """All is fetched once with all of x, a line of rowptr, whose ends of a row are neighbours, of val, col and y.
+
+    Rows follow each other in val and col: the line in which one ends stays for the next.
+    """
+    module, algorithm = load("sparse.csr::spmv_csr")
+    cost = io_cost(module, algorithm)
+    assert cost.ends is not None
+    for n, m, nz in ((1, 1, 1), (7, 30, 40), (40, 9, 12)):
+        words = (rounded_up(m, line) + 4) * line
+        once = rounded_up(n + 1, line) + 2 * rounded_up(nz, line) + rounded_up(m, line) + rounded_up(n, line)
+        found = cost.ends({"n": n, "m": m, "nz": nz, "nr": nz, "Z": words, "L": line})[1]
+        assert found == once
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_stencil_with_three_rows(line: int) -> None:
+    """Three rows of A and a line of B: A is fetched once; rows 1 to n - 2 of B, from their second word, once."""
+    text = (
+        "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
+        "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
+    )
+    for n, m in ((3, 3), (5, 9), (12, 30)):
+        lines = 3 * ((m - 1) // line + 1) + 1
+        once = n * rounded_up(m, line) + (n - 2) * ((m - 4) // line + 2)
+        assert upper(text, {"n": n, "m": m}, lines, line) <= once
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "line"),
+    [
+        (
+            "algorithm main(x: int[n], y: inout real[n]):\n    for i in 0..n:\n        for k in 0..x[i]:\n            y[i] += 1.0\n",
+            "the bounds of this loop",
+            3,
+        ),
+        (
+            "algorithm main(x: local real[n]) on grid(r: P):\n    pass\n",
+            "grid",
+            1,
+        ),
+        (
+            "algorithm part(R: offsets[g] into r, x: real[r], y: inout real[1]):\n    for k in R[1]..R[1] + 1:\n"
+            "        y[0] += x[k]\n\nalgorithm main(x: real[q], y: inout real[1]):\n    for c in 0..q:\n"
+            "        local e: int[3]\n        e[0] = 0\n        e[1] = c\n        e[2] = q\n        part(e, x, y)\n",
+            "offsets",
+            11,
+        ),
+    ],
+)
+def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -> None:
+    module = load_text(text)
+    cost = io_cost(module, module.algorithms["main"])
+    assert cost.status == "unknown"
+    assert cost.reason is not None
+    assert reason in cost.reason
+    assert cost.span is not None
+    assert cost.span.line == line
+
+
+def test_nothing_is_fetched_without_arrays() -> None:
+    module = load_text("algorithm main(n: size):\n    for i in 0..n:\n        pass\n")
+    cost = io_cost(module, module.algorithms["main"])
+    assert cost.ends is not None
+    assert cost.exact
+    assert cost.ends({"n": 5, "Z": 1, "L": 1}) == (0, 0)

@@ -23,9 +23,8 @@ from common import ROOT, machine
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from io_points import Point, Subject, kernels, loops, recursion
-
 from archline.language.diagnostics import ArchlineError
+from io_points import Point, Subject, kernels, loops, recursion
 
 GENERATED = 500
 COUNT = 8

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.costs import Cost
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import UntracedError
@@ -45,19 +46,9 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    cost = io_cost(module, algorithm)
-    if cost.ends is not None:
-        ends = cost.ends
-        rooms = [room for each in cost.alternatives for room in each.needs]
-
-        def edges(point: Sizes) -> set[int]:
-            # Of the words that are left, Z - L*lines, at Z = 0.
-            return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
-
-        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
     if not recurses(module, algorithm):
-        assert cost.reason
-        return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+        return _of_loops(io_cost(module, algorithm))
+    # Without the closed form, which is that of work, and takes long to find.
     recursions = Recursions(module, algorithm)
     try:
         recursions.solve()
@@ -67,6 +58,19 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
         return "no closed form was found for the lines that are touched"
     solved = recursions.solved(algorithm)
     return Bounds(lambda point: (0, recursions.at(point)), lambda point: {solved.value(solved.given, point)})
+
+
+def _of_loops(cost: Cost) -> Bounds | str:
+    if cost.ends is None:
+        return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+    ends = cost.ends
+    rooms = [room for each in cost.alternatives for room in each.needs]
+
+    def edges(point: Sizes) -> set[int]:
+        # Of the words that are left, Z - L*lines, at Z = 0.
+        return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
+
+    return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,14 @@ class Subject:
     def trace(self, arguments: Arguments, line: int, compiled: bool | None = False) -> tuple[Sizes, CompactTrace]:
         """The sizes of a run and the lines that it accesses."""
         run = execute(
-            self.module, self.algorithm, arguments, line=line, trace=True, races=False, compiled=compiled, progress=False
+            self.module,
+            self.algorithm,
+            arguments,
+            line=line,
+            trace=True,
+            races=False,
+            compiled=compiled,
+            progress=False,
         )
         assert run.trace is not None
         return dict(run.sizes), compact(run.trace.lines)
@@ -157,7 +168,9 @@ def kernel(target: str, case: Case) -> Subject:
 
     def with_outputs(arguments: Arguments) -> Arguments:
         results = case.results(arguments)
-        unset = {each.name: np.empty(np.shape(results[each.name])) for each in algorithm.parameters if each.mode == "out"}
+        unset = {
+            each.name: np.empty(np.shape(results[each.name])) for each in algorithm.parameters if each.mode == "out"
+        }
         return {**arguments, **unset}
 
     def at(source: random.Random, sizes: Sizes) -> Arguments:

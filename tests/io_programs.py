@@ -136,10 +136,22 @@ class _Matrix:
 
     def _walk(self) -> Lines:
         source = self._source
-        places = ["A[i, j]", "A[n - 1 - i, j]", "A[i, m - 1 - j]", "A[0, j]", "A[i, 0]", "A[i, j//2]", "A[min(i, n - 1), j]"]
+        places = [
+            "A[i, j]",
+            "A[n - 1 - i, j]",
+            "A[i, m - 1 - j]",
+            "A[0, j]",
+            "A[i, 0]",
+            "A[i, j//2]",
+            "A[min(i, n - 1), j]",
+        ]
         picked = [source.choice(places) for _ in range(2)]
         outer, inner = source.choice(
-            (("for i in 0..n:", "for j in 0..m:"), ("for j in 0..m:", "for i in 0..n:"), ("for i in 0..n:", "for j in min(i, m)..m:"))
+            (
+                ("for i in 0..n:", "for j in 0..m:"),
+                ("for j in 0..m:", "for i in 0..n:"),
+                ("for i in 0..n:", "for j in min(i, m)..m:"),
+            )
         )
         lines = [outer, *_indented([inner, *_indented([f"{picked[0]} += {picked[1]}"])])]
         if source.random() < 0.4:

@@ -234,7 +234,9 @@ def test_run_refuses_wrong_arguments() -> None:
 def test_energy() -> None:
     algorithm = al.load("dense.matmul")["matmul_basic"]
     at = {"n": 8, "m": 8, "p": 8}
-    answer = al.energy(algorithm, machine="xeon-e5-2650l-v3", model="ice", at=at, cache=al.Cache(Z=64, L=8), measured=True)
+    answer = al.energy(
+        algorithm, machine="xeon-e5-2650l-v3", model="ice", at=at, cache=al.Cache(Z=64, L=8), measured=True
+    )
     assert isinstance(answer, al.Energy)
     assert answer.total == sum(answer.parts.values())
     eps_op = Fraction(263, 10**12)

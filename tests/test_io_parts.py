@@ -210,6 +210,8 @@ def test_unions(places: tuple[str, ...], columns: tuple[int, int]) -> None:
 def evaluate_place(text: str, i: int, j: int) -> int:
     """A sum of i, j and a number."""
     signs = text.replace("-", "+ -").split("+")
-    return sum((-1 if part.strip().startswith("-") else 1) * {"i": i, "j": j}.get(part.strip(" -"), 0) or int(
-        part.replace(" ", "") if part.strip(" -").isdigit() else 0
-    ) for part in signs)
+    return sum(
+        (-1 if part.strip().startswith("-") else 1) * {"i": i, "j": j}.get(part.strip(" -"), 0)
+        or int(part.replace(" ", "") if part.strip(" -").isdigit() else 0)
+        for part in signs
+    )

@@ -62,7 +62,9 @@ def assert_sound(text: str, sizes: Sizes, source: random.Random) -> None:
             words = capacity * line + source.randrange(line)
             lower, upper = known.ends({**bound, "Z": words, "L": line})
             fetched = optimal(trace, capacity).io if trace.accesses else 0
-            assert lower <= fetched <= upper, f"{bound}, Z={words}, L={line}: {lower} <= {fetched} <= {upper} in\n{text}"
+            assert lower <= fetched <= upper, (
+                f"{bound}, Z={words}, L={line}: {lower} <= {fetched} <= {upper} in\n{text}"
+            )
 
 
 @pytest.mark.parametrize("name", [*KINDS, *MOVING])

@@ -9,6 +9,7 @@ from fractions import Fraction
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
+from archline.analysis.analyse import derive
 from archline.analysis.costs import Alternative, Cost, Kept
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import LINE, references
@@ -32,11 +33,11 @@ WORDS = Poly.symbol("Z")
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
-def io_cost(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
+def io_cost(module: Module, algorithm: s.Algorithm, work: Cost | None = None) -> Cost:
     """Lines fetched by one call under optimal replacement: bounds that hold at every size, L >= 1 and Z >= L.
 
-    Recursion rests on the derived `work`. Unknown with a reason where accesses cannot be followed. Never raises for a
-    program that checks.
+    The closed form of recursion rests on `work`, which is derived where it is not given. Unknown with a reason where
+    accesses cannot be followed. Never raises for a program that checks.
     """
     key = module, algorithm
     if key not in _solved:
@@ -46,9 +47,10 @@ def io_cost(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
     return _solved[key]
 
 
-def _derive(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
+def _derive(module: Module, algorithm: s.Algorithm, work: Cost | None) -> Cost:
     try:
         if recurses(module, algorithm):
+            work = work or derive(module, algorithm)["work"]
             with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
                 return _of_recursion(module, algorithm, work)
         with budget(MAX_TERM_PRODUCTS):

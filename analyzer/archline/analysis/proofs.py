@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Bounds, Facts
 from archline.algebra.polynomial import Poly, Symbol
 
 MAX_RESIDUES = 8
 MAX_RESOLVED = 3
+
+_Resolved = tuple[Facts, Poly]
+_resolved: WeakKeyDictionary[Facts, dict[tuple[str, int, int], _Resolved]] = WeakKeyDictionary()
+"""Facts by remainders, in which the same is asked again and again, for as long as the facts that they were made of."""
 
 
 def never_negative(value: Poly, facts: Facts) -> bool:
@@ -33,14 +39,22 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     if name not in facts.bounds:
         return False
     for residue in range(modulus):
-        inner, written = _with_remainder(facts, name, modulus, residue)
+        inner, written = _remembered(facts, name, modulus, residue)
         case = inner.simplify(value.substitute({name: written}))
         if not (inner.nonnegative(case) or _by_residues(case, inner, depth - 1)):
             return False
     return True
 
 
-def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> tuple[Facts, Poly]:
+def _remembered(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
+    known = _resolved.setdefault(facts, {})
+    case = name, modulus, residue
+    if case not in known:
+        known[case] = _with_remainder(facts, name, modulus, residue)
+    return known[case]
+
+
+def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
     """The facts where the size `name` is modulus*k + residue, k in its place; and that expression."""
     index = f"{name} // {modulus}"
     written = Poly.symbol(index).scaled(modulus) + residue

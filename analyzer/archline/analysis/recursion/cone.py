@@ -23,6 +23,7 @@ from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.pricing import program
 from archline.analysis.recursion.products import Products
 from archline.analysis.recursion.proposal import solution
 
@@ -80,7 +81,7 @@ class Cone:
     def _weights(self, value: Poly) -> Array | None:
         """Weights with which the products about add up to the value."""
         try:
-            rows, program = self.entries.places, self._sums
+            rows, sums = self.entries.places, self._sums
             level = np.zeros(len(rows))
             for monomial, number in value.terms.items():
                 if monomial not in rows:
@@ -88,8 +89,8 @@ class Cone:
                 level[rows[monomial]] = as_float(number)
         except OverflowError:
             return None
-        program.level(level)
-        return program.solve()
+        sums.level(level)
+        return sums.solve()
 
     @cached_property
     def _sums(self) -> Program:
@@ -97,7 +98,7 @@ class Cone:
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
         count = len(self.products)
-        return Program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
+        return program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
@@ -232,21 +233,21 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     count = len(goal.mean)
     ends = [_ends(sign) for sign in (signs or [0] * count)]
     try:
-        program = _program(parts, goal, ends)
+        search = _program(parts, goal, ends)
     except OverflowError:
         # Numbers beyond those of floating point.
         return None
-    best = program.solve()
+    best = search.solve()
     if best is None or not len(goal.watched):
         return None if best is None else _proposal(best, parts, goal)
     start = best
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
-        program.bound(index, (0.0, 0.0))
-        found = program.solve()
+        search.bound(index, (0.0, 0.0))
+        found = search.solve()
         if found is not None and goal.little_lost(start[:count], found[:count]):
             best = found
         else:
-            program.bound(index, ends[index])
+            search.bound(index, ends[index])
     return _proposal(best, parts, goal)
 
 
@@ -265,7 +266,7 @@ def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> Program
         watched = dense(_watching(goal), matrix.shape[1])
         matrix = matrix.above(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
-    return Program(aim, matrix, low, high, ends)
+    return program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
 
 def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:

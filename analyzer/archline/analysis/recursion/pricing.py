@@ -22,9 +22,7 @@ PAYS, NOTHING = 1e-7, 1e-6
 DUAL, PRIMAL = 1, 4
 
 
-def program(
-    aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0
-) -> Program:
+def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0) -> Program:
     """A program of which all but the first `kept` columns are >= 0."""
     if matrix.shape[1] <= kept + FIRST + MORE:
         return Program(aim, matrix, low, high, ends)
@@ -34,9 +32,7 @@ def program(
 class Priced(Program):
     """The same as a program; all but the first `kept` columns, which come in where they pay, are >= 0."""
 
-    def __init__(
-        self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int
-    ) -> None:
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int) -> None:
         self._aim, self._matrix = aim, matrix
         width = matrix.shape[1]
         entries = np.bincount(matrix.columns, minlength=width)

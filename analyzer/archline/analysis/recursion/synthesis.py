@@ -317,9 +317,13 @@ def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
     seen = set()
     # What is this small is mostly no more than rounding.
     numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
+    # Of two fractions that are as near, the safe one, whichever way the solver rounds.
+    leaning = [each + side * NEAR if each else each for each in numbers]
     for most in DENOMINATORS:
-        plain = [Fraction(round(each * most), most) for each in numbers]
-        nearest = [Fraction(each).limit_denominator(most) or _least(each) for each in numbers]
+        plain = [Fraction(round(each * most), most) for each in leaning]
+        nearest = [
+            Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
+        ]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
         for coefficients in (_exact(plain), _exact(nearest), _exact(safe)):
             if coefficients not in seen:

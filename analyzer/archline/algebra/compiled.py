@@ -55,6 +55,8 @@ class Compiler:
         computed = self._computed
         constant = sum(coefficient for coefficient, factors in terms if not factors)
         parts = [(coefficient, factors[0][0]) for coefficient, factors in terms if factors]
+        if not parts:
+            return lambda _: constant
         if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
             return itemgetter(parts[0][1])
 

@@ -14,7 +14,7 @@ import numpy as np
 from archline.analysis.recursion.arrays import Array
 from archline.analysis.recursion.linear import POSITIVE, Ends, Matrix, Places, Program
 
-FIRST, MORE = 600, 100
+FIRST, MORE = 600, 200
 """How many columns there are at first, those with the fewest entries, and how many are added at a time."""
 MAX_ROUNDS = 100
 DEAR = 1e4

@@ -241,13 +241,16 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     if best is None or not len(goal.watched):
         return None if best is None else _proposal(best, parts, goal)
     start = best
+    search.mark()
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
         search.bound(index, (0.0, 0.0))
         found = search.solve()
         if found is not None and goal.little_lost(start[:count], found[:count]):
             best = found
+            search.mark()
         else:
             search.bound(index, ends[index])
+            search.back()
     return _proposal(best, parts, goal)
 
 

@@ -81,6 +81,14 @@ class Program:
         """Other ends for one x."""
         self._solver.changeColBounds(column, *ends)
 
+    def mark(self) -> None:
+        """Remember the corner that the solver is at."""
+        self._marked = self._solver.getBasis()
+
+    def back(self) -> None:
+        """Go back to the corner that was marked; what is near it is found from there."""
+        self._solver.setBasis(self._marked)
+
     def level(self, values: Array) -> None:
         """matrix*x is to be equal to other values."""
         for row, value in enumerate(values):

@@ -46,6 +46,9 @@ class Priced(Program):
         standing = np.full(self._standing, DEAR)
         known = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
         super().__init__(np.concatenate([aim[self._columns], standing]), first, low, high, known)
+        import highspy
+
+        self._least = highspy.HighsBasisStatus.kLower
         self._solver.setOptionValue("presolve", "off")
 
     def solve(self) -> Array | None:
@@ -62,6 +65,13 @@ class Priced(Program):
             # The corner stays one, and is no longer the best.
             self._solver.setOptionValue("simplex_strategy", PRIMAL)
         return None
+
+    def back(self) -> None:
+        # Columns that came in since then are at 0.
+        known = self._marked
+        states = known.col_status
+        known.col_status = [*states, *[self._least] * (self._solver.getNumCol() - len(states))]
+        super().back()
 
     def _paying(self) -> Places:
         """The columns that are not in and have the least reduced costs, if those are below 0."""

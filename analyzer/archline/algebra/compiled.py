@@ -40,6 +40,10 @@ class Compiler:
         """The environment at a point, for all that has been compiled by now."""
         return [*numbers, *[None] * (len(self._computed) - len(numbers))]
 
+    def extend(self, environment: Environment) -> None:
+        """Make room for what has been compiled since the environment was made."""
+        environment += [None] * (len(self._computed) - len(environment))
+
     def of(self, value: Poly) -> Compute:
         """The function of an environment; it raises EvaluationError where the expression has no value."""
         scale = lcm(*(int(each.q) for each in value.terms.values()))

@@ -93,7 +93,9 @@ class Cases:
         environment = self._compiler.environment(tuple(coordinates(self._function, arguments).values()))
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
-        linear = tuple([(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))])
+        linear = tuple(
+            [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
+        )
         nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
         return Frame(case.rest, environment, linear, nested)
 

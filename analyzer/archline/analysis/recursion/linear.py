@@ -58,7 +58,10 @@ class Program:
         import highspy  # It takes long to import, and few programs need it.
 
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1)):
+        # Little of what is asked for here gets smaller beforehand.
+        for option, value in (
+            ("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1), ("presolve", "off"),
+        ):  # fmt: skip
             self._solver.setOptionValue(option, value)
         height, width = matrix.shape
         lower, upper = np.array(ends).T

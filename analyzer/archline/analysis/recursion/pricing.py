@@ -49,7 +49,6 @@ class Priced(Program):
         import highspy
 
         self._least = highspy.HighsBasisStatus.kLower
-        self._solver.setOptionValue("presolve", "off")
 
     def solve(self) -> Array | None:
         """The best x, or None where there is none or it is not found."""

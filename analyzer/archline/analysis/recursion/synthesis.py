@@ -300,8 +300,9 @@ class Synthesis:
         return np.array(rows)
 
     def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
-        number = self._context.writer.number
-        return [float(self._sign * number(each.value, point) / (value + 1)) for each in elements]
+        unit, sign = value + 1, self._sign
+        numbers = [self._context.writer.number(each.value, point) for each in elements]
+        return [sign * ((n.numerator * unit.denominator) / (n.denominator * unit.numerator)) for n in numbers]
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:

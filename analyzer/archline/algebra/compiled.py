@@ -38,7 +38,8 @@ class Compiler:
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
         """The environment at a point, for all that has been compiled by now."""
-        return [*numbers, *[None] * (len(self._computed) - len(numbers))]
+        whole = [number if isinstance(number, int) else _whole(number) for number in numbers]
+        return [*whole, *[None] * (len(self._computed) - len(numbers))]
 
     def extend(self, environment: Environment) -> None:
         """Make room for what has been compiled since the environment was made."""

@@ -49,8 +49,10 @@ STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
 LENIENT = 2
 """How many times the largest factor at far points is allowed at samples."""
-ROOM = Fraction(5, 4)
+ROOM = Fraction(9, 8)
 """How much larger the factor may get for shorter coefficients."""
+PLAINLY = Fraction(5, 4)
+"""The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
@@ -187,7 +189,7 @@ class Synthesis:
         )
         able = next((each for each in products if self._able(each, ALIKE)), None)
         found = None if able is None else self._within_limits(self._context.written(able))
-        near = found is not None and found.steady and found.far <= ROOM and found.near <= GOOD
+        near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
         return found if near else None
 
     def _within_limits(self, elements: Sequence[Element]) -> Bound | None:

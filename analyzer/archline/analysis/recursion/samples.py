@@ -98,9 +98,9 @@ def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
         same = _below(random, 3) == 0
         scale = scales[turn % len(scales)]
         value = 1 + _below(random, scale)
-        ends = 3, 20, scale
+        most = 3, 20, scale
         yield tuple(
-            _drawn(random, value if same else 1 + _below(random, ends[_below(random, 3)]), powers.get(name))
+            _drawn(random, value if same else 1 + _below(random, most[_below(random, 3)]), powers.get(name))
             for name in names
         )
 

@@ -13,13 +13,17 @@ MAX_RESOLVED = 3
 
 _Resolved = tuple[Facts, Poly]
 _resolved: WeakKeyDictionary[Facts, dict[tuple[str, int, int], _Resolved]] = WeakKeyDictionary()
-"""Facts by remainders, in which the same is asked again and again, for as long as the facts that they were made of."""
+_decided: WeakKeyDictionary[Facts, dict[Poly, bool]] = WeakKeyDictionary()
+"""Facts by remainders, and what was asked, which comes again and again: for as long as the facts that they are of."""
 
 
 def never_negative(value: Poly, facts: Facts) -> bool:
     """A proof that the value is never negative, by residues where floors stand in the way."""
     value = facts.simplify(value)
-    return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+    known = _decided.setdefault(facts, {})
+    if value not in known:
+        known[value] = facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+    return known[value]
 
 
 def of_floor(atom: a.Floor) -> tuple[Poly, ...]:

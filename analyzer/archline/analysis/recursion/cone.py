@@ -213,11 +213,9 @@ class Goal:
     watched: Array
 
     def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor at far points is much worse, nor the worst one at small sizes."""
-        shares = self.watched[:, -1]
-        old, new = (self.watched[:, :-1] @ each for each in (before, after))
-        far, near = shares == 1.0, (shares > 0.0) & (shares != 1.0)
-        return _alike(old[far], new[far]) and (not near.any() or _alike(old[near].max(), new[near].max()))
+        """Whether no factor is much worse."""
+        factors = self.watched[self.watched[:, -1] > 0.0, :-1]
+        return _alike(factors @ before, factors @ after)
 
 
 def _alike(old: Array, new: Array) -> bool:

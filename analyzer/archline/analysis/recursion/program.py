@@ -53,6 +53,8 @@ class Writer:
         return self._gains[key]
 
     def _gain(self, step: Step, element: Element) -> Poly:
+        if element.leaf is not None:
+            return ZERO if step.calls else element.leaf
         caller = self._caller(step)
         gain = element.value if element.inner is None else element.inner.here(caller)
         for factor, call in step.calls:

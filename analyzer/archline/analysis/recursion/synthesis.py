@@ -47,9 +47,7 @@ LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
-LENIENT = 2
-"""How many times the largest factor at far points is allowed at samples."""
-ROOM = Fraction(9, 8)
+ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
 PLAINLY = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
@@ -215,7 +213,7 @@ class Synthesis:
             if self._proved(known, elements, coefficients):
                 bound = self._bound(elements, coefficients)
                 best = bound if bound.better(best) else best
-                if bound.far <= wanted and bound.near <= LENIENT * wanted and (bound.steady or not context.far):
+                if bound.factor <= wanted and (bound.steady or not context.far):
                     break
         return best
 
@@ -227,7 +225,7 @@ class Synthesis:
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(elements)]))
             found = propose(parts, steady, signs, most)
-            if found is not None and found.factor <= LENIENT * NEAR_ENOUGH:
+            if found is not None and found.factor <= NEAR_ENOUGH:
                 return found
         return propose(parts, goal, signs, most)
 
@@ -284,11 +282,8 @@ class Synthesis:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
         near = [self._factors(elements, *each) for each in context.weighed]
-        # Those of lower bounds are shares of the function.
-        # The exponents of most sizes in use are among the samples.
-        allowed = 1 if context.function.shared_exponents else LENIENT
-        lenient = float(allowed if context.upper else 1 / allowed)
-        watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
+        far = [self._factors(elements, *each) for each in context.far]
+        watched = [[*each, 1.0] for each in (*near, *far)]
         mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
         return Goal(mean, np.array(watched if context.values is not None else []))
 

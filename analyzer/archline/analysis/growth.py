@@ -18,7 +18,7 @@ from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooC
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
-from archline.analysis.recursion.finite import proved
+from archline.analysis.recursion.leaves import bounded_below
 from archline.analysis.uncapped import growing, uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -242,7 +242,7 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            return proved(rest, facts)
+            return bounded_below(rest, facts)
     except TooComplexError:
         return False
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from archline.algebra.atoms import PositivePart, positive_part
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, OutOfBudgetError, Poly, budget
+from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.finite import holds_everywhere, proved
 from archline.analysis.recursion.system import Equation, Function
 
@@ -28,7 +30,16 @@ def holds_at_leaves(function: Function, value: Poly, upper: bool) -> bool:
 
 def clamped(cases: Iterable[Equation], low: Poly) -> Poly:
     """A lower bound in some cases that is not below 0 in any of them."""
-    return low if all(proved(low, each.facts) for each in cases) else positive_part(low)
+    return low if all(bounded_below(low, each.facts) for each in cases) else positive_part(low)
+
+
+def bounded_below(value: Poly, facts: Facts) -> bool:
+    """Whether a value is proved to be at least 0, if need be with b^ceil(log2(v)) as what that lies between."""
+    if proved(value, facts):
+        return True
+    caller = Caller(facts, ())
+    powers = caller.without_powers(value)
+    return powers != value and proved(powers, caller.facts)
 
 
 def inside(value: Poly, change: Callable[[Poly], Poly]) -> Poly:

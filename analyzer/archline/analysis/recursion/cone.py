@@ -166,6 +166,20 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     for high in known.upper if known else ():
         if not high.is_constant and facts.nonnegative(high + argument.constant_term):
             yield high + argument.constant_term
+    yield from _beside(argument, facts)
+
+
+def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """max(0, x - y) for logarithms x and y is at most z - y where another one, z, is at least both."""
+    high = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    low = high - argument
+    both = a.symbol_of(high), a.symbol_of(low)
+    if any(name is None or name.isidentifier() for name in both):
+        return
+    for name in facts.bounds:
+        most = Poly.symbol(name)
+        if not (name.isidentifier() or name in both) and all(map(facts.nonnegative, (most - high, most - low))):
+            yield most - low
 
 
 def _is_size(atom: Atom) -> bool:

@@ -34,7 +34,8 @@ BELOW = tuple(Poly.constant(each) for each in range(16))
 """What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
-LITTLE = 1.25
+LITTLE = 1.1
+"""How much larger a factor may get for fewer terms."""
 MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 

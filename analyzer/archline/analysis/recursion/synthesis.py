@@ -55,6 +55,8 @@ MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
+LONGEST = 1_000_000
+"""The largest denominator of what shorter coefficients are compared with."""
 
 
 class Synthesis:
@@ -207,7 +209,7 @@ class Synthesis:
             return None
         context = self._context
         best: Bound | None = None
-        wanted = found.factor * ROOM
+        wanted = self._near(elements, found) * ROOM
         known = list(zip(parts, found.weights, strict=True))
         for coefficients in _short(found.coefficients.tolist(), self._sign):
             if self._proved(known, elements, coefficients):
@@ -216,6 +218,11 @@ class Synthesis:
                 if bound.factor <= wanted and (bound.steady or not context.far):
                     break
         return best
+
+    def _near(self, elements: Sequence[Element], found: Proposal) -> Fraction:
+        """The factor of what floating point proposes, measured as those of bounds are."""
+        exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
+        return min(found.factor, self._context.bound(_combined([each.value for each in elements], exact)).factor)
 
     def _proposed(
         self, parts: Sequence[Part], elements: Sequence[Element], signs: Sequence[int], most: int

@@ -34,8 +34,8 @@ BELOW = tuple(Poly.constant(each) for each in range(16))
 """What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
-LITTLE = 1.1
-"""How much larger a factor may get for fewer terms."""
+LITTLE, MORE = 1.1, 1.25
+"""How much larger a factor may get for fewer terms, and for fewer that are taken off: of those less is proved."""
 MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 
@@ -227,15 +227,11 @@ class Goal:
     mean: Array
     watched: Array
 
-    def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor is much worse."""
+    def little_lost(self, before: Array, after: Array, most: float) -> bool:
+        """Whether no factor is more than `most` times worse; those of lower bounds are below 0."""
         factors = self.watched[self.watched[:, -1] > 0.0, :-1]
-        return _alike(factors @ before, factors @ after)
-
-
-def _alike(old: Array, new: Array) -> bool:
-    """Whether none is much worse; factors of lower bounds are below 0."""
-    return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
+        old, new = factors @ before, factors @ after
+        return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
 
 
 def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
@@ -258,7 +254,8 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
         search.bound(index, (0.0, 0.0))
         found = search.solve()
-        if found is not None and goal.little_lost(start[:count], found[:count]):
+        allowed = LITTLE if start[index] > 0 else MORE
+        if found is not None and goal.little_lost(start[:count], found[:count], allowed):
             best = found
             search.mark()
         else:

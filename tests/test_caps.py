@@ -17,7 +17,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.recursion.caps import Split, splits
 from archline.analysis.recursion.cone import proves
 from archline.analysis.recursion.halvings import at_halves, halvings, in_logarithms, without_halvings
-from archline.analysis.recursion.leaves import inside, unclamped
+from archline.analysis.recursion.leaves import bounded_below, inside, unclamped
 from archline.analysis.recursion.pieces import pieces, without_pieces
 from archline.analysis.recursion.steps import steps_of
 from archline.analysis.statements import Statements
@@ -111,6 +111,16 @@ def test_bounds_inside_of_a_maximum() -> None:
     # Not where it is taken off, or one of several terms.
     assert unclamped(-low) == -low
     assert unclamped(low + N) == low + N
+
+
+def test_powers_of_rounded_logarithms_bound_from_below() -> None:
+    facts = Facts().with_symbol("n", [number(6)])
+    level = a.ceil_log2(N)
+    # (3/2)^3 is the least of these: 6*27/8 is 20.25.
+    grows = N * a.exponential(3, level) * a.exponential(2, level) ** -1
+    assert bounded_below(grows - 20, facts)
+    assert not bounded_below(grows - 21, facts)
+    assert bounded_below(N - 6, facts)
 
 
 @given(st.integers(2, 40), st.integers(1, 20), st.integers(0, 300))
@@ -215,6 +225,7 @@ def test_runs_lie_between_bounds(n: int, m: int) -> None:
         ("dense/trisolv_recursive.algo", "trisolv_unit_co", 4),
         ("dense/trisolv_recursive.algo", "trisolv_right_co", 4),
         ("dense/cholesky_recursive.algo", "cholesky_co", 4),
+        ("dense/matmul_recursive.algo", "matmul_temporary", 5),
     ],
 )
 def test_bounds_of_the_library_are_near(path: str, name: str, factor: int) -> None:

@@ -25,6 +25,7 @@ from common import ROOT, machine, times
 from archline.analysis.analyse import derive
 from archline.analysis.recursion.graph import recurses
 from archline.api.algorithms import Algorithm, algorithm
+from archline.cli.main import collect_seldom
 from archline.language.loader import load_path
 
 WARM_TARGET, HELP_TARGET, COST_TARGET = 0.010, 0.1, 0.8
@@ -126,6 +127,7 @@ def cold_processes(repeat: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
+    collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
     options = parser.parse_args()

@@ -21,6 +21,7 @@ from common import ROOT, machine, times
 
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.solve import solve
+from archline.cli.main import collect_seldom
 
 TARGET = 0.003
 
@@ -119,6 +120,7 @@ def against_sympy(repeat: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
+    collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
     options = parser.parse_args()

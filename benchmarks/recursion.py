@@ -18,6 +18,7 @@ from archline.analysis.analyse import derive, forget
 from archline.analysis.contracts import decide
 from archline.analysis.recursion.graph import component
 from archline.api.algorithms import Algorithm, algorithm
+from archline.cli.main import collect_seldom
 from archline.language.loader import load_target, stdlib_modules
 
 TARGET = 0.3
@@ -79,6 +80,7 @@ def against_sympy(repeat: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
+    collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--all", action="store_true", help="every recursive algorithm of the library")

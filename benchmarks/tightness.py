@@ -28,6 +28,7 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost
 from archline.analysis.recursion.graph import recurses
+from archline.cli.main import collect_seldom
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.language.loader import load_path, load_text
@@ -156,6 +157,7 @@ def generated(count: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
+    collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generated", type=int, metavar="PROGRAMS", help="this many generated programs instead")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave an algorithm out")

@@ -16,7 +16,9 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.recursion.caps import Split, splits
 from archline.analysis.recursion.cone import proves
-from archline.analysis.recursion.halvings import halvings, without_halvings
+from archline.analysis.recursion.halvings import at_halves, halvings, in_logarithms, without_halvings
+from archline.analysis.recursion.leaves import bounded_below, inside, unclamped
+from archline.analysis.recursion.pieces import pieces, without_pieces
 from archline.analysis.recursion.steps import steps_of
 from archline.analysis.statements import Statements
 from archline.analysis.uncapped import uncapped
@@ -61,6 +63,66 @@ def test_halvings_are_one_less_at_a_half(end: int, size: int) -> None:
     assert evaluate(less, {"n": size}) <= size * here
 
 
+@given(st.integers(3, 40), st.integers(0, 3000))
+def test_halvings_in_logarithms(end: int, more: int) -> None:
+    size = end + more
+    facts = Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(end)])
+    value = halvings(N, number(end)) ** 2 * M
+    less = in_logarithms(value, facts)
+    assert less != value
+    assert 0 < evaluate(less, {"n": size, "m": 3}) <= evaluate(value, {"n": size, "m": 3})
+    # Of a size that may be smaller nothing is known.
+    assert in_logarithms(value, Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(end - 1)])) == value
+
+
+@given(st.integers(3, 40), st.integers(0, 3000))
+def test_halvings_at_halves_of_a_call(end: int, more: int) -> None:
+    size = end + more
+    facts = Facts().with_symbol("n", [number(end)])
+    for half in (a.floor_div(N, number(2)), a.ceil_div(N, number(2)), N, N - 1):
+        there = evaluate(half, {"n": size})
+        known = Facts().with_symbol("m", [number(1)])
+        less = at_halves(M * halvings(M, number(end)), known, {"m": half}, facts)
+        assert evaluate(less, {"n": size}) <= there * evaluate(halvings(M, number(end)), {"m": there})
+
+
+def leaves(size: int, most: int) -> int:
+    return 1 if size <= most else leaves(size // 2, most) + leaves(size - size // 2, most)
+
+
+@given(st.integers(2, 40), st.integers(1, 3000))
+def test_number_of_leaves(most: int, size: int) -> None:
+    count = pieces(N, number(most))
+    at = {"n": size, "m": 2}
+    assert evaluate(count, at) == leaves(size, most)
+    for value in (count, N - count, count.scaled(3) - N * M, N * M - count.scaled(7)):
+        low, high = (without_pieces(value, upper) for upper in (False, True))
+        assert evaluate(low, at) <= evaluate(value, at) <= evaluate(high, at)
+        assert not any(isinstance(atom, a.Exponential) for each in (low, high) for atom in each.atoms())
+    # Of a product with the number nothing is done.
+    assert without_pieces(count * M, upper=True) == count * M
+
+
+def test_bounds_inside_of_a_maximum() -> None:
+    count = pieces(N, number(16))
+    low = a.positive_part(N - count) / 2 + 1
+    assert inside(low, lambda each: without_pieces(each, upper=False)) != low
+    assert unclamped(low) == (N - count) / 2 + 1
+    # Not where it is taken off, or one of several terms.
+    assert unclamped(-low) == -low
+    assert unclamped(low + N) == low + N
+
+
+def test_powers_of_rounded_logarithms_bound_from_below() -> None:
+    facts = Facts().with_symbol("n", [number(6)])
+    level = a.ceil_log2(N)
+    # (3/2)^3 is the least of these: 6*27/8 is 20.25.
+    grows = N * a.exponential(3, level) * a.exponential(2, level) ** -1
+    assert bounded_below(grows - 20, facts)
+    assert not bounded_below(grows - 21, facts)
+    assert bounded_below(N - 6, facts)
+
+
 @given(st.integers(2, 40), st.integers(1, 20), st.integers(0, 300))
 def test_halves_keep_what_leaves_sum_up_to(most: int, less: int, more: int) -> None:
     size = most + 1 + more
@@ -80,7 +142,8 @@ def test_sizes_in_turn_and_at_once() -> None:
     found = splits(function, steps)
     # 7 is the least size that is halved, and 3 its lesser half.
     assert found["n"] == Split(N, False, number(3), number(6))
-    assert found["m"] == Split(M, True, number(3), number(6))
+    # Halving m makes two calls with its halves, halving n calls with all of it.
+    assert found["m"] == Split(M, True, number(3), number(6), whole=True)
     assert found["n"].along(1, True) == a.minimum(N, number(6))
     assert found["m"].along(2, True) == M * a.minimum(M, number(6))
     assert found["m"].along(0, False) == a.maximum(M, number(6))
@@ -159,7 +222,10 @@ def test_runs_lie_between_bounds(n: int, m: int) -> None:
     [
         ("dense/matmul.algo", "matmul_co", 4),
         ("dense/transpose_recursive.algo", "transpose_co", 4),
-        ("dense/trisolv_recursive.algo", "trisolv_unit_co", 5),
+        ("dense/trisolv_recursive.algo", "trisolv_unit_co", 4),
+        ("dense/trisolv_recursive.algo", "trisolv_right_co", 4),
+        ("dense/cholesky_recursive.algo", "cholesky_co", 4),
+        ("dense/matmul_recursive.algo", "matmul_temporary", 5),
     ],
 )
 def test_bounds_of_the_library_are_near(path: str, name: str, factor: int) -> None:

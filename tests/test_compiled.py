@@ -95,3 +95,25 @@ def test_open_functions_get_their_arguments() -> None:
     compute = compiler.of(a.maximum(call * 2, M))
     assert compute(compiler.environment((9, 3))) == 20
     assert seen == [("f", (4, 3))]
+
+
+def _at_least_one(value: Poly) -> Poly:
+    return a.positive_part(value) - a.positive_part(value - 1)
+
+
+@pytest.mark.parametrize("size", range(-3, 6))
+def test_conditions_hold_where_their_indicators_are_1(size: int) -> None:
+    n = Poly.symbol("n")
+    compiler = Compiler(["n"])
+    for indicator in (_at_least_one(n - 2), 1 - _at_least_one(n - 2), _at_least_one(n) * _at_least_one(3 - n)):
+        holds = compiler.holds(indicator)
+        assert holds(compiler.environment([size])) == (evaluate(indicator, {"n": size}) == 1)
+
+
+def test_an_environment_has_room_for_what_is_compiled_later() -> None:
+    n = Poly.symbol("n")
+    compiler = Compiler(["n"])
+    environment = compiler.environment([Fraction(14, 2)])
+    half = compiler.of(a.floor_div(n, Poly.constant(2)) + a.ceil_log2(n))
+    compiler.extend(environment)
+    assert half(environment) == 6

@@ -85,6 +85,15 @@ def test_what_is_proved_holds(terms: list[tuple[Poly, int]], constant: int) -> N
                 assert not n >= m >= p or evaluate(value, {"n": n, "m": m, "p": p}) >= 0, (n, m, p)
 
 
+def test_a_logarithm_at_least_two_others_is_at_least_the_larger() -> None:
+    facts = Facts().with_symbol("p", [ONE]).with_symbol("m", [ONE]).with_symbol("n", [M, P])
+    large, most = a.ceil_log2(N), a.maximum(a.ceil_log2(M), a.ceil_log2(P))
+    assert proves(large - most, facts)
+    assert proves(large * large - most * most, facts)
+    assert not proves(large - most - 1, facts)
+    assert not proves(most - large, facts)
+
+
 def test_a_proof_uses_no_product_above_its_degree() -> None:
     # (n - m)*(m - p) >= 0 has the degree 2; a cone for values of degree 1 has no such product.
     facts = ordered()

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
+from operator import itemgetter
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import MAX_BITS, EvaluationError, function_value
-from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.algebra.polynomial import ONE, Atom, Poly, Symbol
 
 Number = int | Fraction
 Environment = list[Number | None]
@@ -37,7 +38,12 @@ class Compiler:
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
         """The environment at a point, for all that has been compiled by now."""
-        return [*numbers, *(None for _ in range(len(self._computed) - len(numbers)))]
+        whole = [number if isinstance(number, int) else _whole(number) for number in numbers]
+        return [*whole, *[None] * (len(self._computed) - len(numbers))]
+
+    def extend(self, environment: Environment) -> None:
+        """Make room for what has been compiled since the environment was made."""
+        environment += [None] * (len(self._computed) - len(environment))
 
     def of(self, value: Poly) -> Compute:
         """The function of an environment; it raises EvaluationError where the expression has no value."""
@@ -54,6 +60,10 @@ class Compiler:
         computed = self._computed
         constant = sum(coefficient for coefficient, factors in terms if not factors)
         parts = [(coefficient, factors[0][0]) for coefficient, factors in terms if factors]
+        if not parts:
+            return lambda _: constant
+        if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
+            return itemgetter(parts[0][1])
 
         def run(environment: Environment) -> Number:
             total: Number = constant
@@ -65,6 +75,18 @@ class Compiler:
             return total if isinstance(total, int) else _whole(total)
 
         return run
+
+    def holds(self, indicator: Poly) -> Callable[[Environment], bool]:
+        """Whether an indicator is 1; it raises EvaluationError where it has no value.
+
+        max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
+        """
+        condition = _condition(indicator)
+        if condition is None:
+            value = self.of(indicator)
+            return lambda environment: value(environment) == 1
+        least, expected = self.of(condition[0]), condition[1]
+        return lambda environment: (least(environment) >= 1) is expected
 
     def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
         def run(environment: Environment) -> Number:
@@ -107,9 +129,11 @@ class Compiler:
                 return lambda environment: apply(atom.function, tuple(each(environment) for each in arguments))
             case a.PositivePart():
                 inside = self.of(atom.argument)
-                return lambda environment: max(0, inside(environment))
+                return lambda environment: value if (value := inside(environment)) > 0 else 0
             case a.Floor() | a.Quotient():
                 top, bottom = map(self.of, atom.parts)
+                if isinstance(atom, a.Floor) and atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
+                    return _floored(top, int(atom.modulus.constant_term.p))
                 return _divided(top, bottom, whole=isinstance(atom, a.Floor))
             case a.CeilLog2():
                 inside = self.of(atom.argument)
@@ -119,6 +143,21 @@ class Compiler:
             case a.Function():
                 return _function(atom.function, self.of(atom.argument))
         return _unknown(atom)
+
+
+def _condition(indicator: Poly) -> tuple[Poly, bool] | None:
+    """The e of max(0, e) - max(0, e - 1), an indicator of e >= 1, or of 1 less that, the other way round."""
+    ends = {
+        coefficient: monomial[0][0].argument
+        for monomial, coefficient in indicator.terms.items()
+        if len(monomial) == 1 and isinstance(monomial[0][0], a.PositivePart) and monomial[0][1] == 1
+    }
+    constant = indicator.constant_term
+    if set(ends) != {1, -1} or len(indicator.terms) != 2 + bool(constant) or constant not in (0, 1):
+        return None
+    expected = not constant
+    high, low = (ends[fmpq(sign)] for sign in ((1, -1) if expected else (-1, 1)))
+    return (high, expected) if high - low == ONE and a.is_integral(high) else None
 
 
 def _missing(name: str) -> Compute:
@@ -133,6 +172,11 @@ def _unknown(atom: Atom) -> Compute:
         raise EvaluationError(f"`{atom.key}` depends on the data")
 
     return run
+
+
+def _floored(top: Compute, by: int) -> Compute:
+    """The floor of a part."""
+    return lambda environment: floor(top(environment) // by)
 
 
 def _divided(top: Compute, bottom: Compute, whole: bool) -> Compute:

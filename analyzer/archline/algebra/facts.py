@@ -84,6 +84,7 @@ class Facts:
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
+    _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
     _aged: dict[Atom, tuple[int, int, str]] = field(default_factory=dict, repr=False)
 
@@ -95,16 +96,25 @@ class Facts:
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
             added[name] = bounds
-            known = replace(self, bounds=added, _proved={}, _extended={}, _simplified={}, _aged={})
+            known = self.with_bounds(added)
             self._extended[name, bounds] = known
         return known
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
         """The same divisibility under other bounds, of symbols from the oldest to the youngest."""
-        return replace(self, bounds=bounds, _proved={}, _extended={}, _simplified={}, _aged={})
+        return replace(self, bounds=bounds, _proved={}, _extended={}, _taught={}, _simplified={}, _aged={})
+
+    def _rewriting(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
+        return replace(self.with_bounds(self.bounds), rewrites=rewrites, quotients=quotients, powers=powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
         """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
+        known = self._taught.get(value)
+        if known is None:
+            known = self._taught[value] = self._with_nonnegative(value)
+        return known
+
+    def _with_nonnegative(self, value: Poly) -> Facts:
         young = self._youngest(value)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
             return self
@@ -125,7 +135,7 @@ class Facts:
             changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return replace(self, bounds={**self.bounds, young.name: changed}, _proved={}, _extended={}, _simplified={})
+        return self.with_bounds({**self.bounds, young.name: changed})
 
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
@@ -269,7 +279,7 @@ class Facts:
         extended = self.with_symbol(label, (Poly.constant(least),))
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
-        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients)
+        return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
         """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`, the oldest.
@@ -284,7 +294,7 @@ class Facts:
         logarithm = Poly.of_atom(a.Function("log2", Poly.symbol(name)))
         quotients = {**self.quotients, label: logarithm / every}
         powers = (*self.powers, Power(name, label, every))
-        return replace(extended, rewrites={**rewrites, name: replaced}, quotients=quotients, powers=powers)
+        return extended._rewriting({**rewrites, name: replaced}, quotients, powers)
 
     def restore(self, value: Poly) -> Poly:
         """Write sizes again for the symbols that `with_quotient` and `with_power_of_two` put in their place."""

@@ -18,8 +18,8 @@ from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooC
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
-from archline.analysis.recursion.finite import proved
-from archline.analysis.uncapped import uncapped
+from archline.analysis.recursion.leaves import bounded_below
+from archline.analysis.uncapped import growing, uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
@@ -52,7 +52,7 @@ def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly
     low, high = ends
     if low != high:
         # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
-        high = uncapped(high, known, upper=True)
+        low, high = growing(low, known), uncapped(high, known, upper=True)
     return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
 
 
@@ -242,7 +242,7 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            return proved(rest, facts)
+            return bounded_below(rest, facts)
     except TooComplexError:
         return False
 

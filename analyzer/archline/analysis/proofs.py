@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Bounds, Facts
 from archline.algebra.polynomial import Poly, Symbol
@@ -9,11 +11,19 @@ from archline.algebra.polynomial import Poly, Symbol
 MAX_RESIDUES = 8
 MAX_RESOLVED = 3
 
+_Resolved = tuple[Facts, Poly]
+_resolved: WeakKeyDictionary[Facts, dict[tuple[str, int, int], _Resolved]] = WeakKeyDictionary()
+_decided: WeakKeyDictionary[Facts, dict[Poly, bool]] = WeakKeyDictionary()
+"""Facts by remainders, and what was asked, which comes again and again: for as long as the facts that they are of."""
+
 
 def never_negative(value: Poly, facts: Facts) -> bool:
     """A proof that the value is never negative, by residues where floors stand in the way."""
     value = facts.simplify(value)
-    return facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+    known = _decided.setdefault(facts, {})
+    if value not in known:
+        known[value] = facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+    return known[value]
 
 
 def of_floor(atom: a.Floor) -> tuple[Poly, ...]:
@@ -33,14 +43,22 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     if name not in facts.bounds:
         return False
     for residue in range(modulus):
-        inner, written = _with_remainder(facts, name, modulus, residue)
+        inner, written = _remembered(facts, name, modulus, residue)
         case = inner.simplify(value.substitute({name: written}))
         if not (inner.nonnegative(case) or _by_residues(case, inner, depth - 1)):
             return False
     return True
 
 
-def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> tuple[Facts, Poly]:
+def _remembered(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
+    known = _resolved.setdefault(facts, {})
+    case = name, modulus, residue
+    if case not in known:
+        known[case] = _with_remainder(facts, name, modulus, residue)
+    return known[case]
+
+
+def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
     """The facts where the size `name` is modulus*k + residue, k in its place; and that expression."""
     index = f"{name} // {modulus}"
     written = Poly.symbol(index).scaled(modulus) + residue

@@ -10,14 +10,18 @@ from collections.abc import Mapping
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.analysis.recursion.calls import Caller, NotComparableError
-from archline.analysis.recursion.halvings import without_halvings
+from archline.analysis.recursion.halvings import in_logarithms, without_halvings
+from archline.analysis.recursion.leaves import inside, unclamped
+from archline.analysis.recursion.pieces import without_pieces
 
 
 def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
-    value = value if upper else without_halvings(value, facts)
+    value = inside(value, lambda each: without_pieces(each, upper))
+    value = value if upper else inside(value, lambda each: without_halvings(each, facts))
+    value = value if upper else unclamped(value)
     for atom in sorted(value.atoms(), key=lambda each: each.key):
         if not isinstance(atom, a.PositivePart):
             continue
@@ -33,6 +37,22 @@ def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
             most = atom.argument - min(least, 0)
             value = slope * (most if rises == upper else atom.argument) + rest
     return value
+
+
+def growing(low: Poly, facts: Facts) -> Poly:
+    """What a lower bound is at least, in logarithms of sizes in place of numbers of leaves and of halvings."""
+    plain = inside(low, lambda each: without_pieces(each, upper=False))
+    return inside(plain, lambda each: without_halvings(in_logarithms(_decided(each, facts), facts), facts))
+
+
+def _decided(value: Poly, facts: Facts) -> Poly:
+    """The value without maxima of which the facts tell that they are not 0."""
+
+    def decided(atom: Atom) -> Poly | None:
+        known = isinstance(atom, a.PositivePart) and facts.nonnegative(atom.argument.substitute(facts.rewrites))
+        return atom.parts[0] if known else None
+
+    return value.map_atoms(decided)
 
 
 def _least(argument: Poly, facts: Facts) -> int | None:

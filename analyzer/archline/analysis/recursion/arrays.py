@@ -15,8 +15,10 @@ Array = npt.NDArray[np.float64]
 Points = Mapping[str, Array]
 
 
-def as_float(number: fmpq) -> float:
+def as_float(number: fmpq | int) -> float:
     """The nearest number in floating point. Raises OverflowError."""
+    if isinstance(number, int):
+        return float(number)
     return int(number.p) / int(number.q)
 
 

@@ -29,6 +29,7 @@ class Element:
 
     `parts`: a call is known to have at most (in a lower bound at least) that share of it, whatever its value; 0: it is
     not.
+    `leaf`: what it is in cases without calls, where the calls of the others are known to have all of it together.
     `inner` stands for it in proofs: what it is at most in an upper bound, at least in a lower one, for coefficients of
     the sign.
     `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
@@ -40,6 +41,7 @@ class Element:
     smooth: str | None = None
     sign: int = 0
     parts: int = 0
+    leaf: Poly | None = None
     inner: Inner | None = None
 
     @property

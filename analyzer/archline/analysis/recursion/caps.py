@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement
 
 from flint import fmpq
 
@@ -18,6 +18,7 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, produ
 from archline.analysis.recursion.bases import Element, distinct, divisors, rank, sided, sizes_in, times
 from archline.analysis.recursion.calls import sizes_of_call
 from archline.analysis.recursion.halvings import halvings
+from archline.analysis.recursion.pieces import pieces, shared
 from archline.analysis.recursion.steps import Step, least_of
 from archline.analysis.recursion.system import Function
 
@@ -28,13 +29,14 @@ MOST = 1 << 10
 class Split:
     """How calls divide a size: in one call at a time or in several one after the other, down to `least` at least.
 
-    At leaves it is at most `most`.
+    At leaves it is at most `most`. `whole`: the calls of each step have all of it together.
     """
 
     size: Poly
     serial: bool
     least: Poly
     most: Poly
+    whole: bool = False
 
     def along(self, power: int, upper: bool) -> Poly:
         """What a leaf's term with the size to this power sums up to, along the size."""
@@ -77,7 +79,8 @@ def splits(function: Function, steps: Sequence[Step]) -> dict[str, Split]:
             if all(
                 0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, given, strict=True)
             ):
-                found[name] = Split(size, max(counts) > 1, Poly.constant(least), Poly.constant(most))
+                whole = shared(name, most, steps, function)
+                found[name] = Split(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
                 divided = True
     return found if divided else {}
 
@@ -130,29 +133,42 @@ def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator
         for inner in (True, False)
     )
     few = [Element(Poly({each: fmpq(1)})) for each in sorted(added, key=rank)]
-    leaves = [Element(each) for each in at_leaves(found, sorted(own, key=rank), upper)]
+    leaves = [Element(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=rank), upper)]
+    leaves.extend(
+        Element(pieces(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
+    )
     plain = [each for each in sided(function) if each.value.names.isdisjoint(found)]
     logs = [*_levels(found, upper), *plain]
     serial = [each for each in logs if any(found[n].serial for n in each.value.names if n in found)]
     squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     yield distinct([*few, *leaves])
+    if not upper and any(each.serial for each in found.values()):
+        # What calls of others add at each level, once and as a sum over levels.
+        yield from (_deep(some, leaves, found.values(), power) for power in (1, 2))
     yield distinct([*few, *leaves, *logs])
     yield distinct([*some, *leaves, *logs, *squares])
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in serial if x.degree)])
-    if not upper:
-        yield _deep(some, leaves, found.values())
     deep = [*serial, *(times(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
 
 
-def _deep(some: Sequence[Element], leaves: Sequence[Element], found: Collection[Split]) -> tuple[Element, ...]:
-    """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products."""
+def _deep(
+    some: Sequence[Element], leaves: Sequence[Element], found: Collection[Split], most: int
+) -> tuple[Element, ...]:
+    """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.
+
+    With the powers of numbers of halvings up to `most`.
+    """
     long = [each for each in some if each.degree]
     wide = [Element(x.value * each.at_leaf(False)) for x in long for each in found if not each.serial]
-    deep = [each.halvings for each in found if each.serial]
-    counts = (each.halvings for each in found)
+    deep = [power for each in found if each.serial for power in _powers(each.halvings, most)]
+    counts = [power for each in found for power in _powers(each.halvings, most)]
     return distinct([*some, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
+
+
+def _powers(element: Element, most: int) -> list[Element]:
+    return list(accumulate([element] * most, times))
 
 
 def _levels(found: Mapping[str, Split], upper: bool) -> Iterator[Element]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from archline.algebra.atoms import Applied
 from archline.algebra.compiled import Apply, Compiler, Compute, Environment, Number
@@ -16,8 +17,7 @@ Place = tuple[str, tuple[Number, ...]]
 """A function, and numbers for its parameters."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest."""
 
     rest: Compute
@@ -28,11 +28,14 @@ class Frame:
     @property
     def needed(self) -> tuple[Place, ...]:
         """The places whose values it needs."""
-        return (*(place for _, place in self.linear), *self.nested)
+        return (*[place for _, place in self.linear], *self.nested)
 
     def value(self, called: Apply) -> Number:
         """The value, where those of all needed places are known."""
-        return self.rest(self.environment) + sum(factor * called(*place) for factor, place in self.linear)
+        total = self.rest(self.environment)
+        for factor, place in self.linear:
+            total += factor * called(*place)
+        return total
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class _Call:
     arguments: tuple[Compute, ...]
 
     def place(self, environment: Environment) -> Place:
-        return self.name, tuple(each(environment) for each in self.arguments)
+        return self.name, tuple([each(environment) for each in self.arguments])
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class _Case:
     """An equation: the decisions that lead to it, each with its number, and the parts of its value."""
 
     equation: Equation
-    decisions: tuple[tuple[int, Compute, bool], ...]
+    decisions: tuple[tuple[int, Callable[[Environment], bool], bool], ...]
     rest: Compute
     linear: tuple[tuple[Compute, _Call], ...]
     nested: tuple[_Call, ...]
@@ -72,10 +75,10 @@ class Cases:
         nested = tuple(map(self._call, calls(rest)))
         return _Case(equation, tuple(self._outcomes(equation)), self._compiler.of(rest), linear, nested)
 
-    def _outcomes(self, equation: Equation) -> Iterable[tuple[int, Compute, bool]]:
+    def _outcomes(self, equation: Equation) -> Iterable[tuple[int, Callable[[Environment], bool], bool]]:
         for each in equation.decisions:
             number = self._decisions.setdefault((each.branch, each.indicator), len(self._decisions))
-            yield number, self._compiler.of(each.indicator), each.taken
+            yield number, self._compiler.holds(each.indicator), each.taken
 
     def _call(self, call: Applied) -> _Call:
         return _Call(call.function, tuple(map(self._compiler.of, call.arguments)))
@@ -90,16 +93,18 @@ class Cases:
         environment = self._compiler.environment(tuple(coordinates(self._function, arguments).values()))
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
-        linear = tuple((factor, call.place(environment)) for each, call in case.linear if (factor := each(environment)))
-        nested = tuple(place for call in case.nested if valid(place := call.place(environment)))
+        linear = tuple(
+            [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
+        )
+        nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
         return Frame(case.rest, environment, linear, nested)
 
     def _applying(self, environment: Environment) -> _Case:
         outcomes: dict[int, bool] = {}
         for case in self._cases:
-            for number, indicator, taken in case.decisions:
+            for number, holds, taken in case.decisions:
                 if number not in outcomes:
-                    outcomes[number] = indicator(environment) == 1
+                    outcomes[number] = holds(environment)
                 if outcomes[number] != taken:
                     break
             else:
@@ -114,4 +119,6 @@ def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, 
         if value.denominator != 1 or (name in function.least and value < function.least[name]):
             raise EvaluationError(f"`{name}` is {value} in a call")
         point[name] = value.numerator
-    return point | {label: evaluate(value, point) for label, value in function.facts.quotients.items()}
+    for label, quotient in function.facts.quotients.items():
+        point[label] = evaluate(quotient, point)
+    return point

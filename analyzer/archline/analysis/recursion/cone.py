@@ -23,6 +23,7 @@ from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
+from archline.analysis.recursion.pricing import program
 from archline.analysis.recursion.products import Products
 from archline.analysis.recursion.proposal import solution
 
@@ -33,7 +34,8 @@ BELOW = tuple(Poly.constant(each) for each in range(16))
 """What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
-LITTLE = 1.25
+LITTLE, MORE = 1.1, 1.25
+"""How much larger a factor may get for fewer terms, and for fewer that are taken off: of those less is proved."""
 MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 
@@ -80,7 +82,7 @@ class Cone:
     def _weights(self, value: Poly) -> Array | None:
         """Weights with which the products about add up to the value."""
         try:
-            rows, program = self.entries.places, self._sums
+            rows, sums = self.entries.places, self._sums
             level = np.zeros(len(rows))
             for monomial, number in value.terms.items():
                 if monomial not in rows:
@@ -88,8 +90,8 @@ class Cone:
                 level[rows[monomial]] = as_float(number)
         except OverflowError:
             return None
-        program.level(level)
-        return program.solve()
+        sums.level(level)
+        return sums.solve()
 
     @cached_property
     def _sums(self) -> Program:
@@ -97,7 +99,7 @@ class Cone:
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
         count = len(self.products)
-        return Program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
+        return program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
@@ -165,6 +167,20 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     for high in known.upper if known else ():
         if not high.is_constant and facts.nonnegative(high + argument.constant_term):
             yield high + argument.constant_term
+    yield from _beside(argument, facts)
+
+
+def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """max(0, x - y) for logarithms x and y is at most z - y where another one, z, is at least both."""
+    high = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    low = high - argument
+    both = a.symbol_of(high), a.symbol_of(low)
+    if any(name is None or name.isidentifier() for name in both):
+        return
+    for name in facts.bounds:
+        most = Poly.symbol(name)
+        if not (name.isidentifier() or name in both) and all(map(facts.nonnegative, (most - high, most - low))):
+            yield most - low
 
 
 def _is_size(atom: Atom) -> bool:
@@ -211,17 +227,11 @@ class Goal:
     mean: Array
     watched: Array
 
-    def little_lost(self, before: Array, after: Array) -> bool:
-        """Whether no factor at far points is much worse, nor the worst one at small sizes."""
-        shares = self.watched[:, -1]
-        old, new = (self.watched[:, :-1] @ each for each in (before, after))
-        far, near = shares == 1.0, (shares > 0.0) & (shares != 1.0)
-        return _alike(old[far], new[far]) and (not near.any() or _alike(old[near].max(), new[near].max()))
-
-
-def _alike(old: Array, new: Array) -> bool:
-    """Whether none is much worse; factors of lower bounds are below 0."""
-    return bool((new <= np.where(old > 0, old * LITTLE, old / LITTLE) + NEAR).all())
+    def little_lost(self, before: Array, after: Array, most: float) -> bool:
+        """Whether no factor is more than `most` times worse; those of lower bounds are below 0."""
+        factors = self.watched[self.watched[:, -1] > 0.0, :-1]
+        old, new = factors @ before, factors @ after
+        return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
 
 
 def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
@@ -232,21 +242,25 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     count = len(goal.mean)
     ends = [_ends(sign) for sign in (signs or [0] * count)]
     try:
-        program = _program(parts, goal, ends)
+        search = _program(parts, goal, ends)
     except OverflowError:
         # Numbers beyond those of floating point.
         return None
-    best = program.solve()
+    best = search.solve()
     if best is None or not len(goal.watched):
         return None if best is None else _proposal(best, parts, goal)
     start = best
+    search.mark()
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
-        program.bound(index, (0.0, 0.0))
-        found = program.solve()
-        if found is not None and goal.little_lost(start[:count], found[:count]):
+        search.bound(index, (0.0, 0.0))
+        found = search.solve()
+        allowed = LITTLE if start[index] > 0 else MORE
+        if found is not None and goal.little_lost(start[:count], found[:count], allowed):
             best = found
+            search.mark()
         else:
-            program.bound(index, ends[index])
+            search.bound(index, ends[index])
+            search.back()
     return _proposal(best, parts, goal)
 
 
@@ -265,7 +279,7 @@ def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> Program
         watched = dense(_watching(goal), matrix.shape[1])
         matrix = matrix.above(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
-    return Program(aim, matrix, low, high, ends)
+    return program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
 
 def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:

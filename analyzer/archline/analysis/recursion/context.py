@@ -221,6 +221,6 @@ class Context:
         return [each for pair in self.directions for each in pair]
 
     def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
-        there = evaluate(value, point)
+        there = self.writer.number(value, point)
         factor = (there + 1) / (real + 1) if self.upper else (real + 1) / max(there + 1, Fraction(1, 4))
         return max(factor, Fraction(1))

@@ -36,16 +36,56 @@ def without_halvings(value: Poly, facts: Facts) -> Poly:
     return value.map_atoms(less.get) if less else value
 
 
+def in_logarithms(value: Poly, facts: Facts) -> Poly:
+    """What a value is at least, with ceil(log2(v + 1))/(d + 1) where v >= k is known, d = ceil(log2(k)).
+
+    That is at most 1 up to d + 1, and above that at most ceil(log2(v + 1)) - d; it grows as the number of halvings.
+    """
+    less = {
+        atom: a.ceil_log2(floor.argument + 1) / (a.ceil_log2(floor.modulus).constant_term + 1)
+        for atom, floor in _grows_with(value, facts)
+        if facts.nonnegative(floor.argument.substitute(facts.rewrites) - floor.modulus)
+    }
+    return value.map_atoms(less.get) if less else value
+
+
+def at_halves(value: Poly, facts: Facts, given: Mapping[str, Poly], there: Facts) -> Poly:
+    """What a value is at least at the sizes of a call from another function, of which `there` is known.
+
+    Of a part of a size that has about half of it, the number of halvings is that of the size less 1 at least; of other
+    sizes what stands for it is taken.
+    """
+    found = dict(_grows_with(value, facts))
+    names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
+    less = {
+        names[atom]: _of_half(there.simplify(floor.argument.substitute(given)), floor.modulus, there)
+        for atom, floor in found.items()
+    }
+    symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
+    return value.map_atoms(symbols.get).substitute({**given, **less})
+
+
+def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
+    whole = next((each for each in map(Poly.symbol, sorted(size.names)) if _holds_half(each, size, end, facts)), None)
+    if whole is not None:
+        return halvings(whole, end) - 1
+    return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
+
+
+def _holds_half(whole: Poly, size: Poly, end: Poly, facts: Facts) -> bool:
+    return size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1)
+
+
 def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
-    """The numbers of halvings that have a factor which is known to be at least 0."""
+    """The numbers of halvings all of whose powers have factors that are known to be at least 0."""
     for atom in sorted(value.atoms(), key=lambda each: each.key):
         floor = counted(atom)
+        if floor is None:
+            continue
         parts = value.coefficients(atom)
-        linear = max(parts, default=0) == 1 and min(parts) >= 0
-        if floor is not None and linear:
-            slope = parts[1].substitute(facts.rewrites)
-            if facts.nonnegative(slope):
-                yield atom, floor
+        slopes = [part.substitute(facts.rewrites) for power, part in parts.items() if power]
+        if min(parts) >= 0 and slopes and all(map(facts.nonnegative, slopes)):
+            yield atom, floor
 
 
 def remaining(atom: Atom, floor: a.Floor, given: Mapping[str, Poly], facts: Facts) -> Poly | None:

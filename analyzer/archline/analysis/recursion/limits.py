@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.analysis.recursion.bases import Element
+from archline.analysis.recursion.halvings import counted
 from archline.analysis.recursion.inner import Inner
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -24,7 +25,7 @@ def limited(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element
     """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
-    paid = [step for step in steps if any(isinstance(atom, a.CeilLog2) for atom in step.forcing.atoms())]
+    paid = [step for step in steps if any(map(_grows, step.forcing.atoms()))]
     halved = [name for name in function.sizes if any(_changes(function, step, name) for step in paid)]
     if not halved:
         return
@@ -32,6 +33,11 @@ def limited(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element
     for name in halved:
         found.extend(_limit(function, name))
     yield tuple({each.value: each for each in found}.values())
+
+
+def _grows(atom: Atom) -> bool:
+    """Whether it is the logarithm of a size, and no number of halvings down to leaves."""
+    return isinstance(atom, a.CeilLog2) and counted(atom) is None
 
 
 def _changes(function: Function, step: Step, name: str) -> bool:

@@ -58,7 +58,10 @@ class Program:
         import highspy  # It takes long to import, and few programs need it.
 
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1)):
+        # Little of what is asked for here gets smaller beforehand.
+        for option, value in (
+            ("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1), ("presolve", "off"),
+        ):  # fmt: skip
             self._solver.setOptionValue(option, value)
         height, width = matrix.shape
         lower, upper = np.array(ends).T
@@ -80,6 +83,14 @@ class Program:
     def bound(self, column: int, ends: Ends) -> None:
         """Other ends for one x."""
         self._solver.changeColBounds(column, *ends)
+
+    def mark(self) -> None:
+        """Remember the corner that the solver is at."""
+        self._marked = self._solver.getBasis()
+
+    def back(self) -> None:
+        """Go back to the corner that was marked; what is near it is found from there."""
+        self._solver.setBasis(self._marked)
 
     def level(self, values: Array) -> None:
         """matrix*x is to be equal to other values."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from flint import fmpq
 
@@ -14,8 +16,20 @@ BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS
 MAX_POWER = 16
 """Of a product of two facts with such powers, squares that are written without included, none comes near HALF."""
-Packed = dict[int, fmpq]
-"""Coefficients by monomials, in each of which the power of the k-th atom is times 2^(8*k)."""
+Packed = dict[int, int | fmpq]
+"""Coefficients, whole ones as integers of Python, by monomials: the power of the k-th atom is times 2^(8*k)."""
+
+
+class _Kept(dict[int, int]):
+    """A function of monomials, each value of which is computed once."""
+
+    def __init__(self, compute: Callable[[int], int]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, code: int) -> int:
+        self[code] = value = self._compute(code)
+        return value
 
 
 class Packing:
@@ -25,11 +39,17 @@ class Packing:
         self._atoms: dict[Atom, int] = {}
         self._reducing: dict[int, Poly] = {}
         self._squares: dict[int, Packed] = {}
-        self._known: dict[int, tuple[Monomial, int]] = {}
+        self._degrees = _Kept(lambda code: sum(abs(power) for _, power in _powers(code)))
+        self._masks = _Kept(lambda code: sum(1 << place for place, _ in _powers(code) if place in self._reducing))
+        self._squared = _Kept(
+            lambda code: next((p for p, power in _powers(code) if power > 1 and p in self._reducing), -1)
+        )
 
     def packed(self, value: Poly) -> Packed:
         """An expression."""
-        return {self.code(monomial): coefficient for monomial, coefficient in value.terms.items()}
+        return {
+            self.code(monomial): int(number.p) if number.q == 1 else number for monomial, number in value.terms.items()
+        }
 
     def code(self, monomial: Monomial) -> int:
         """A monomial, whose atoms get places if they have none. Raises OverflowError for powers that have no room."""
@@ -47,25 +67,16 @@ class Packing:
 
     def monomial(self, code: int) -> Monomial:
         """The monomial of an integer."""
-        return self._told(code)[0]
+        atoms = list(self._atoms)
+        return tuple(sorted(((atoms[place], power) for place, power in _powers(code)), key=lambda each: each[0].key))
 
     def degree(self, terms: Iterable[int]) -> int:
         """The most factors, those of negative powers too, of the monomials."""
-        return max((self._told(code)[1] for code in terms), default=0)
-
-    def _told(self, code: int) -> tuple[Monomial, int]:
-        known = self._known.get(code)
-        if known is None:
-            powers = dict(_powers(code))
-            atoms = list(self._atoms)
-            ordered = sorted(((atoms[place], power) for place, power in powers.items()), key=lambda each: each[0].key)
-            known = self._known[code] = tuple(ordered), sum(map(abs, powers.values()))
-        return known
+        return max(map(self._degrees.__getitem__, terms), default=0)
 
     def reducible(self, terms: Iterable[int]) -> int:
         """The places of atoms in it whose squares are written without, as bits."""
-        places = {place for code in terms for place, _ in _powers(code) if place in self._reducing}
-        return sum(1 << place for place in places)
+        return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
     def product(self, left: Packed, right: Packed, shared: int) -> Packed:
         """The product; `shared` are the places, as bits, of atoms in both whose squares are written without."""
@@ -76,7 +87,8 @@ class Packing:
                 code = one + other
                 known = found.get(code)
                 found[code] = a * b if known is None else known + a * b
-        found = {code: number for code, number in found.items() if number}
+        if not all(found.values()):
+            found = {code: number for code, number in found.items() if number}
         return self._reduced(found, shared) if shared else found
 
     def _reduced(self, terms: Packed, places: int) -> Packed:
@@ -84,8 +96,8 @@ class Packing:
         todo, done = dict(terms), Packed()
         while todo:
             code, number = todo.popitem()
-            place = next((p for p, power in _powers(code) if power > 1 and p in self._reducing), None)
-            if place is None:
+            place = self._squared[code]
+            if place < 0:
                 _add(done, code, number)
                 continue
             for other, factor in self._square(place).items():
@@ -109,7 +121,7 @@ def _powers(code: int) -> Iterator[tuple[int, int]]:
         place += 1
 
 
-def _add(terms: Packed, code: int, number: fmpq) -> None:
+def _add(terms: Packed, code: int, number: int | fmpq) -> None:
     total = terms.get(code, 0) + number
     if total:
         terms[code] = total
@@ -131,14 +143,14 @@ class Products:
         packed = [packing.packed(each) for each in facts]
         codes = {packing.code(monomial) for monomial in wanted if _small(monomial)}
         found = _distinct(_products(packing, packed, degree, shape))
-        ranked = sorted(found, key=lambda terms: sum(code not in codes for code in terms))
+        ranked = sorted(found, key=lambda terms: len(terms.keys() - codes))
         self._columns = ranked[:limit]
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def __getitem__(self, index: int) -> Poly:
-        return Poly({self._packing.monomial(code): number for code, number in self._columns[index].items()})
+        return Poly({self._packing.monomial(code): fmpq(number) for code, number in self._columns[index].items()})
 
     def entries(self) -> Entries:
         """All columns. Raises OverflowError for numbers beyond those of floating point."""
@@ -146,9 +158,8 @@ class Products:
         found = Entries()
         for column, terms in enumerate(self._columns):
             found.columns += [column] * len(terms)
-            for code, number in terms.items():
-                found.rows.append(rows.setdefault(code, len(rows)))
-                found.numbers.append(as_float(number))
+            found.rows += [rows.setdefault(code, len(rows)) for code in terms]
+            found.numbers += map(as_float, terms.values())
         found.places = {self._packing.monomial(code): row for code, row in rows.items()}
         return found
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from flint import fmpq
 
+from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
@@ -37,6 +38,9 @@ class Writer:
         self._gains: dict[tuple[Step, Element], Poly | None] = {}
         self._forcing: dict[Step, Poly] = {}
         self._numbers: dict[tuple[Poly, tuple[tuple[str, int | Fraction], ...]], Fraction] = {}
+        self._compilers: dict[tuple[str, ...], Compiler] = {}
+        self._compiled: dict[tuple[Poly, tuple[str, ...]], Compute] = {}
+        self._environments: dict[tuple[tuple[str, int | Fraction], ...], Environment] = {}
 
     def gain(self, step: Step, element: Element) -> Poly | None:
         """An element less what it is at the calls; None where it cannot be written at their sizes."""
@@ -49,6 +53,8 @@ class Writer:
         return self._gains[key]
 
     def _gain(self, step: Step, element: Element) -> Poly:
+        if element.leaf is not None:
+            return ZERO if step.calls else element.leaf
         caller = self._caller(step)
         gain = element.value if element.inner is None else element.inner.here(caller)
         for factor, call in step.calls:
@@ -68,8 +74,21 @@ class Writer:
         """The value at a point."""
         key = value, tuple(point.items())
         if key not in self._numbers:
-            self._numbers[key] = evaluate(value, point)
+            self._numbers[key] = Fraction(self._computed(value, key[1]))
         return self._numbers[key]
+
+    def _computed(self, value: Poly, point: tuple[tuple[str, int | Fraction], ...]) -> Number:
+        names = tuple([name for name, _ in point])
+        if names not in self._compilers:
+            self._compilers[names] = Compiler(names)
+        compiler = self._compilers[names]
+        if (value, names) not in self._compiled:
+            self._compiled[value, names] = compiler.of(value)
+        if point not in self._environments:
+            self._environments[point] = compiler.environment([number for _, number in point])
+        environment = self._environments[point]
+        compiler.extend(environment)
+        return self._compiled[value, names](environment)
 
     def forcing(self, step: Step) -> Poly:
         """What the step adds."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import ceil, floor
 from random import Random
+from weakref import WeakKeyDictionary
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -23,8 +24,19 @@ MAX_CORNER = 1_000
 MAX_CHOSEN = 3
 
 
-def points(function: Function, each: int, seed: int = 0) -> Iterator[tuple[Equation, dict[str, int | Fraction]]]:
+_Applying = tuple[Equation, dict[str, int | Fraction]]
+_known: WeakKeyDictionary[Function, dict[tuple[int, int], tuple[_Applying, ...]]] = WeakKeyDictionary()
+
+
+def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
     """Up to `each` points for every equation, with the equation that applies there."""
+    known = _known.setdefault(function, {})
+    if (each, seed) not in known:
+        known[each, seed] = tuple(_points(function, each, seed))
+    return known[each, seed]
+
+
+def _points(function: Function, each: int, seed: int) -> Iterator[_Applying]:
     found = dict.fromkeys(function.equations, 0)
     cases = Cases(function)
     for arguments in dict.fromkeys(_arguments(function, seed)):
@@ -83,13 +95,22 @@ def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
         yield tuple(each[-1] for each in ends)
         yield from corners
     for turn in range(TRIES):
-        same = random.randrange(3) == 0
+        same = _below(random, 3) == 0
         scale = scales[turn % len(scales)]
-        value = random.randint(1, scale)
+        value = 1 + _below(random, scale)
+        most = 3, 20, scale
         yield tuple(
-            _drawn(random, value if same else random.randint(1, random.choice((3, 20, scale))), powers.get(name))
+            _drawn(random, value if same else 1 + _below(random, most[_below(random, 3)]), powers.get(name))
             for name in names
         )
+
+
+def _below(random: Random, end: int) -> int:
+    """One of 0 to end - 1, each as likely, from few random bits: many are drawn."""
+    bits = end.bit_length()
+    while (number := random.getrandbits(bits)) >= end:
+        pass
+    return number
 
 
 def _start(function: Function, name: str, every: int | None) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
@@ -20,8 +21,9 @@ from archline.analysis.recursion.conditions import among
 from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.distance import Reduced, by_distance
 from archline.analysis.recursion.extraction import Extracted, Extraction
-from archline.analysis.recursion.halvings import without_halvings
-from archline.analysis.recursion.leaves import clamped, holds_at_leaves
+from archline.analysis.recursion.halvings import at_halves, without_halvings
+from archline.analysis.recursion.leaves import clamped, holds_at_leaves, inside
+from archline.analysis.recursion.pieces import without_pieces
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.quantities import declaration
@@ -201,14 +203,18 @@ class Recursions:
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
+            if side is not Side.EXACT:
+                found = inside(found, partial(without_pieces, upper=side is Side.UPPER))
             if facts.powers and side is not Side.EXACT:
+                # Of powers of two, that is the number of halvings itself.
+                found = found if side is Side.UPPER else without_halvings(found, function.facts)
                 there = without_maxima(found, given, facts)
                 if there is not None:
                     return there
                 found = self._uncapped(function, metric, side is Side.UPPER, found)
             elif side is Side.LOWER:
                 # At halves that are rounded up, little is proved of it.
-                found = without_halvings(found, function.facts)
+                return facts.simplify(at_halves(found, function.facts, given, facts))
             return facts.simplify(found.substitute(given))
 
         return at

@@ -47,14 +47,16 @@ LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
-LENIENT = 2
-"""How many times the largest factor at far points is allowed at samples."""
-ROOM = Fraction(5, 4)
+ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
+PLAINLY = Fraction(5, 4)
+"""The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
+LONGEST = 1_000_000
+"""The largest denominator of what shorter coefficients are compared with."""
 
 
 class Synthesis:
@@ -187,7 +189,7 @@ class Synthesis:
         )
         able = next((each for each in products if self._able(each, ALIKE)), None)
         found = None if able is None else self._within_limits(self._context.written(able))
-        near = found is not None and found.steady and found.far <= ROOM and found.near <= GOOD
+        near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
         return found if near else None
 
     def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
@@ -207,15 +209,20 @@ class Synthesis:
             return None
         context = self._context
         best: Bound | None = None
-        wanted = found.factor * ROOM
+        wanted = self._near(elements, found) * ROOM
         known = list(zip(parts, found.weights, strict=True))
         for coefficients in _short(found.coefficients.tolist(), self._sign):
             if self._proved(known, elements, coefficients):
                 bound = self._bound(elements, coefficients)
                 best = bound if bound.better(best) else best
-                if bound.far <= wanted and bound.near <= LENIENT * wanted and (bound.steady or not context.far):
+                if bound.factor <= wanted and (bound.steady or not context.far):
                     break
         return best
+
+    def _near(self, elements: Sequence[Element], found: Proposal) -> Fraction:
+        """The factor of what floating point proposes, measured as those of bounds are."""
+        exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
+        return min(found.factor, self._context.bound(_combined([each.value for each in elements], exact)).factor)
 
     def _proposed(
         self, parts: Sequence[Part], elements: Sequence[Element], signs: Sequence[int], most: int
@@ -225,7 +232,7 @@ class Synthesis:
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(elements)]))
             found = propose(parts, steady, signs, most)
-            if found is not None and found.factor <= LENIENT * NEAR_ENOUGH:
+            if found is not None and found.factor <= NEAR_ENOUGH:
                 return found
         return propose(parts, goal, signs, most)
 
@@ -282,11 +289,8 @@ class Synthesis:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
         near = [self._factors(elements, *each) for each in context.weighed]
-        # Those of lower bounds are shares of the function.
-        # The exponents of most sizes in use are among the samples.
-        allowed = 1 if context.function.shared_exponents else LENIENT
-        lenient = float(allowed if context.upper else 1 / allowed)
-        watched = [[*each, lenient] for each in near] + [[*self._factors(elements, *each), 1.0] for each in context.far]
+        far = [self._factors(elements, *each) for each in context.far]
+        watched = [[*each, 1.0] for each in (*near, *far)]
         mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
         return Goal(mean, np.array(watched if context.values is not None else []))
 
@@ -300,8 +304,9 @@ class Synthesis:
         return np.array(rows)
 
     def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
-        number = self._context.writer.number
-        return [float(self._sign * number(each.value, point) / (value + 1)) for each in elements]
+        unit, sign = value + 1, self._sign
+        numbers = [self._context.writer.number(each.value, point) for each in elements]
+        return [sign * ((n.numerator * unit.denominator) / (n.denominator * unit.numerator)) for n in numbers]
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
@@ -317,9 +322,13 @@ def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
     seen = set()
     # What is this small is mostly no more than rounding.
     numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
+    # Of two fractions that are as near, the safe one, whichever way the solver rounds.
+    leaning = [each + side * NEAR if each else each for each in numbers]
     for most in DENOMINATORS:
-        plain = [Fraction(round(each * most), most) for each in numbers]
-        nearest = [Fraction(each).limit_denominator(most) or _least(each) for each in numbers]
+        plain = [Fraction(round(each * most), most) for each in leaning]
+        nearest = [
+            Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
+        ]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
         for coefficients in (_exact(plain), _exact(nearest), _exact(safe)):
             if coefficients not in seen:

@@ -12,6 +12,7 @@ from archline.algebra.polynomial import ONE, Atom, Poly, TooComplexError, total
 from archline.analysis.recurrence import Case, Claim, Line, Range, Recurrence
 from archline.analysis.recursion.calls import Caller, NotComparableError, references, sizes_of_call
 from archline.analysis.recursion.conditions import in_order
+from archline.analysis.recursion.halvings import counted
 from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Equation, Function, System, calls
@@ -127,6 +128,9 @@ class _Teller:
 
     def _written(self, step: Step, value: Poly, added: Poly) -> Poly | None:
         """The case with the claim put in for its calls, where logarithms of their sizes are exact."""
+        if any(counted(atom) is not None for atom in value.atoms()):
+            # Of a number of halvings it is known what it is at least.
+            return None
         caller = Caller(step.facts, references(self.function))
         result = added
         try:

@@ -64,6 +64,7 @@ class Values:
         return True
 
     def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
-        if (name, arguments) not in self._known:
+        known = self._known.get((name, arguments))
+        if known is None:
             raise EvaluationError(f"`{name}` has no value at the sizes of a call")
-        return self._known[name, arguments]
+        return known

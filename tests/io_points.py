@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.analyse import derive
+from archline.analysis.costs import Cost
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import UntracedError
@@ -45,7 +47,9 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    cost = io_cost(module, algorithm)
+    if recurses(module, algorithm):
+        return _of_recursion(module, algorithm)
+    cost = io_of(module, algorithm)
     if cost.ends is not None:
         ends = cost.ends
         rooms = [room for each in cost.alternatives for room in each.needs]
@@ -55,9 +59,17 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
             return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
 
         return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
-    if not recurses(module, algorithm):
-        assert cost.reason
-        return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+    assert cost.reason
+    return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+
+
+def io_of(module: Module, algorithm: s.Algorithm) -> Cost:
+    """The derived io."""
+    return io_cost(module, algorithm, derive(module, algorithm)["work"])
+
+
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | str:
+    """What the cost gives at sizes, without the closed form of the work, which takes longer to find."""
     recursions = Recursions(module, algorithm)
     try:
         recursions.solve()

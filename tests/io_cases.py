@@ -325,6 +325,43 @@ MOVING = {
         """,
         {"n": 4, "nz": 12}, {"n": 9, "nz": 30},
     ),
+    "a view in which rows take turns": _case(
+        """
+        algorithm main(A: real[2, m], y: inout real[n]):
+            local k: int = 0
+            for i in 0..n:
+                let r = A[i % 2, :]
+                y[i] += r[k]
+                if y[i] > 0.9:
+                    if k < m - 1:
+                        k += 1
+        """,
+        {"n": 8, "m": 2}, {"n": 24, "m": 9},
+    ),
+    "a view that begins where the data says": _case(
+        """
+        algorithm main(I: index[n] below m, x: real[2*m], y: inout real[n], m: size):
+            local k: int = 0
+            for i in 0..n:
+                let v = x[I[i]..2*m]
+                y[i] += v[k]
+                if y[i] > 0.9:
+                    if k < m - 1:
+                        k += 1
+        """,
+        {"n": 29, "m": 20}, {"n": 60, "m": 30},
+    ),
+    "there and back": _case(
+        """
+        algorithm main(x: real[2*n], y: inout real[n], n: size):
+            local k: int = 7
+            for i in 0..n:
+                y[i] += x[k - i]
+                if i % 2 == 0:
+                    k += 2
+        """,
+        {"n": 16}, {"n": 32},
+    ),
     "recursion on a vector as a matrix": _case(
         """
         algorithm main(x: inout real[n*q], n: size, q: size):

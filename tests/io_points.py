@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.product import UnboundedError
@@ -46,9 +47,29 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    if not recurses(module, algorithm):
-        return _of_loops(io_cost(module, algorithm))
-    # Without the closed form, which is that of work, and takes long to find.
+    if recurses(module, algorithm):
+        return _of_recursion(module, algorithm)
+    cost = io_of(module, algorithm)
+    if cost.ends is not None:
+        ends = cost.ends
+        rooms = [room for each in cost.alternatives for room in each.needs]
+
+        def edges(point: Sizes) -> set[int]:
+            # Of the words that are left, Z - L*lines, at Z = 0.
+            return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
+
+        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
+    assert cost.reason
+    return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
+
+
+def io_of(module: Module, algorithm: s.Algorithm) -> Cost:
+    """The derived io."""
+    return io_cost(module, algorithm, derive(module, algorithm)["work"])
+
+
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | str:
+    """What the cost gives at sizes, without the closed form of the work, which takes longer to find."""
     recursions = Recursions(module, algorithm)
     try:
         recursions.solve()
@@ -58,19 +79,6 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
         return "no closed form was found for the lines that are touched"
     solved = recursions.solved(algorithm)
     return Bounds(lambda point: (0, recursions.at(point)), lambda point: {solved.value(solved.given, point)})
-
-
-def _of_loops(cost: Cost) -> Bounds | str:
-    if cost.ends is None:
-        return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
-    ends = cost.ends
-    rooms = [room for each in cost.alternatives for room in each.needs]
-
-    def edges(point: Sizes) -> set[int]:
-        # Of the words that are left, Z - L*lines, at Z = 0.
-        return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
-
-    return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from archline.algebra.evaluation import evaluate
-from archline.analysis.io.derive import io_cost
 from archline.execution.cache import optimal
 from archline.language import syntax as s
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from io_cases import KINDS, MOVING
-from io_points import Arguments, Subject, arrays, capacities, kernel, loops, recursion
+from io_points import Arguments, Subject, arrays, capacities, io_of, kernel, loops, recursion
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
 
@@ -164,7 +163,7 @@ def _transpose() -> list[Regime]:
 def assert_regimes(target: str, expected: list[Regime]) -> None:
     """Those told are the expected ones, at every size and line tried."""
     module, algorithm = load(target)
-    told = [each for each in io_cost(module, algorithm).alternatives if each.told]
+    told = [each for each in io_of(module, algorithm).alternatives if each.told]
     names = module.signatures[algorithm].size_names
     source = random.Random(target)
     for _ in range(40):
@@ -187,7 +186,7 @@ def test_regimes_of_transpose() -> None:
 def upper(text: str, sizes: Sizes, lines: int, line: int) -> Fraction:
     """The bound with so many lines of so many words."""
     module = load_text(text)
-    cost = io_cost(module, module.algorithms["main"])
+    cost = io_of(module, module.algorithms["main"])
     assert cost.ends is not None
     return cost.ends({**sizes, "Z": lines * line, "L": line})[1]
 
@@ -216,7 +215,7 @@ def test_spmv_where_x_fits(line: int) -> None:
     Rows follow each other in val and col: the line in which one ends stays for the next.
     """
     module, algorithm = load("sparse.csr::spmv_csr")
-    cost = io_cost(module, algorithm)
+    cost = io_of(module, algorithm)
     assert cost.ends is not None
     for n, m, nz in ((1, 1, 1), (7, 30, 40), (40, 9, 12)):
         words = (rounded_up(m, line) + 4) * line
@@ -262,7 +261,7 @@ def test_a_stencil_with_three_rows(line: int) -> None:
 )
 def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -> None:
     module = load_text(text)
-    cost = io_cost(module, module.algorithms["main"])
+    cost = io_of(module, module.algorithms["main"])
     assert cost.status == "unknown"
     assert cost.reason is not None
     assert reason in cost.reason
@@ -272,7 +271,7 @@ def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -
 
 def test_nothing_is_fetched_without_arrays() -> None:
     module = load_text("algorithm main(n: size):\n    for i in 0..n:\n        pass\n")
-    cost = io_cost(module, module.algorithms["main"])
+    cost = io_of(module, module.algorithms["main"])
     assert cost.ends is not None
     assert cost.exact
     assert cost.ends({"n": 5, "Z": 1, "L": 1}) == (0, 0)

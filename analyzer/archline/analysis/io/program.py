@@ -344,7 +344,7 @@ class Program:
             return None
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
-        found = stream(subscript, place.around, self.module, place.scope.fixed)
+        found = stream(expr.array, subscript, place.around, place.scope.fixed)
         moved = {name for each in subscripts if each is not None for name in each.names}
         names = [variable for _, variable in place.around]
         if found is None or moved & set(names[names.index(found) :]):

@@ -5,42 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.language import syntax as s
-from archline.language.model import Kind, Module
 
 Around = tuple[s.Loop | s.While, str]
 """A loop of the program, and its variable in the tree of accesses."""
 
 
-def stream(subscript: s.Expr, around: Sequence[Around], module: Module, fixed: frozenset[str]) -> str | None:
-    """The outermost loop in which a subscript of the data rises or falls only; None where there is none.
+BACK = {"rises": "falls", "falls": "rises"}
 
-    `fixed` are the names that no loop changes.
+
+def stream(view: str, subscript: s.Expr, around: Sequence[Around], fixed: frozenset[str]) -> str | None:
+    """The outermost loop in which a subscript of a view rises or falls only; None where there is none.
+
+    Where a loop makes the view or the array anew, it may begin elsewhere. `fixed` are the names that no loop changes.
     """
-    names = list(_summands(subscript, module))
-    if None in names:
+    terms = list(_terms(subscript, True))
+    names = [each for each in terms if each is not None and each[0] not in fixed]
+    if None in terms:
         return None
     found = None
     for loop, variable in reversed(around):
-        ways = {_way(name, loop) for name in names if name is not None and name not in fixed}
-        if not ways <= {"rises", "stays"} and not ways <= {"falls", "stays"}:
+        ways = {way if added else BACK.get(way, way) for name, added in names for way in (_way(name, loop),)}
+        one_way = ways <= {"rises", "stays"} or ways <= {"falls", "stays"}
+        if not one_way or _way(view, loop) != "stays":
             break
         found = variable
     return found
 
 
-def _summands(expr: s.Expr, module: Module) -> Iterator[str | None]:
-    """The names whose sum the expression is, numbers apart; None for anything else."""
+def _terms(expr: s.Expr, added: bool) -> Iterator[tuple[str, bool] | None]:
+    """The names that the expression adds, and those that it subtracts, numbers apart; None for anything else."""
     match expr:
         case s.Integer():
             return
         case s.Name(id=name):
-            yield name
-        case s.Binary(op="+", left=left, right=right):
-            yield from _summands(left, module)
-            yield from _summands(right, module)
-        case s.Binary(op="-", left=left, right=right) if module.types.get(right) is Kind.STATIC:
-            yield from _summands(left, module)
-            yield from _summands(right, module)
+            yield name, added
+        case s.Binary(op="+" | "-" as op, left=left, right=right):
+            yield from _terms(left, added)
+            yield from _terms(right, added == (op == "+"))
         case _:
             yield None
 

@@ -70,6 +70,9 @@ def test_no_growth_is_refuted(target: str) -> None:
     view = algorithm.cost().view()
     where = ", ".join(each for each in view.assumptions if " (assumed" not in each)
     for cost in documented(view)["costs"].values():
+        if " where " in (cost["growth"] or ""):
+            # The growth of io's recurrence under a condition on the cache, not of the bound that holds everywhere.
+            continue
         for part in (cost["growth"] or "").replace("), ", ")|").split("|"):
             relation, _, rest = part.partition("(")
             for side in {"Theta": ("upper", "lower"), "O": ("upper",), "Omega": ("lower",)}.get(relation, ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -295,7 +296,7 @@ def test_no_nonzeros_and_empty_ranges(tmp_path: Path) -> None:
     path = program(tmp_path, "for i in n..n:\n    x[i] = 1\nfor i in 5..2:\n    x[i] = 1")
     result = cli("cost", path, "--at", "n=2,m=2")
     assert result.code == 0
-    assert "work    exact   =  1\n" in result.out
+    assert re.search(r"work +exact += +1\n", result.out)
 
 
 # Real processes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -169,7 +170,11 @@ def test_the_command_shows_a_row(tmp_path: Path) -> None:
     path = tmp_path / "squares.algo"
     path.write_text(SQUARES)
     target = f"{path}::f"
-    assert "time(P)  bounded  >=" in cli("cost", target, "--procs", "P").out
+    shown = cli("cost", target, "--procs", "P").out
+    assert re.search(r"time\(P\) +bounded +>=", shown)
+    # Lemma 2.1 of the ICE paper, and the condition under which it holds.
+    assert re.search(r"io\(P\) +declared +>= +ceil\(n/L\)", shown)
+    assert "every processor runs its part in serial order" in shown
     assert "time" not in cli("cost", target).out
     found = json.loads(cli("cost", target, "--procs", "4", "--at", "n=8", "--format", "json").out)
     assert found["costs"]["time(4)"]["value"] == {"lower": "6", "upper": "41/4"}

@@ -24,9 +24,9 @@ from common import ROOT, machine
 sys.path.insert(0, str(ROOT / "tests"))
 
 from archline.language.diagnostics import ArchlineError
-from io_points import Point, Subject, kernels, loops, recursion
+from io_points import Point, Subject, arrays, kernels, loops, recursion
 
-GENERATED = 500
+GENERATED = {loops: 250, arrays: 200, recursion: 50}
 COUNT = 8
 """Capacities a trace, about."""
 LARGE = ("matmul_basic", "transpose::", "spmv_csr", "jacobi", "matmul_co", "mergesort::", "floyd", "gemv::")
@@ -119,8 +119,7 @@ def examine(options: argparse.Namespace) -> Examination:
     found = Examination(source)
     library = [each for each in kernels() if options.only in each.name]
     known = [each for each in library if found.bound(each.name, each)]
-    generated = [loops(number) for number in range(GENERATED * 7 // 10)]
-    generated += [recursion(number) for number in range(GENERATED * 3 // 10)]
+    generated = [kind(number) for kind, share in GENERATED.items() for number in range(share)]
     programs = [(each.name.split()[0], each) for each in generated if options.only in each.name]
     ready = [(row, each) for row, each in programs if found.bound(row, each)]
     for each in known:

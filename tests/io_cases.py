@@ -241,6 +241,20 @@ KINDS = {
         """,
         {"n": 1}, {"n": 4}, {"n": 7},
     ),
+    "windows that come back": _case(
+        """
+        algorithm main(x: real[80], n: size) -> real:
+            local s: real = 0
+            for i in 0..n:
+                for j in 0..4:
+                    s += x[16*(i % 3) + j] + x[16*(i % 3) + j + 12]
+            for i in 0..9:
+                for j in 0..4:
+                    s += x[3*i*(8 - i) + 24 + j] + x[3*i*(8 - i) + j]
+            return s
+        """,
+        {"n": 1}, {"n": 40},
+    ),
     "gaps between neighbours": _case(
         """
         algorithm main(A: inout real[n, 3*n], n: size):

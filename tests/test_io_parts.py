@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -174,44 +174,32 @@ def test_rectangles_from_the_start_of_lines_are_counted_exactly(line: int) -> No
                 assert len(subject.touched(fixed, line)) == number(known.count.value, known, fixed, line)
 
 
+Place = Callable[[int, int], tuple[int, int]]
+
+
 @pytest.mark.parametrize(
-    ("places", "columns"),
+    "places",
     [
-        (("i, j", "i, j + 2"), (0, 9)),
-        (("i, j", "i + 1, j"), (0, 7)),
-        (("i, i", "i, i + 1"), (0, 9)),
-        (("i + j, j", "i, j"), (0, 7)),
-        (("i, 7 - j", "7 - i, j"), (0, 7)),
+        {"i, j": lambda i, j: (i, j), "i, j + 2": lambda i, j: (i, j + 2)},
+        {"i, j": lambda i, j: (i, j), "i + 1, j": lambda i, j: (i + 1, j)},
+        {"i, i": lambda i, j: (i, i), "i, i + 1": lambda i, j: (i, i + 1)},
+        {"i + j, j": lambda i, j: (i + j, j), "i, j": lambda i, j: (i, j)},
+        {"i, 7 - j": lambda i, j: (i, 7 - j), "7 - i, j": lambda i, j: (7 - i, j)},
     ],
 )
-def test_unions(places: tuple[str, ...], columns: tuple[int, int]) -> None:
+@pytest.mark.parametrize("line", [1, 2, 3, 4])
+def test_unions(places: dict[str, Place], line: int) -> None:
     """References together: no fewer lines than all of them touch."""
-    reads = "\n".join(f"            s += A[{place}]" for place in places)
-    text = f"algorithm main(A: real[16, 16]) -> real:\n    local s: real = 0\n    for i in 0..8:\n        for j in 0..8:\n{reads}\n    return s\n"
-    module = load_text(text)
+    reads = [f"            s += A[{place}]" for place in places]
+    head = ["algorithm main(A: real[16, 16]) -> real:", "    local s: real = 0"]
+    loops = ["    for i in 0..8:", "        for j in 0..8:"]
+    module = load_text("\n".join([*head, *loops, *reads, "    return s"]) + "\n")
     scope, nodes = Program(module).trace(module.algorithms["main"])
     found = references(accesses(nodes), scope.facts)
     for depth in range(3):
-        union = Union(found, depth)
-        for line in (1, 2, 3, 4):
-            for i in range(8) if depth else (0,):
-                rows = [i] if depth else range(8)
-                inner = [3] if depth == 2 else range(8)
-                touched = set()
-                for row in rows:
-                    for j in inner:
-                        for place in places:
-                            at = [evaluate_place(each, row, j) for each in place.split(",")]
-                            touched.add((at[0], at[1] // line))
-                counted = evaluate(scope.facts.restore(union.lines.value), {"i": i, "j": 3, "L": line, "Z": line})
-                assert len(touched) <= counted
-
-
-def evaluate_place(text: str, i: int, j: int) -> int:
-    """A sum of i, j and a number."""
-    signs = text.replace("-", "+ -").split("+")
-    return sum(
-        (-1 if part.strip().startswith("-") else 1) * {"i": i, "j": j}.get(part.strip(" -"), 0)
-        or int(part.replace(" ", "") if part.strip(" -").isdigit() else 0)
-        for part in signs
-    )
+        counted = scope.facts.restore(Union(found, depth).lines.value)
+        for i in range(8):
+            rows, columns = [i] if depth else range(8), [3] if depth == 2 else range(8)
+            at = [place(row, j) for row in rows for j in columns for place in places.values()]
+            touched = {(row, entry // line) for row, entry in at}
+            assert len(touched) <= evaluate(counted, {"i": i, "j": 3, "L": line, "Z": line})

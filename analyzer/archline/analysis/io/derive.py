@@ -12,7 +12,8 @@ from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Alternative, Cost, Kept
 from archline.analysis.io.accesses import accesses
-from archline.analysis.io.footprint import LINE, references
+from archline.analysis.io.footprint import references
+from archline.analysis.io.layout import LINE
 from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
 from archline.analysis.io.plans import Plan, Planner

@@ -16,16 +16,15 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
+from archline.analysis.io.layout import LINE, Interval, run, stack_lines
 from archline.analysis.io.product import Product, UnboundedError, most, most_in
 
-LINE = Poly.symbol("L")
 ROW = "row "
 """How symbols of rows begin; no program has such a name."""
 MAX_APART = 8
 """References to one row in one loop body are one where their places differ by constants no larger than this."""
 NARROW = 4
 """Steps through a row that are shorter than most lines."""
-Interval = tuple[Poly, Poly]
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,51 +337,6 @@ class Lines:
             mentioned |= inner.lo.names | inner.hi.names
         array = self.reference.array
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
-
-
-def whole(array: Array) -> Poly:
-    """All lines of an array."""
-    if array.layout == "zmorton":
-        rows, columns = array.extents
-        side = a.exponential(2, a.ceil_log2(a.maximum(rows, columns)))
-        return a.ceil_div(side * side, LINE)
-    lines = ONE
-    for dimension, extent in enumerate(array.extents):
-        lines = lines * (a.ceil_div(extent, LINE) if dimension == contiguous_dimension(array) else extent)
-    return lines
-
-
-def stack_lines(array: Array) -> Poly:
-    """The lines of the stack up to the end of a local array."""
-    return array.below + whole(array)
-
-
-def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> Poly:
-    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
-
-    Not `whole`: w/L and 1 or 2.
-    """
-    low, high = interval
-    words = facts.positive_part(a.as_gaps(high - low + 1))
-    if words == ONE or array.strided:
-        return words
-    at_start = array.aligned and not low
-    if not whole:
-        return words * LINE**-1 + (1 if at_start else 2)
-    if at_start:
-        return a.ceil_div(words, LINE)
-    return facts.simplify(a.floor_div(words - 2, LINE)) + 2
-
-
-def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool = True) -> Product:
-    """The lines of a box of subscripts."""
-    lines = Product()
-    for dimension, interval in enumerate(box):
-        if dimension == contiguous_dimension(array):
-            lines = lines.times(run(interval, facts, array, whole))
-        else:
-            lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
-    return lines
 
 
 def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:

@@ -23,7 +23,7 @@ from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.solve import solve
 from archline.analysis.io.accesses import Branch, contiguous_dimension
-from archline.analysis.io.footprint import LINE
+from archline.analysis.io.layout import LINE
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.recursion import Called, Chosen, Part, Piece, Recursions, Repeated
 from archline.analysis.io.recursion import Solved as Body

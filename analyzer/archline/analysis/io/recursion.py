@@ -18,7 +18,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
-from archline.analysis.io.footprint import references, run, whole
+from archline.analysis.io.footprint import references
+from archline.analysis.io.layout import run, whole
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import shape_of

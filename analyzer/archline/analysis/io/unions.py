@@ -9,7 +9,8 @@ from functools import cached_property
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
-from archline.analysis.io.footprint import ROW, Interval, Reference, box_lines, monotone, run
+from archline.analysis.io.footprint import ROW, Reference, monotone
+from archline.analysis.io.layout import Interval, box_lines, run
 from archline.analysis.io.product import Product, most
 
 

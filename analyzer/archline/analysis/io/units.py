@@ -15,7 +15,8 @@ from itertools import pairwise
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
-from archline.analysis.io.footprint import Reference, box_lines, slope
+from archline.analysis.io.footprint import Reference, slope
+from archline.analysis.io.layout import box_lines
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
 

@@ -13,16 +13,17 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.analysis.analyse import derive
-from archline.analysis.costs import Cost
+from archline.analysis.costs import Cost, ends_at
+from archline.analysis.io.boxes import boxes
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.program import UntracedError
 from archline.analysis.io.recursion import Recursions
+from archline.analysis.io.untraced import UntracedError
 from archline.analysis.recursion.graph import recurses
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
 from archline.language import syntax as s
+from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
 from io_programs import array_program_from_seed
@@ -47,8 +48,8 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    if recurses(module, algorithm):
-        return _of_recursion(module, algorithm)
+    if recurses(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
+        return known
     cost = io_of(module, algorithm)
     if cost.ends is not None:
         ends = cost.ends
@@ -59,26 +60,29 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
             return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
 
         return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
+    if cost.status != "unknown":
+        return Bounds(lambda point: (0, int(ends_at(cost, point)[1])), lambda _: set())
     assert cost.reason
     return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
 
 
 def io_of(module: Module, algorithm: s.Algorithm) -> Cost:
     """The derived io."""
-    return io_cost(module, algorithm, derive(module, algorithm)["work"])
+    return io_cost(module, algorithm)
 
 
-def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | str:
-    """What the cost gives at sizes, without the closed form of the work, which takes longer to find."""
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
+    """What the cost gives at sizes, without its closed form, which takes longer to find."""
     recursions = Recursions(module, algorithm)
     try:
         recursions.solve()
-    except UntracedError as problem:
-        return f"{problem.reason} (line {problem.span.line})"
-    except UnboundedError:
-        return "no closed form was found for the lines that are touched"
+    except (UntracedError, UnboundedError):
+        return None
     solved = recursions.solved(algorithm)
-    return Bounds(lambda point: (0, recursions.at(point)), lambda point: {solved.value(solved.given, point)})
+    below = boxes(module, solved.body)
+    return Bounds(
+        lambda point: (below.at(point), recursions.at(point)), lambda point: {solved.value(solved.given, point)}
+    )
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,26 @@ def capacities(distinct: int, edges: set[int], source: random.Random, count: int
     inside = sorted({each for edge in edges for each in (edge - 1, edge) if 1 <= each <= most})
     spread = [round(most ** source.random()) for _ in range(max(1, count // 2))]
     return sorted({1, most, *spread, *source.sample(inside, min(len(inside), max(1, count // 2 - 1)))})
+
+
+def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Arguments:
+    """Data for an algorithm's parameters."""
+    data = np.random.default_rng(source.randrange(2**32))
+    found: Arguments = {}
+    for each in algorithm.parameters:
+        match each.type:
+            case s.ArrayType(shape=shape):
+                found[each.name] = data.uniform(0.1, 1.0, [evaluate_static(extent, sizes) for extent in shape])
+            case s.IndexArrayType(shape=shape, below=below):
+                count = [evaluate_static(extent, sizes) for extent in shape]
+                found[each.name] = data.integers(0, evaluate_static(below, sizes), count)
+            case s.OffsetsType(count=count_, into=into):
+                total = evaluate_static(into, sizes)
+                cuts = np.sort(data.integers(0, total, int(evaluate_static(count_, sizes)) - 1, endpoint=True))
+                found[each.name] = np.concatenate([[0], cuts, [total]]).astype(np.int64)
+            case _:
+                found[each.name] = sizes[each.name]
+    return found
 
 
 # The standard library.

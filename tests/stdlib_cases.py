@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,49 +18,17 @@ from archline.execution.run import Counts, execute
 from archline.language import syntax as s
 from archline.language.loader import load_target
 from archline.language.model import Module
-
-Arguments = dict[str, Any]
-Results = dict[str, Any]
-Random = np.random.Generator
-Build = Callable[..., Arguments]
-Expected = Callable[[Any], Results]
+from stdlib_case import GRID, SIZE, Arguments, Build, Case, Expected, Random, Results, dominant
+from stdlib_polybench_cases import POLYBENCH
 
 RETURNED = "return"
 """The name under which `expected` gives what the algorithm returns."""
 
-SIZE = st.integers(1, 9)
 MAYBE_ZERO = st.integers(0, 9)
 LONG = st.integers(1, 30)
-GRID = st.integers(3, 9)
 POWER_OF_2 = st.integers(0, 5).map(lambda exponent: 2**exponent)
 
-
-@dataclass(frozen=True)
-class Case:
-    """An algorithm: the sizes to draw for it, arguments made from them, and what its outputs must hold.
-
-    `build` gives every parameter but the `out` ones; `expected` the `out` and `inout` ones, and `RETURNED`.
-    """
-
-    sizes: Mapping[str, st.SearchStrategy[int]]
-    build: Build
-    expected: Expected
-
-    @property
-    def arguments(self) -> st.SearchStrategy[Arguments]:
-        """The arguments at drawn sizes, filled from a drawn seed."""
-        return st.builds(self.at, st.integers(0, 2**32 - 1), **self.sizes)
-
-    def at(self, seed: int, **sizes: int) -> Arguments:
-        """The arguments at these sizes, filled from this seed."""
-        return self.build(np.random.default_rng(seed), **sizes)
-
-    def results(self, arguments: Arguments) -> Results:
-        """What must come out for these arguments."""
-        return self.expected(SimpleNamespace(**arguments))
-
-
-CASES: dict[str, Case] = {}
+CASES: dict[str, Case] = dict(POLYBENCH)
 """The cases by target, as `dense.matmul::matmul_basic`."""
 
 
@@ -113,11 +80,6 @@ add("dense.transpose::transpose_in_place", lambda rng, n: matrix(rng, n, n), lam
 
 
 # Systems of equations.
-def dominant(rng: Random, n: int) -> Arguments:
-    """A matrix whose diagonal outweighs its rows and columns: every leading block of it is regular."""
-    return {"A": rng.uniform(-1, 1, size=(n, n)) + 2 * n * np.eye(n)}
-
-
 def system(rng: Random, n: int) -> Arguments:
     return {**dominant(rng, n), "b": rng.normal(size=n)}
 
@@ -146,10 +108,6 @@ def cholesky(a: Any) -> Results:
     return {"A": np.linalg.cholesky(a.A) + np.triu(a.A, 1)}
 
 
-def durbin(a: Any) -> Results:
-    return {"y": scipy.linalg.solve(scipy.linalg.toeplitz(np.concatenate(([1.0], a.r[:-1]))), -a.r)}
-
-
 add("dense.trisolv::trisolv", system, solution("x", "b", lower=True), n=SIZE)
 add("dense.trisolv::trisolv_upper", system, solution("x", "b", lower=False), n=SIZE)
 add("dense.trisolv::trisolv_many", systems, solution("B", "B", lower=True), n=SIZE, m=SIZE)
@@ -157,8 +115,6 @@ for name in ("cholesky", "cholesky_parallel"):
     add(f"dense.cholesky::{name}", positive_definite, cholesky, n=SIZE)
 for name in ("lu", "lu_parallel"):
     add(f"dense.lu::{name}", dominant, lu, n=SIZE)
-# Small enough for the Toeplitz matrix to be dominated by its unit diagonal.
-add("polybench.durbin::durbin", lambda rng, n: {"r": rng.uniform(-0.05, 0.05, n)}, durbin, n=SIZE)
 
 
 # Graphs.

@@ -235,3 +235,19 @@ def test_a_slope_that_is_a_fraction_bounds_from_its_side() -> None:
     assert above.bounds["n"].least == 6
     assert above.bounds["n"].most is None
     assert not below.nonnegative(n - 6)
+
+
+def test_facts_before_a_symbol_decide_the_same_without_it() -> None:
+    old = Facts().with_symbol("n", (ONE,))
+    young = old.with_symbol("k", (ZERO,), (n,))
+    assert young.oldest(frozenset("n")) is old
+    assert young.oldest(frozenset("nk")) is young
+    assert young.nonnegative(n - k)
+    assert not young.nonnegative(n - 2)
+    # A symbol with other bounds, and a fact learned later, are not passed over.
+    assert young.with_symbol("n", (Poly.constant(5),)).nonnegative(n - 5)
+    assert young.with_nonnegative(n - 7).nonnegative(n - 7)
+    assert young.with_nonnegative(n - 7).with_symbol("j").nonnegative(n - 7)
+    few = Facts().with_symbol("n", (ONE,), (Poly.constant(3),)).with_symbol("k", (ZERO,), (n,))
+    assert few.nonnegative(3 - k)
+    assert not few.with_symbol("n", (ONE,), (Poly.constant(9),)).nonnegative(3 - k)

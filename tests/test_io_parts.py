@@ -13,7 +13,8 @@ import pytest
 from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.io.accesses import accesses
-from archline.analysis.io.footprint import Lines, references
+from archline.analysis.io.footprint import Lines
+from archline.analysis.io.grouping import references
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
 from archline.analysis.io.unions import Union

@@ -6,41 +6,21 @@ import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.recursion.graph import recurses
 from archline.execution.cache import optimal
-from archline.language import syntax as s
-from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
-from io_cases import KINDS, MOVING
-from io_points import Arguments, Subject, arrays, capacities, io_of, kernel, loops, recursion
+from io_cases import KINDS
+from io_moving_cases import MOVING
+from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
 
 Sizes = Mapping[str, int]
 TARGETS = sorted({**CASES, **RECURSIVE})
-
-
-def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Arguments:
-    """Data for an algorithm's parameters."""
-    data = np.random.default_rng(source.randrange(2**32))
-    found: Arguments = {}
-    for each in algorithm.parameters:
-        match each.type:
-            case s.ArrayType(shape=shape):
-                found[each.name] = data.uniform(0.1, 1.0, [evaluate_static(extent, sizes) for extent in shape])
-            case s.IndexArrayType(shape=shape, below=below):
-                count = [evaluate_static(extent, sizes) for extent in shape]
-                found[each.name] = data.integers(0, evaluate_static(below, sizes), count)
-            case s.OffsetsType(count=count_, into=into):
-                total = evaluate_static(into, sizes)
-                cuts = np.sort(data.integers(0, total, int(evaluate_static(count_, sizes)) - 1, endpoint=True))
-                found[each.name] = np.concatenate([[0], cuts, [total]]).astype(np.int64)
-            case _:
-                found[each.name] = sizes[each.name]
-    return found
 
 
 def subject(text: str) -> Subject:
@@ -54,6 +34,7 @@ def assert_sound(text: str, sizes: Sizes, source: random.Random) -> None:
     given = subject(text)
     known = given.bounds
     assert not isinstance(known, str), known
+    everywhere = None if recurses(given.module, given.algorithm) else io_of(given.module, given.algorithm).upper
     for line in (1, 4, 8):
         bound, trace = given.trace(arguments(given.algorithm, sizes, source), line)
         edges = known.edges({**bound, "Z": line, "L": line})
@@ -64,6 +45,8 @@ def assert_sound(text: str, sizes: Sizes, source: random.Random) -> None:
             assert lower <= fetched <= upper, (
                 f"{bound}, Z={words}, L={line}: {lower} <= {fetched} <= {upper} in\n{text}"
             )
+            if everywhere is not None:
+                assert fetched <= evaluate(everywhere, {**bound, "Z": words, "L": line})
 
 
 @pytest.mark.parametrize("name", [*KINDS, *MOVING])
@@ -250,13 +233,6 @@ def test_a_stencil_with_three_rows(line: int) -> None:
             "grid",
             1,
         ),
-        (
-            "algorithm part(R: offsets[g] into r, x: real[r], y: inout real[1]):\n    for k in R[1]..R[1] + 1:\n"
-            "        y[0] += x[k]\n\nalgorithm main(x: real[q], y: inout real[1]):\n    for c in 0..q:\n"
-            "        local e: int[3]\n        e[0] = 0\n        e[1] = c\n        e[2] = q\n        part(e, x, y)\n",
-            "offsets",
-            11,
-        ),
     ],
 )
 def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -> None:
@@ -269,9 +245,42 @@ def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -
     assert cost.span.line == line
 
 
+def test_accesses_that_cannot_be_followed_count_a_line_each() -> None:
+    module = load_text(
+        "algorithm part(R: offsets[g] into r, x: real[r], y: inout real[1]):\n    for k in R[1]..R[1] + 1:\n"
+        "        y[0] += x[k]\n\nalgorithm main(x: real[q], y: inout real[1]):\n    for c in 0..q:\n"
+        "        local e: int[3]\n        e[0] = 0\n        e[1] = c\n        e[2] = q\n        part(e, x, y)\n"
+    )
+    cost = io_of(module, module.algorithms["main"])
+    assert cost.status == "bounded"
+    assert cost.upper == Poly.symbol("q") * 7
+    assert cost.reason is not None
+    assert "offsets" in cost.reason
+    assert cost.span is not None
+    assert cost.span.line == 11
+
+
 def test_nothing_is_fetched_without_arrays() -> None:
     module = load_text("algorithm main(n: size):\n    for i in 0..n:\n        pass\n")
     cost = io_of(module, module.algorithms["main"])
     assert cost.ends is not None
     assert cost.exact
     assert cost.ends({"n": 5, "Z": 1, "L": 1}) == (0, 0)
+
+
+ENDLESS = """algorithm main(x: inout real[n]):
+    where n >= 0
+    {}:
+        main(x[{}..n])
+        x[0] += 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "first", "n"), [("if n > 0", "1", 20_000), ("if n > 0 or x[0] > 0.5", "n//2", 9)]
+)
+def test_a_recursion_that_is_too_deep_is_refused(condition: str, first: str, n: int) -> None:
+    known = subject(ENDLESS.format(condition, first)).bounds
+    assert not isinstance(known, str)
+    with pytest.raises(EvaluationError):
+        known.ends({"n": n, "Z": 8, "L": 2})

@@ -262,3 +262,19 @@ def _exact_division(text: str) -> str:
     import re
 
     return re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"Fraction(\1)", text)
+
+
+def test_hashes_tell_numbers_apart_and_not_orders() -> None:
+    n, m = Poly.symbol("n"), Poly.symbol("m")
+    assert hash(n * 3 + m - 2) == hash(m - 2 + n * 3)
+    # -1 and -2 have one hash.
+    assert len({hash(n - number) for number in range(20)}) >= 19
+    assert len({hash(n / (number + 1) - 1) for number in range(20)}) >= 19
+
+
+def test_differences_are_sums_with_what_is_taken_off() -> None:
+    n, m = Poly.symbol("n"), Poly.symbol("m")
+    for left in (Poly.constant(0), n, n * m - 2, Poly.constant(5)):
+        for right in (Poly.constant(0), n, m / 3 + n * m, Poly.constant(5)):
+            assert left - right == left + right.scaled(-1)
+    assert not (n * m - n * m).terms

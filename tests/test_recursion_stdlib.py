@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.contracts import decide
 from archline.analysis.costs import Costs
@@ -31,7 +34,6 @@ FAR = (
 
 
 OPEN = {
-    "dense.matmul_recursive::matmul_temporary": {"span"},
     "sort.merge_parallel::merge_parallel": {"span"},
     "sort.mergesort::mergesort_parallel": {"span"},
 }
@@ -81,3 +83,21 @@ def test_closed_bounds_hold_the_recurrence(target: str) -> None:
             value = value_or_none(cost, sizes)
             if value is not None and cost.lower is not None:
                 assert not list(outside(cost, value, sizes)), (cost.metric, sizes)
+
+
+LEVELS = 1, 9, 16, 17, 31, 64, 1025, 2**20, 2**40 + 1, 2**60
+"""Sizes at leaves, just above them, and far above."""
+
+
+@pytest.mark.parametrize("metric", ["work", "span"])
+def test_bounds_of_a_product_with_temporaries_are_near_at_all_sizes(metric: str) -> None:
+    """Leaves allow 16^2/9^2 on one side; far out products of logarithms decide, of which both bounds have the same."""
+    cost = derived("dense.matmul_recursive::matmul_temporary")[metric]
+    assert cost.lower is not None
+    assert cost.upper is not None
+    for values in product(LEVELS, repeat=3):
+        sizes = dict(zip("nmp", values, strict=True))
+        lower, upper = evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
+        assert lower <= upper <= lower * Fraction(17, 4), sizes
+        if metric == "span" and min(values) > 1_000:
+            assert upper <= lower * Fraction(32, 10), sizes

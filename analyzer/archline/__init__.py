@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
+    from archline.api.plots import IoPlot, plot_io
     from archline.api.running import Run
     from archline.execution.externs import register_extern
     from archline.execution.results import Cache
@@ -24,6 +25,7 @@ _HOMES = {
     "CostReport": "archline.api.costs",
     "Diagnostic": "archline.language.diagnostics",
     "Energy": "archline.api.energies",
+    "IoPlot": "archline.api.plots",
     "Metric": "archline.api.costs",
     "Module": "archline.api.algorithms",
     "Run": "archline.api.running",
@@ -31,6 +33,7 @@ _HOMES = {
     "energy": "archline.energy",
     "load": "archline.api.algorithms",
     "loads": "archline.api.algorithms",
+    "plot_io": "archline.api.plots",
     "register_extern": "archline.execution.externs",
 }
 
@@ -41,6 +44,7 @@ __all__ = [
     "CostReport",
     "Diagnostic",
     "Energy",
+    "IoPlot",
     "Metric",
     "Module",
     "Run",
@@ -49,6 +53,7 @@ __all__ = [
     "energy",
     "load",
     "loads",
+    "plot_io",
     "register_extern",
 ]
 

@@ -65,6 +65,9 @@ class Compiler:
         if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
             return itemgetter(parts[0][1])
 
+        if len(parts) == 1 and parts[0][1] < len(self._names):
+            return _scaled(*parts[0], constant)
+
         def run(environment: Environment) -> Number:
             total: Number = constant
             for coefficient, place in parts:
@@ -81,11 +84,11 @@ class Compiler:
 
         max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
         """
-        condition = _condition(indicator)
-        if condition is None:
+        known = condition(indicator)
+        if known is None:
             value = self.of(indicator)
             return lambda environment: value(environment) == 1
-        least, expected = self.of(condition[0]), condition[1]
+        least, expected = self.of(known[0]), known[1]
         return lambda environment: (least(environment) >= 1) is expected
 
     def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
@@ -145,7 +148,7 @@ class Compiler:
         return _unknown(atom)
 
 
-def _condition(indicator: Poly) -> tuple[Poly, bool] | None:
+def condition(indicator: Poly) -> tuple[Poly, bool] | None:
     """The e of max(0, e) - max(0, e - 1), an indicator of e >= 1, or of 1 less that, the other way round."""
     ends = {
         coefficient: monomial[0][0].argument
@@ -174,9 +177,19 @@ def _unknown(atom: Atom) -> Compute:
     return run
 
 
+def _scaled(coefficient: int, place: int, constant: int) -> Compute:
+    """A number times the one of a symbol, and one more."""
+
+    def run(environment: Environment) -> Number:
+        total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
+        return total if isinstance(total, int) else _whole(total)
+
+    return run
+
+
 def _floored(top: Compute, by: int) -> Compute:
     """The floor of a part."""
-    return lambda environment: floor(top(environment) // by)
+    return lambda environment: top(environment) // by
 
 
 def _divided(top: Compute, bottom: Compute, whole: bool) -> Compute:

@@ -87,6 +87,8 @@ class Facts:
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
     _aged: dict[Atom, tuple[int, int, str]] = field(default_factory=dict, repr=False)
+    # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
+    _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
@@ -97,12 +99,23 @@ class Facts:
             added = {old: each for old, each in self.bounds.items() if old != name}
             added[name] = bounds
             known = self.with_bounds(added)
+            if name not in self.bounds:
+                known = replace(known, _before=(name, self))
             self._extended[name, bounds] = known
         return known
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
         """The same divisibility under other bounds, of symbols from the oldest to the youngest."""
-        return replace(self, bounds=bounds, _proved={}, _extended={}, _taught={}, _simplified={}, _aged={})
+        return replace(
+            self, bounds=bounds, _proved={}, _extended={}, _taught={}, _simplified={}, _aged={}, _before=None
+        )
+
+    def oldest(self, names: frozenset[str]) -> Facts:
+        """The facts without the youngest symbols, as far as none of the names is among them: they decide the same."""
+        facts = self
+        while facts._before is not None and facts._before[0] not in names:
+            facts = facts._before[1]
+        return facts
 
     def _rewriting(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
         return replace(self.with_bounds(self.bounds), rewrites=rewrites, quotients=quotients, powers=powers)
@@ -141,10 +154,11 @@ class Facts:
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
         value = _scaled_to_one(value)
-        known = self._proved.get(value)
+        facts = self.oldest(value.names)
+        known = facts._proved.get(value)
         if known is None:
-            known = _Proof(self).holds(value) or self._by_integrality(value)
-            self._proved[value] = known
+            known = _Proof(facts).holds(value) or facts._by_integrality(value)
+            facts._proved[value] = known
         return known
 
     def _by_integrality(self, value: Poly) -> bool:
@@ -198,9 +212,11 @@ class Facts:
         def resolve(atom: Atom) -> Poly | None:
             if not atom.parts:
                 return None
-            if atom not in self._simplified:
-                self._simplified[atom] = resolved(atom)
-            return self._simplified[atom]
+            known = self._simplified.get(atom)
+            if known is None:
+                facts = self.oldest(atom.names)
+                known = self._simplified[atom] = resolved(atom) if facts is self else facts.simplify(Poly.of_atom(atom))
+            return known
 
         def resolved(atom: Atom) -> Poly:
             parts = tuple(self.simplify(part) for part in atom.parts)

@@ -13,11 +13,12 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
+NOTHING = fmpq(0)
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
 
@@ -158,7 +159,7 @@ class Poly:
     @property
     def constant_term(self) -> fmpq:
         """The coefficient of 1."""
-        return self.terms.get(ONE_MONOMIAL, fmpq(0))
+        return self.terms.get(ONE_MONOMIAL, NOTHING)
 
     @property
     def names(self) -> frozenset[str]:
@@ -214,7 +215,18 @@ class Poly:
         return Poly({monomial: -coefficient for monomial, coefficient in self.terms.items()})
 
     def __sub__(self, other: Poly | Number) -> Poly:
-        return self + (-as_poly(other))
+        other = as_poly(other)
+        if not other.terms:
+            return self
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            total = terms.get(monomial)
+            total = -coefficient if total is None else total - coefficient
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+        return Poly(terms)
 
     def __rsub__(self, other: Poly | Number) -> Poly:
         return as_poly(other) + (-self)
@@ -327,8 +339,8 @@ class Poly:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            # Coefficients hash slowly; the monomials alone tell polynomials apart well enough.
-            self._hash = hash(frozenset(self.terms))
+            # Coefficients hash slowly; their numerators and denominators together tell most polynomials apart.
+            self._hash = hash((frozenset(self.terms), _mark(self.terms.values())))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -336,6 +348,14 @@ class Poly:
 
     def __repr__(self) -> str:
         return f"Poly({self.key})"
+
+
+def _mark(numbers: Iterable[fmpq]) -> int:
+    """A number that differs for most choices of numbers, in whichever order they are."""
+    found = _NONE
+    for each in numbers:
+        found = found + each.p * each.q
+    return int(found)
 
 
 def _number_power(base: fmpq, exponent: int) -> fmpq:
@@ -356,9 +376,9 @@ def _reciprocal(value: Poly) -> Poly:
 
 def rational(value: Number) -> fmpq:
     """An exact rational as python-flint has it."""
-    if isinstance(value, Fraction):
-        return fmpq(value.numerator, value.denominator)
-    return value if isinstance(value, fmpq) else fmpq(value)
+    if isinstance(value, fmpq):
+        return value
+    return fmpq(value.numerator, value.denominator) if isinstance(value, Fraction) else fmpq(value)
 
 
 def as_poly(value: Poly | Number) -> Poly:
@@ -415,6 +435,7 @@ def _reduced(poly: Poly) -> Poly:
     return total
 
 
+_NONE = fmpz(0)
 ZERO = Poly({})
 ONE = Poly.constant(1)
 

@@ -32,7 +32,7 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """A bound on the maximum of a nonnegative `value` over the nonempty range; None where none is found."""
-    found = _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
+    found = bounded_peak(value, variable, lo, hi, facts, upper)
     if found is not None:
         return found
     if upper:
@@ -40,6 +40,11 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
         return _bounded(sum_over, value, variable, lo, hi, facts, True, 0)
     # Any value that is taken is a lower bound of the largest.
     return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
+
+
+def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """A bound on the maximum of a `value` of any sign over the nonempty range; None where none is found."""
+    return _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
 
 
 def _is_settled(value: Poly, variable: str) -> bool:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
@@ -20,6 +20,7 @@ from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
 from archline.language.model import Module
 from archline.language.printer import format_fact
@@ -29,7 +30,6 @@ RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
 MAX_SOLVED = 256
 MAX_MODULES = 8
-MACHINE = frozenset(("P", "Z", "L", "K"))
 
 
 class InvariantError(AssertionError):
@@ -134,15 +134,15 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) ->
     more = 0 if metric.startswith("flops") else 1
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
-    told = statements.recursions.told(algorithm, metric, more)
+    tell = cache(partial(statements.recursions.told, algorithm, metric, more))
     if ends is None:
-        return replace(cost, regimes=regimes, recurrence=told)
+        return replace(cost, regimes=regimes, tell=tell)
 
     def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         least, most = ends(sizes)
         return least + more, most + more
 
-    return replace(cost, regimes=regimes, ends=moved, recurrence=told)
+    return replace(cost, regimes=regimes, ends=moved, tell=tell)
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -220,4 +220,4 @@ def costs_symbols(costs: Costs) -> frozenset[str]:
     for cost in costs:
         for value in (cost.lower, cost.upper):
             names |= value.names if value is not None else frozenset()
-    return names - set(costs.parameters) - MACHINE
+    return names - set(costs.parameters) - set(MACHINE_SYMBOLS)

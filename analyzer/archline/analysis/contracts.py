@@ -11,16 +11,27 @@ from typing import Literal
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.growth.order import Proved, is_O
+from archline.algebra.growth.order import Proved, Refuted, is_O
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.brent import margins, time_on
 from archline.analysis.costs import Cost, Costs, ends_at
-from archline.analysis.growth import decide_growth, over_range, pieces, pieces_of_time
+from archline.analysis.floors import least
+from archline.analysis.growth import (
+    counterexample,
+    decide_growth,
+    facts_of,
+    in_small_caches,
+    over_range,
+    pieces,
+    pieces_of_time,
+)
 from archline.analysis.index_range import IndexRange
+from archline.analysis.io.layout import LINE, ONE_LINE
 from archline.analysis.points import assumed, points
 from archline.analysis.proofs import never_negative
-from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_fact
+from archline.analysis.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate_static, holds
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
@@ -120,7 +131,7 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
         outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
         return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
     elif cost.orders is not None:
-        return _by_orders(ensures, cost, facts)
+        return _by_orders(ensures, costs, cost, known, facts)
     elif cost.alternatives:
         return _by_alternatives(ensures, costs, cost, known, facts)
     else:
@@ -129,21 +140,53 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
     return Verdict(ensures, outcome, reason + _trust(cost, outcome))
 
 
-def _by_orders(ensures: s.Ensures, cost: Cost, facts: tuple[s.Fact, ...]) -> Verdict:
+def _by_orders(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
     """The growth of what is known by a recurrence: each of its regimes is compared."""
     assert cost.orders is not None
+    below = None if ensures.relation == "O" else _any_order(ensures, costs, cost, known, facts)
+    if ensures.relation == "Omega" and below is not None:
+        return below
     found = cost.orders(facts)
     if isinstance(found, str):
         return Verdict(ensures, "unknown", found)
-    if ensures.relation != "O":
-        return Verdict(ensures, "unknown", "only an upper bound is derived")
+    if ensures.relation != "O" and below is None:
+        return _too_little(ensures, costs, found, known, facts)
     for condition, growth in found:
-        known = (*facts, *(parse_facts(condition) if condition and " or " not in condition else ()))
-        answer = is_O(parse_expression(growth), ensures.bound, known)
+        where = (*facts, *facts_of(condition))
+        answer = is_O(parse_expression(growth), ensures.bound, where)
         if not isinstance(answer, Proved):
             place = f"where {condition}: " if condition else ""
-            return Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
+            unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
+            return _too_much(ensures, least(costs, cost, known), facts) or unknown
+    if not in_small_caches(costs, ensures.bound, facts, known):
+        return Verdict(ensures, "unknown", "it is not known to hold in caches of few lines")
     return Verdict(ensures, "holds", f"the recurrence grows like {', '.join(growth for _, growth in found)}")
+
+
+def _too_little(
+    ensures: s.Ensures,
+    costs: Costs,
+    growths: tuple[tuple[str, str], ...],
+    known: Facts,
+    facts: tuple[s.Fact, ...],
+) -> Verdict:
+    """Whether a claim from below is refuted by what the cost is O of."""
+    unknown = Verdict(ensures, "unknown", "the derived lower bounds do not decide it")
+    if len(growths) > 1 or growths[0][0]:
+        return unknown
+    growth = parse_expression(growths[0][1])
+    answer = is_O(ensures.bound, growth, facts)
+    if not isinstance(answer, Refuted) or not in_small_caches(costs, growth, facts, known):
+        return unknown
+    return Verdict(ensures, "fails", f"it is O({growths[0][1]}), and {counterexample(answer, 'Omega')}")
+
+
+def _too_much(ensures: s.Ensures, below: str | None, facts: tuple[s.Fact, ...]) -> Verdict | None:
+    """Whether a claim from above is refuted by what any order fetches."""
+    answer = None if below is None else is_O(parse_expression(below), ensures.bound, facts)
+    if not isinstance(answer, Refuted):
+        return None
+    return Verdict(ensures, "fails", f"in any order {counterexample(answer, 'O')}")
 
 
 def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -166,13 +209,25 @@ def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
         outcome, why = decide_growth("Omega", [piece], ensures.bound, confirm)
         if outcome != "unknown":
             return Verdict(ensures, outcome, why)
-    return Verdict(ensures, "unknown", reason)
+    return _any_order(ensures, costs, cost, known, facts) or Verdict(ensures, "unknown", reason)
+
+
+def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
+    """Whether what any order of the same iterations fetches grows as is claimed from below."""
+    below = least(costs, cost, known)
+    if below is None:
+        return None
+    try:
+        answer = is_O(ensures.bound, parse_expression(below), facts)
+    except ArchlineError:
+        return None
+    return Verdict(ensures, "holds", f"any order fetches Omega({below})") if isinstance(answer, Proved) else None
 
 
 def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
     """The growth by any one of the bounds whose conditions the facts imply, those of large caches first."""
     confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
-    some = known.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
+    some = known.with_nonnegative(ONE_LINE)
     verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
     for each in reversed(cost.alternatives):
         smooth = each.smooth()
@@ -188,13 +243,12 @@ def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts,
 
 def _by_line(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
     """Where a size is at most a line, and where it is at least one: other bounds may hold."""
-    line = Poly.symbol("L")
     for name in costs.parameters:
         size = Poly.symbol(name)
-        if known.nonnegative(line - size) or known.nonnegative(size - line) or not _in_lines(cost, name):
+        if known.nonnegative(LINE - size) or known.nonnegative(size - LINE) or not _in_lines(cost, name):
             continue
         reasons = []
-        for relation, value in (("<=", line - size), (">=", size - line)):
+        for relation, value in (("<=", LINE - size), (">=", size - LINE)):
             (fact,) = parse_facts(f"{name} {relation} L")
             found = _any_alternative(ensures, costs, cost, known.with_nonnegative(value), (*facts, fact))
             if found.outcome != "holds":
@@ -252,9 +306,7 @@ class _Confirmation:
 
 def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `==`, `<=` or `>=`."""
-    facts = scope.facts
-    for fact in ensures.when:
-        facts = with_fact(facts, fact, scope)
+    facts = with_all(scope.facts, ensures.when, scope)
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = static_value(ensures.bound, scope.with_facts(facts))
@@ -271,7 +323,7 @@ def _implied(cost: Cost, facts: Facts) -> list[Cost]:
     """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
     if not cost.alternatives:
         return [cost]
-    some = facts.with_nonnegative(Poly.symbol("Z") - Poly.symbol("L"))
+    some = facts.with_nonnegative(ONE_LINE)
     uppers = [each.upper for each in reversed(cost.alternatives) if all(map(some.nonnegative, each.needs))]
     lowers = (cost.lower, *(value for _, value in cost.lowers))
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]

@@ -23,6 +23,8 @@ METRICS = ("flops", "work", "span")
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
 """The least and the greatest count at sizes."""
+Tell = Callable[[], Recurrence | None]
+"""The recurrence with its solution and proofs; None where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,8 @@ class Regime:
         return self.lower == self.upper
 
 
+FEW_LINES = 64
+"""Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
 Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 """What a cost is O of under facts: growths by conditions ("" for any), or why that is not known."""
 
@@ -78,6 +82,28 @@ class Alternative:
     kept: tuple[Kept, ...] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
+
+    iterations: Poly
+    power: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Orderless:
+    """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
+
+    Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors.
+    """
+
+    touched: Poly
+    floors: tuple[Floor, ...]
+    some: bool
+    at: Callable[[Mapping[str, int | Fraction]], Fraction] = field(repr=False)
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Cost:
     """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
@@ -86,9 +112,10 @@ class Cost:
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
     `alternatives` are upper bounds under conditions that may hold together, `lowers` lower bounds that hold everywhere,
-    each with what it looks at. `orders` tells what it is O of under facts.
+    each with what it looks at. `orders` tells what it is O of under facts. `orderless` bounds it from below in any
+    order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
-    sharper than bounds. `recurrence` is how a recursive algorithm's bounds come about; None where there is none.
+    sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for.
     """
 
     metric: str
@@ -102,13 +129,19 @@ class Cost:
     alternatives: tuple[Alternative, ...] = ()
     lowers: tuple[tuple[str, Poly], ...] = ()
     orders: Orders | None = field(default=None, repr=False, compare=False)
+    orderless: Orderless | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
-    recurrence: Recurrence | None = field(default=None, repr=False, compare=False)
+    tell: Tell | None = field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
         """Whether both bounds are the same expression."""
         return self.lower is not None and self.lower == self.upper
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        """How a recursive algorithm's bounds come about; None where there is no recurrence."""
+        return None if self.tell is None else self.tell()
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -12,17 +13,20 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.growth import rules
+from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
 from archline.algebra.growth.order import Verdict as Answer
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
 from archline.algebra.printing import shortened, to_text
-from archline.analysis.costs import Cost, Costs, Regime
+from archline.analysis.costs import FEW_LINES, Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
+from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.recursion.leaves import bounded_below
 from archline.analysis.uncapped import growing, uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.source import Source, Span
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,17 @@ class Piece:
     facts: tuple[s.Fact, ...]
     lower: str
     upper: str
+
+    @cached_property
+    def ends(self) -> tuple[s.Expr, s.Expr]:
+        """Both expressions, parsed. Raises ArchlineError."""
+        lower = parse_expression(self.lower)
+        return lower, lower if self.upper == self.lower else parse_expression(self.upper)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The facts, made ready for several questions. Raises ArchlineError where no sizes satisfy them."""
+        return Domain(self.facts)
 
 
 def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
@@ -50,10 +65,20 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
 
 def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts) -> Piece:
     low, high = ends
-    if low != high:
-        # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
-        low, high = growing(low, known), uncapped(high, known, upper=True)
-    return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
+    if low == high:
+        return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
+    return Piece(*where, at_least(costs, low, known), at_most(costs, high, known))
+
+
+# Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
+def at_least(costs: Costs, value: Poly, known: Facts) -> str:
+    """An expression for the growth prover that a lower bound is at least a constant times."""
+    return _lower(costs, growing(value, known), known)
+
+
+def at_most(costs: Costs, value: Poly, known: Facts) -> str:
+    """An expression for the growth prover that an upper bound is at most a constant times."""
+    return _text(costs, uncapped(value, known, upper=True), True)
 
 
 def over_range(
@@ -102,8 +127,35 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
             for value in map(facts.restore, values):
                 if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
-                    found.extend(parse_facts(f"{name} {relation} {to_text(value)}"))
+                    found.extend(_bounded(name, relation, value))
     return tuple(found)
+
+
+def _bounded(name: str, relation: str, value: Poly) -> tuple[s.Fact, ...]:
+    """A bound of a size as a fact; of the plainest kind, which most are, without a parser."""
+    text = f"{name} {relation} {to_text(value)}"
+    if not value.is_constant or (number := value.constant_term) < 0 or number.q != 1:
+        return parse_facts(text)
+    span = Span(Source("<facts>", text), 1, 1, 1, len(text) + 1)
+    left, right = s.Name(name, span=span), s.Integer(int(number.p), span=span)
+    return (s.Binary(relation, left, right, span=span),)
+
+
+def facts_of(condition: str) -> tuple[s.Fact, ...]:
+    """What is known where a condition of a regime holds; nothing of alternatives."""
+    return parse_facts(condition) if condition and " or " not in condition else ()
+
+
+def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
+    """Whether io is O of a bound in tall caches of few lines, where Z and L are below constants.
+
+    There it is compared as work, of which it is at most a constant times.
+    """
+    if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
+        return True
+    few = (*facts, *parse_facts(f"Z <= {FEW_LINES**2}, L <= {FEW_LINES}"))
+    outcome, _ = decide_growth("O", pieces(costs, costs["work"], few, known), bound, lambda *_: False)
+    return outcome == "holds"
 
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
@@ -136,14 +188,14 @@ def _sides(relation: str) -> tuple[str, ...]:
 def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
     try:
-        lower, upper = (parse_expression(each) for each in (piece.lower, piece.upper))
+        lower, upper = piece.ends
     except ArchlineError:
         return "unknown", "the derived bounds have too many terms, or are nested too deeply, to compare"
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return "holds", ""
     try:
-        proof = _asked(upper, bound, piece.facts) if upwards else _asked(bound, lower, piece.facts)
+        proof = _asked(upper, bound, piece) if upwards else _asked(bound, lower, piece)
     except _NowhereError:
         # Sizes of 0: growth is about sizes from 1 on.
         return "holds", ""
@@ -151,9 +203,9 @@ def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outc
         return "holds", ""
     refuted: Answer = proof
     if piece.lower != piece.upper:
-        refuted = _asked(lower, bound, piece.facts) if upwards else _asked(bound, upper, piece.facts)
+        refuted = _asked(lower, bound, piece) if upwards else _asked(bound, upper, piece)
     if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
-        return "fails", _counterexample(refuted, side)
+        return "fails", counterexample(refuted, side)
     reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
     return "unknown", reason
 
@@ -162,16 +214,16 @@ class _NowhereError(Exception):
     """No sizes satisfy the facts."""
 
 
-def _asked(f: s.Expr, g: s.Expr, facts: tuple[s.Fact, ...]) -> Answer:
+def _asked(f: s.Expr, g: s.Expr, piece: Piece) -> Answer:
     try:
-        return is_O(f, g, facts)
+        return is_O(f, g, piece.domain)
     except ArchlineError as problem:
         if problem.diagnostics[0].rule is rules.NO_SIZES:
             raise _NowhereError from None
         return Undecided(problem.diagnostics[0].message)
 
 
-def _counterexample(refuted: Refuted, side: str) -> str:
+def counterexample(refuted: Refuted, side: str) -> str:
     """The sizes at which the ratio passes any constant, as one can check by hand."""
     found = refuted.counterexample
     above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
@@ -205,6 +257,11 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
+    return without_differences(costs, value, facts) or _text(costs, value, False)
+
+
+def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
+    """An expression without differences that the value is at least, proved for the integer sizes."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _text(costs, value, False)
@@ -218,7 +275,7 @@ def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
                 part = kept.scaled(share)
                 if kept and _at_least(value, part, facts):
                     return _text(costs, part, False)
-    return _text(costs, value, False)
+    return None
 
 
 def _apart(positive: Poly, whole: Poly) -> Poly:

@@ -12,9 +12,10 @@ from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import proves
 from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.growth import Piece, over_range, pieces
+from archline.analysis.floors import least
+from archline.analysis.growth import Piece, in_small_caches, over_range, pieces
 from archline.analysis.points import assumed
-from archline.analysis.scope import declared
+from archline.analysis.scope import declared, with_all
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
 from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
@@ -27,18 +28,23 @@ from archline.language.parser import parse_expression, parse_facts
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 
-    `under` holds what it is O of under conditions, where one expression does not serve everywhere.
+    `under` holds what it is O of under conditions, where one expression does not serve everywhere; all are Theta
+    where it is `tight`.
     """
 
     upper: str | None
     lower: str | None
     under: tuple[tuple[str, str], ...] = ()
+    tight: bool = False
 
     @property
     def text(self) -> str | None:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under:
-            return ", ".join(f"O({each}){f' where {condition}' if condition else ''}" for condition, each in self.under)
+            name = "Theta" if self.tight else "O"
+            return ", ".join(
+                f"{name}({each}){f' where {condition}' if condition else ''}" for condition, each in self.under
+            )
         if self.upper is not None and self.upper == self.lower:
             return f"Theta({self.upper})"
         known = [f"{name}({each})" for name, each in (("O", self.upper), ("Omega", self.lower)) if each is not None]
@@ -52,7 +58,7 @@ TALL = "Z >= L^2"
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
     if cost.orders is not None:
-        return _by_orders(algorithm, cost)
+        return _by_orders(module, algorithm, costs, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
     known = declared(module, algorithm).facts
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
@@ -63,17 +69,29 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
     return _growth(costs, cost, sizes, facts, known)
 
 
-def _by_orders(algorithm: s.Algorithm, cost: Cost) -> Growth:
+def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """What a recurrence with a cut-off is O of, each growth with its condition."""
     assert cost.orders is not None
-    said = any(isinstance(node, s.Name) and node.id == "Z" for node in s.nodes(algorithm.where))
-    found = cost.orders((*algorithm.where, *(() if said else parse_facts(TALL))))
+    said = "Z" in s.names(algorithm.where)
+    facts = (*algorithm.where, *(() if said else parse_facts(TALL)))
+    found = cost.orders(facts)
     if isinstance(found, str):
         return Growth(None, None)
+    scope = declared(module, algorithm)
+    known = with_all(scope.facts, facts, scope)
+    if not all(in_small_caches(costs, parse_expression(each), facts, known) for _, each in found):
+        return Growth(None, None)
     tall = () if said else (TALL,)
-    return Growth(
-        None, None, tuple((" and ".join((*filter(None, (condition,)), *tall)), each) for condition, each in found)
-    )
+    under = tuple((" and ".join((*filter(None, (condition,)), *tall)), each) for condition, each in found)
+    below, domain = least(costs, cost, known), _domain(facts)
+    tight = below is not None and domain is not None and all(_holds(each, below, domain) for _, each in found)
+    return Growth(None, None, under, tight)
+
+
+def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> str | None:
+    """What an expression in sizes is Theta of, in short; None where that is not known."""
+    found = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
+    return found.upper if found.upper == found.lower else None
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:

@@ -11,11 +11,11 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Costs
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate_static, holds
 from archline.language.model import Module
 
-MACHINE = ("P", "Z", "L", "K")
 MAX_WIDTH = 12
 MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
@@ -32,12 +32,12 @@ def points(
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
     facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
-    machine = [name for name in MACHINE if any(name in _names(each) for each in (*facts, ensures.processors))]
+    machine = [name for name in MACHINE_SYMBOLS if any(name in s.names(each) for each in (*facts, ensures.processors))]
     names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
     if not names:
         yield {}
         return
-    least = {**signature.at_least, **dict.fromkeys(machine, 1)}
+    least = {**signature.at_least, **dict.fromkeys(MACHINE_SYMBOLS, 1)}
     starts = [least.get(name, 0) for name in names]
     implied = offsets_rules(scope)
     quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
@@ -119,11 +119,6 @@ def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:
     return all(size >= least.get(name, size) for name, size in sizes.items()) and all(
         holds(fact, sizes) is not False for fact in target.where
     )
-
-
-def _names(node: object) -> set[str]:
-    """Every name in a fact."""
-    return {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
 
 
 def offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:

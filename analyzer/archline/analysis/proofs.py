@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
@@ -20,10 +22,21 @@ _decided: WeakKeyDictionary[Facts, dict[Poly, bool]] = WeakKeyDictionary()
 def never_negative(value: Poly, facts: Facts) -> bool:
     """A proof that the value is never negative, by residues where floors stand in the way."""
     value = facts.simplify(value)
+    facts = facts.oldest(value.names)
     known = _decided.setdefault(facts, {})
     if value not in known:
         known[value] = facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
     return known[value]
+
+
+def first(end: int, holds: Callable[[int], bool]) -> int | None:
+    """The first of 0, ..., end - 1 at which something holds that then holds from there on; None where there is none.
+
+    What is not known of the last of them, which is the least to ask, is mostly known of none.
+    """
+    if not holds(end - 1):
+        return None
+    return bisect_left(range(end - 1), True, key=holds)
 
 
 def of_floor(atom: a.Floor) -> tuple[Poly, ...]:

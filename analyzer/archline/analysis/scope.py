@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import lcm
@@ -193,6 +193,13 @@ def has_function(value: Poly) -> bool:
 
 
 # Facts of a program
+def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
+    """Learn from several facts, in terms of one scope."""
+    for fact in more:
+        facts = with_fact(facts, fact, scope)
+    return facts
+
+
 def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
     match fact:

@@ -27,7 +27,7 @@ MAX_ROUNDS = 12
 
 def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scope:
     """The scope behind an `assume` of a block: integers that keep their values from there on are symbols."""
-    mentioned = {node.id for fact in assume.facts for node in s.nodes(fact) if isinstance(node, s.Name)}
+    mentioned = s.names(assume.facts)
     names = sorted(name for name in _settled(assume, body) & mentioned if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))

@@ -26,6 +26,7 @@ from archline.analysis.scope import (
     declared,
     floor_of_bound,
     static_value,
+    with_all,
     with_fact,
     without_condition,
 )
@@ -162,10 +163,7 @@ class Statements:
                 except NotStaticError:
                     return scope
             case s.Assume(facts=assumed):
-                facts = scope.facts
-                for fact in assumed:
-                    facts = with_fact(facts, fact, scope)
-                return scope.with_facts(facts)
+                return scope.with_facts(with_all(scope.facts, assumed, scope))
         return scope
 
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:

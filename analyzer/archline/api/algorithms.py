@@ -12,12 +12,11 @@ from archline.api import rules
 from archline.api.costs import CostReport
 from archline.language import model, name_rules
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
-
-MACHINE = frozenset(("P", "Z", "L", "K"))
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -72,7 +71,7 @@ class Algorithm:
         if not where:
             return self
         facts = parse_facts(where, "where")
-        own = tuple(fact for fact in facts if not _names(fact) <= MACHINE)
+        own = tuple(fact for fact in facts if not s.names(fact) <= set(MACHINE_SYMBOLS))
         sizes = self._of_sizes
         if len(own) < len(facts):
             sizes = Algorithm(*with_where(sizes.module, sizes.node, own)) if own else sizes
@@ -147,10 +146,6 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<archline module {self._module.program.source.path}: {', '.join(self)}>"
-
-
-def _names(fact: s.Fact) -> set[str]:
-    return {node.id for node in s.nodes(fact) if isinstance(node, s.Name)}
 
 
 def load(target: str | Path) -> Module:

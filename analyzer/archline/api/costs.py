@@ -7,25 +7,30 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import Poly
+from archline.analysis.attained import Attained, attained
 from archline.analysis.brent import time_on
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.io.derive import io_cost
-from archline.analysis.io.parallel import io_on
+from archline.analysis.io.exact.solve import SECONDS
+from archline.analysis.io.parallel import Schedule, io_on, schedules
 from archline.analysis.order import growth
+from archline.analysis.published import Published, published
 from archline.api import rules
+from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.report.view import CostView, cost_view, values_at
+from archline.report.view import CostView, LruView, cost_view, values_at
 
 if TYPE_CHECKING:
     import sympy
+    from numpy.typing import ArrayLike, NDArray
 
 Number = int | Fraction
 
@@ -100,13 +105,7 @@ class Metric:
         cost is unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        if cost.lower is None or cost.upper is None:
-            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
-        free = cost.lower.names | cost.upper.names
-        if cost.alternatives:
-            free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
-        needed = sorted(free, key=self._report.names.all.index)
-        point = self._report.point(unplaced({**(sizes or {}), **named}), needed)
+        point = self._report.point(unplaced({**(sizes or {}), **named}), self._needed)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -114,6 +113,29 @@ class Metric:
         assert values is not None
         lower, upper = _whole(values.lower), _whole(values.upper)
         return lower if cost.exact else (lower, upper)
+
+    def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
+        """The upper bound at many sizes at once: integers or arrays of them, broadcast against each other.
+
+        Exact: int64 where that holds all bounds, else integers of Python. For io it is the least bound of all regimes
+        that hold at each point, which `at` may be below: that uses spare lines too, and follows recursion through the
+        program's calls. Bounds that are no integers are rounded up. Raises ArchlineError as `at` does, naming the first
+        point that is wrong, and for arrays that cannot be broadcast (AL416).
+        """
+        from archline.api.many import upper_of
+
+        return upper_of(self._cost, self._report.names, self._report.where, self._needed, {**(sizes or {}), **named})
+
+    @property
+    def _needed(self) -> list[str]:
+        """The names that the bounds hold. Raises ArchlineError (AL414) where there are no bounds."""
+        cost = self._cost
+        if cost.lower is None or cost.upper is None:
+            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
+        free = cost.lower.names | cost.upper.names
+        if cost.alternatives:
+            free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
+        return sorted(free, key=self._report.names.all.index)
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.status}: {self.text}>"
@@ -155,7 +177,7 @@ class CostReport:
 
     @cached_property
     def _costs(self) -> Costs:
-        io = io_cost(self._module, self._node, self._derived["work"])
+        io = io_cost(self._module, self._node)
         return replace(self._derived, metrics={**self._derived.metrics, "io": io})
 
     @property
@@ -269,15 +291,40 @@ class CostReport:
             self._growths[cost.metric] = growth(self._module, self._node, self._costs, cost).text
         return self._growths[cost.metric]
 
+    @cached_property
+    def attained(self) -> Attained | None:
+        """How near io is to the least that any order of the same iterations fetches; None where it is unknown."""
+        return attained(self._module, self._node, self._costs, self._costs["io"])
+
+    @cached_property
+    def published(self) -> Published | None:
+        """Published lower bounds on io beside ours, for algorithms of the library that are kernels of PolyBench."""
+        return published(self._module, self._node, self._costs, self._costs["io"])
+
+    def _near(self, cost: Cost) -> tuple[Attained | None, Published | None]:
+        return (self.attained, self.published) if cost.metric == "io" else (None, None)
+
     def view(self, at: Point | None = None, processors: int | str | None = None, *, growth: bool = True) -> CostView:
         """What the reports show, at a point; the time and io on so many processors too, where some are given.
 
         Without growth it takes less time.
         """
         more = () if processors is None else (self._time(processors), self._io_on(processors))
-        if growth:
-            return cost_view(self._node, self._costs, self.ensures, at, self.growth, more)
-        return cost_view(self._node, self._costs, self.ensures, at, more=more)
+        if not growth:
+            return cost_view(self._node, self._costs, self.ensures, at, more=more)
+        view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        return view if processors is None else replace(view, schedules=self._schedules(processors))
+
+    def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:
+        span = growth(self._module, self._node, self._costs, self._costs["span"]).upper or "span"
+        return schedules(self._module, self._node, self._costs["io"], processors, span)
+
+    def lru(self, line: int, at: Point | None = None, seconds: float = SECONDS) -> LruView:
+        """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.
+
+        Needs the extra `isl`. Counting that takes longer is given up. Raises ArchlineError (AL411, AL417).
+        """
+        return lru_view(self._module, self._node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """The derivation of a metric, step by step."""

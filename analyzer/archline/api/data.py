@@ -27,7 +27,7 @@ def run_generated(
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
     point = report.point(at, report.names.for_a_run, option)
-    sizes, symbols = _split(algorithm, point)
+    sizes, symbols = split(algorithm, point)
     arguments = generate(algorithm.module, algorithm.node, sizes, seed)
     return run(
         algorithm,
@@ -60,7 +60,7 @@ def run_matrix(
     """
     report = algorithm.cost()
     point = report.point(at, (), option)
-    sizes, symbols = _split(algorithm, point)
+    sizes, symbols = split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)
     return run(
@@ -76,7 +76,7 @@ def run_matrix(
     )
 
 
-def _split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
+def split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
     """Sizes and indices of the algorithm; symbols of cost and of the machine."""
     own = {*algorithm.sizes, *algorithm.signature.indices}
     sizes = {name: int(value) for name, value in point.items() if name in own}

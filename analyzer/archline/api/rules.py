@@ -76,16 +76,16 @@ NOT_WRITTEN = Rule(
     "AL413",
     "file cannot be written",
     """
-    The formatted text is written beside the file and then takes its place, so the folder must be writable and the disk
-    must have room. The file is as it was.
+    Formatted text is written beside the file and then takes its place, so the folder must be writable and the disk
+    must have room. The file is as it was. A picture (`archline plot --out`) is written into a folder that exists.
     """,
 )
 NEEDS_BOUND = Rule(
     "AL414",
     "a needed cost is unknown",
     """
-    The energy of a run needs its work and span. Where one of them cannot be derived, there is nothing to compute with;
-    the message gives the reason.
+    The energy of a run needs its work and span, a plot its io. Where one of them cannot be derived, there is nothing to
+    compute with; the message gives the reason.
     """,
 )
 NO_VALUE = Rule(
@@ -95,6 +95,28 @@ NO_VALUE = Rule(
     The cost holds a logarithm or a square root that is irrational at these sizes, or is too large to write down.
     Nothing is rounded silently; the expression itself stays exact.
     """,
+)
+ARRAYS_DIFFER = Rule(
+    "AL416",
+    "arrays that cannot be combined",
+    """
+    `upper_at` takes integers and arrays of integers whose shapes numpy can broadcast: arrays of one length, or such as
+    `n[:, None]` and `Z[None, :]` for every pair of the two.
+    """,
+)
+NEEDS_EXTRA = Rule(
+    "AL417",
+    "a library is not installed",
+    """
+    What is asked for needs a library that is not installed with archline itself, but with one of its extras, which the
+    message names. Pictures need matplotlib: `pip install 'archline[plots]'`. Exact LRU counts (`--lru`) need
+    islpy-barvinok, which is under the GPL: `pip install 'archline[isl]'`.
+    """,
+)
+NO_PICTURE = Rule(
+    "AL418",
+    "no such picture",
+    "Pictures are written as .svg, .png or .pdf, by the name of the file, with numbers up to 10^300.",
 )
 DEFECT = Rule(
     "AL999",

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from archline.api import rules
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
 from archline.language.evaluate import Enclosure, EvaluationError, evaluate, holds
 from archline.language.model import Module
@@ -18,7 +19,6 @@ from archline.language.printer import format_fact
 from archline.language.source import Span
 from archline.report.numbers import readable
 
-MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 Number = int | Fraction
 Point = dict[str, Number]
 Given: TypeAlias = Mapping[str, tuple[object, Span | None]]

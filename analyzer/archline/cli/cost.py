@@ -35,6 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="show the time on so many processors too: a number, P to keep it open, or a size that says how many",
     )
+    parser.add_argument(
+        "--lru",
+        type=shared.positive,
+        metavar="L",
+        help="count the misses of LRU caches with lines of L words exactly (needs the extra `isl`)",
+    )
+    parser.add_argument(
+        "--limit", type=shared.positive, default=60, metavar="SECONDS", help="time for --lru (default: 60)"
+    )
     shared.add_format(parser, FORMATS)
 
 
@@ -50,6 +59,8 @@ def execute(options: argparse.Namespace) -> int:
 
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
+    if options.lru is not None and options.format not in ("text", "json"):
+        raise error(rules.OPTIONS_CLASH, "`--lru` is told as text or JSON")
     reports = [subject.cost() for subject in shared.subjects(options)]
     points = _points(options, reports)
     sys.stdout.write(_rendered(options, reports, points))
@@ -97,6 +108,11 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
         report.view(point, options.procs, growth=options.format in ("text", "json"))
         for report, point in zip(reports, points, strict=True)
     ]
+    if options.lru is not None:
+        from archline.api.lru import with_lru
+
+        counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
+        views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
     match options.format:
         case "json":
             from archline.report import json

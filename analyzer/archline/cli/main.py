@@ -26,6 +26,7 @@ COMMANDS = {
     "explain": "explain a diagnostic's code",
     "recurrence": "solve a recurrence",
     "machines": "list machines and their numbers",
+    "plot": "plot io against the size of the cache",
     "energy": "estimate the energy of a run on a machine",
     "order": "compare the growth of two expressions",
 }

@@ -473,3 +473,8 @@ def nodes(value: object) -> Iterator[Node]:
             part = tuple(getattr(part, each.name) for each in fields(part) if each.name not in ("span", "name_span"))
         if isinstance(part, tuple):
             pending.extend(reversed(part))
+
+
+def names(value: object) -> frozenset[str]:
+    """The names in a part of a program, or in several in a tuple."""
+    return frozenset(node.id for node in nodes(value) if isinstance(node, Name))

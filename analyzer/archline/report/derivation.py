@@ -18,8 +18,9 @@ def text(view: CostView, metric: str, width: int) -> str:
     row = next(row for row in view.rows if row.metric == metric)
     if metric == "io" and row.lower is not None:
         return "\n".join(io.text(view, row, width)) + "\n"
-    if row.recurrence is not None:
-        return "\n".join(recursion.text(view, row, row.recurrence, width)) + "\n"
+    recurrence = None if row.tell is None else row.tell()
+    if recurrence is not None:
+        return "\n".join(recursion.text(view, row, recurrence, width)) + "\n"
     if not view.derivation and row.lower is None:
         return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.reason}", width)) + "\n"
     lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]

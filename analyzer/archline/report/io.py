@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
 
-from archline.analysis.costs import Kept
+from archline.analysis.attained import Attained
+from archline.analysis.costs import Kept, Orderless
+from archline.analysis.floors import per_line
+from archline.analysis.io.parallel import Schedule
+from archline.analysis.published import Published
 from archline.report.layout import wrap
+from archline.report.numbers import readable
 from archline.report.view import CostView, Row
+
+NEARLY = 1.05
+"""Leading terms that are nearer than this are called the same."""
 
 
 def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
     yield from wrap(f"derivation of the io of {view.algorithm}: which references keep lines of the cache", width)
+    if not row.alternatives:
+        yield from _accessed(view, row, width)
     for each in row.alternatives:
         yield ""
         yield from wrap(f"where {each.when}: io <= {view.text(each.upper)}", width)
@@ -20,8 +32,89 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     assert row.lower is not None
     yield ""
     yield from wrap(f"io >= {view.text(row.lower)}, the lines that are touched", width)
+    if row.orderless is not None:
+        yield from _any_order(view, row.orderless, width)
     for looked, lower in row.lowers:
         yield from wrap(f"io >= {view.text(lower)}, by {looked}: each fetches the lines it touches but for Z/L", width)
+    if row.published is not None:
+        yield ""
+        yield from _published(row.published, width)
+
+
+def _any_order(view: CostView, found: Orderless, width: int) -> Iterator[str]:
+    """What any order of the same iterations has to fetch."""
+    for each in found.floors:
+        count = view.text(each.iterations)
+        told = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
+        yield from wrap(f"io is Omega({told}): {count} iterations in any order, by what they see", width)
+    if not found.floors and found.reason:
+        yield from wrap(f"no more is known of any order: {found.reason}", width)
+
+
+_BESIDE = {
+    "the same": "ours grows alike",
+    "larger": "larger in growth than ours",
+    "smaller": "smaller in growth than ours",
+    "unknown": "it is not known whether ours grows alike",
+}
+
+
+def _published(found: Published, width: int) -> Iterator[str]:
+    """Bounds of the literature, and how ours compare."""
+    yield from wrap(f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):", width)
+    for each in found.bounds:
+        beside = _BESIDE[each.relation]
+        if each.times is not None:
+            beside += f", its leading term is {each.times:.2f} times ours"
+        yield from _indented(f"io >= {each.text} ({each.by}): {beside}", width)
+    if any(each.times is not None and each.times > NEARLY for each in found.bounds):
+        yield from wrap("ours takes each place that sees an array for all that is seen of it", width)
+    if found.because is not None:
+        yield from wrap(found.because, width)
+    for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
+        yield from _indented(source, width)
+
+
+def attained(found: Attained) -> Iterator[tuple[str, str]]:
+    """How near io is to what any order of the same iterations fetches, a line a regime."""
+    name = "attains"
+    if found.floors:
+        yield name, "Omega(" + " + ".join(found.floors) + ") beside the lines touched"
+        name = ""
+    under = " and ".join(found.under)
+    for each in found.regimes:
+        where = " and ".join(filter(None, (under, each.when)))
+        yield name, f"{each.text} where {where}" if where and each.factor is not None else each.text
+        name = ""
+
+
+def factors(row: Row) -> Iterator[str]:
+    """How near the values of bounds are to each other, and to what any order fetches."""
+    if row.values is None or not row.any_order or not row.values.lower:
+        return
+    upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
+    told = f"{row.metric}: the upper bound is {_times(upper / lower)} times the lower one"
+    least = Fraction(row.any_order)
+    if least != lower:
+        told += f", and {_times(upper / least)} times {readable(row.any_order)}, what any order fetches at least"
+    yield told
+
+
+def _times(ratio: Fraction) -> str:
+    """A ratio rounded up to two digits behind the point."""
+    return f"{ceil(ratio * 100) / 100:.2f}" if ratio < 10**6 else f"{float(ratio):.3g}"
+
+
+def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
+    """By the number of accesses."""
+    why = "" if row.reason is None else f", as they cannot be followed: {row.reason} ({row.place})"
+    yield ""
+    yield from wrap(f"every access counts as a line{why}", width)
+    for each in row.regimes:
+        where = "" if each.when == "otherwise" else "where "
+        yield from wrap(f"{where}{each.when}: io <= {view.text(each.upper)}", width)
+    if not row.regimes and row.upper is not None:
+        yield from wrap(f"io <= {view.text(row.upper)}", width)
 
 
 def _told(view: CostView, kept: Kept) -> str:
@@ -37,3 +130,9 @@ def _told(view: CostView, kept: Kept) -> str:
 def _indented(line: str, width: int) -> Iterator[str]:
     for part in wrap(line, width - 4):
         yield f"    {part}"
+
+
+def schedules(known: Sequence[Schedule], width: int) -> Iterator[str]:
+    """What io is on several processors, by schedule."""
+    for each in known:
+        yield from _indented(f"{each.name}: {each.bound} ({each.source})", width)

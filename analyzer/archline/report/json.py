@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from archline.analysis.attained import Attained
+from archline.analysis.published import Published
+from archline.report import lru
 from archline.report.numbers import exact
 from archline.report.view import CacheView, CheckView, Contract, CostView, EnergyView, Number, Row, RunView, Values
 
@@ -31,6 +35,12 @@ def costs(view: CostView) -> dict[str, Any]:
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = [_contract(contract) for contract in view.contracts]
+    if view.schedules:
+        document["schedules"] = [
+            {"schedule": each.name, "bound": each.bound, "source": each.source} for each in view.schedules
+        ]
+    if view.lru is not None:
+        document["lru"] = lru.document(view, view.lru)
     return document
 
 
@@ -51,7 +61,38 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
     }
     if view.at is not None:
         cost["value"] = None if row.values is None else _values(row.values)
+    if row.attained is not None:
+        cost["any_order"] = _any_order(row, row.attained)
+    if row.published is not None:
+        cost["published"] = _published(row.published)
     return cost
+
+
+def _published(found: Published) -> dict[str, Any]:
+    """Lower bounds of the literature, for lines of one word."""
+    bounds = [
+        {"by": each.by, "source": each.source, "bound": each.text, "growth": each.relation, "times": each.times}
+        for each in found.bounds
+    ]
+    return {"kernel": found.kernel, "bounds": bounds, "because": found.because}
+
+
+def _any_order(row: Row, attained: Attained) -> dict[str, Any]:
+    """How near the bounds are to what any order fetches, and to each other."""
+    found: dict[str, Any] = {
+        "omega": list(attained.floors),
+        "under": list(attained.under),
+        "regimes": [{"when": each.when, "factor": each.factor, "reason": each.reason} for each in attained.regimes],
+    }
+    if row.any_order is not None and row.values is not None:
+        found["value"] = exact(row.any_order)
+        found["factor"] = _ratio(row.values.upper, row.any_order)
+        found["factor_between_bounds"] = _ratio(row.values.upper, row.values.lower)
+    return found
+
+
+def _ratio(upper: Number, lower: Number) -> str | None:
+    return exact(Fraction(upper) / Fraction(lower)) if lower else None
 
 
 def _values(values: Values) -> dict[str, str]:

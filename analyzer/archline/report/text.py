@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from archline.report import io, lru
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import (
@@ -25,7 +26,12 @@ def costs(view: CostView, width: int) -> str:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
     blocks = [_heading(view, width), _cost_table(view, width)]
     if view.at is not None:
-        blocks.append([f"at {point_text(view.at)}", *_value_table(view, width)])
+        near = [line for row in view.rows for told in io.factors(row) for line in wrap(told, width - 2)]
+        blocks.append([f"at {point_text(view.at)}", *_value_table(view, width), *near])
+    if view.schedules:
+        blocks.append(["io on several processors, up to constants", *io.schedules(view.schedules, width - 4)])
+    if view.lru is not None:
+        blocks.append(lru.text(view, view.lru, width - 2))
     if view.assumptions:
         blocks.append(["assuming", *indented([line for each in view.assumptions for line in wrap(each, width - 4)])])
     trusted = sorted({name for row in view.rows for name in row.declared})
@@ -47,6 +53,8 @@ def _cost_table(view: CostView, width: int) -> list[str]:
         rows.extend(_bounds(view, row, row.metric))
         if row.growth is not None:
             rows.append(["", "growth", "", row.growth])
+        if row.attained is not None:
+            rows.extend(["", name, "", told] for name, told in io.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:

@@ -11,10 +11,14 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
+from archline.analysis.attained import Attained
 from archline.analysis.contracts import Verdict
-from archline.analysis.costs import Cost, Costs, Kept, ends_at
+from archline.analysis.costs import Cost, Costs, Kept, Orderless, Tell, ends_at
 from archline.analysis.derivation import Step
-from archline.analysis.recurrence import Recurrence
+from archline.analysis.io.exact.counts import LruCounts
+from archline.analysis.io.exact.optimal import FromLru
+from archline.analysis.io.parallel import Schedule
+from archline.analysis.published import Published
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
 
@@ -59,7 +63,9 @@ class Row:
 
     `values` holds it at the view's point; None without a point, or where it has no rational value there. `growth` is
     its order, None where that is not known or not shown. `alternatives` hold wherever their conditions do, those of
-    others or not; `lowers` are more lower bounds, with what they look at.
+    others or not; `lowers` are more lower bounds, with what they look at. `tell` gives the recurrence of a recursion.
+    `attained` tells how near io is to the least of any order, `orderless` the bound that this rests on, and `any_order`
+    its value at the point; `published` are bounds of the literature.
     """
 
     metric: str
@@ -73,8 +79,12 @@ class Row:
     regimes: tuple[RegimeRow, ...] = ()
     alternatives: tuple[AlternativeRow, ...] = ()
     lowers: tuple[tuple[str, Poly], ...] = ()
-    recurrence: Recurrence | None = None
+    tell: Tell | None = None
     growth: str | None = None
+    attained: Attained | None = None
+    orderless: Orderless | None = None
+    any_order: Number | None = None
+    published: Published | None = None
 
     @property
     def exact(self) -> bool:
@@ -91,6 +101,23 @@ class Contract:
     reason: str
     point: Point | None
     place: str
+
+
+@dataclass(frozen=True)
+class LruView:
+    """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
+
+    Without a point, `counts` has sizes as symbols. At one, `misses` has those of several numbers of lines; `bound` is
+    what they tell of the io of the cache that was given.
+    """
+
+    line: int
+    counts: LruCounts | None = None
+    reason: str = ""
+    place: str | None = None
+    accesses: int = 0
+    misses: tuple[tuple[int, int], ...] | None = None
+    bound: FromLru | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +140,9 @@ class CostView:
     derivation: tuple[Step, ...] = ()
     text: Callable[[Poly], str] = to_text
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
+    lru: LruView | None = None
+    schedules: tuple[Schedule, ...] = ()
+    """What io is on several processors under schedules out of serial order."""
 
 
 @dataclass(frozen=True)
@@ -212,11 +242,13 @@ def cost_view(
     verdicts: tuple[Verdict, ...] = (),
     at: Point | None = None,
     growth: Callable[[Cost], str | None] = lambda _: None,
+    near: Callable[[Cost], tuple[Attained | None, Published | None]] = lambda _: (None, None),
     more: Sequence[Cost] = (),
 ) -> CostView:
     """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
 
-    `more` are shown beside them, without growth.
+    `near` tells how near each is to the least of any order, and what is published of it. `more` are shown beside them,
+    without growth.
     """
     return CostView(
         algorithm=costs.algorithm,
@@ -227,7 +259,7 @@ def cost_view(
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(
-            *(_row(cost, at, growth(cost)) for cost in costs),
+            *(_row(cost, at, growth(cost), *near(cost)) for cost in costs),
             *(_row(cost, at, None) for cost in more),
         ),
         kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
@@ -237,12 +269,20 @@ def cost_view(
     )
 
 
-def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
+def _row(
+    cost: Cost,
+    at: Point | None,
+    growth: str | None,
+    attained: Attained | None = None,
+    published: Published | None = None,
+) -> Row:
     values: Values | None = None
+    least: Number | None = None
     reason = cost.reason
     if at is not None:
         try:
             values = values_at(cost, at)
+            least = None if cost.orderless is None else cost.orderless.at(at)
         except EvaluationError as problem:
             reason = str(problem)
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
@@ -263,8 +303,12 @@ def _row(cost: Cost, at: Point | None, growth: str | None) -> Row:
         regimes,
         alternatives,
         cost.lowers,
-        cost.recurrence,
+        cost.tell,
         growth,
+        attained,
+        cost.orderless,
+        least,
+        published,
     )
 
 

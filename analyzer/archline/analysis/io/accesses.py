@@ -22,6 +22,7 @@ class Array:
     `moves` names the loop variables that decide where a local array begins. What a recursive algorithm is given may be
     part of an array: not `aligned`, its rows begin anywhere in a line; `strided`, no two entries share one. Local
     arrays that are not the same lines every time have the loops around them in `within`; `beneath` are those below.
+    Where not `exact`, extents are upper bounds.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Array:
     strided: bool = False
     within: frozenset[str] = frozenset()
     beneath: tuple[Array, ...] = ()
+    exact: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """One element read or written, or read and written, each time that it is reached.
+    """One element read or written, or read and written (`times` is 2), each time that it is reached.
 
     A place that the data decides may move one way along a row all through a loop: `stream` is that loop's variable.
     Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0.
@@ -70,6 +72,7 @@ class Access:
     stream: str | None = None
     certain: bool = False
     when: tuple[Poly, ...] = ()
+    times: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +91,16 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """A call of a recursive algorithm at sizes, with views by parameter."""
+    """A call of a recursive algorithm at sizes, with views by parameter.
+
+    The arrays that it makes begin above `base` lines of the stack; None where that varies.
+    """
 
     target: s.Algorithm
     sizes: Mapping[str, Poly]
     views: Mapping[str, View] = field(repr=False)
     span: Span = field(repr=False)
+    base: Poly | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +112,13 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`)."""
+    """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`).
+
+    Where the data decides, `taken` is None, and `possible` is 0 where the sizes alone say that it does not hold.
+    """
 
     taken: Poly | None
+    possible: Poly
     condition: s.Expr | None
     body: tuple[Node, ...]
 

@@ -6,6 +6,12 @@ powers of them, by the inequality of Loomis and Whitney (1949) for any projectio
 (Finner 1992; for io Irony, Toledo and Tiskin 2004, and Christ, Demmel, Knight, Scanlon and Yelick 2013). So there are
 many stretches. Lower-order terms are kept: the bound holds at every size. In leading order it is 2*n*m*p/(L*sqrt(Z))
 for the product of matrices; where a body sees one array in several places its constant is weaker than the best known.
+
+In growth it is Omega(I/(L*Z^(s - 1))) for I iterations and exponents of sum s, at every size and Z >= L >= 1, small
+ones too. Let M, at most c*(2*C*L)^s, be the most iterations of a stretch that fetches T = C = floor(Z/L) lines. Where
+I > M the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are C*(I + 1)/(M + 1) at least, C is Z/(2*L) at least, and M + 1 is
+(c*2^s + 1)*Z^s at most. Where I <= M the whole run, which sees no more than Q*L words, has I <= c*(Q*L)^s, so that Q
+is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1 - 1/s) at least.
 """
 
 from __future__ import annotations
@@ -22,7 +28,6 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.growth.simplex import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly, TooComplexError
-from archline.algebra.printing import to_text
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.io.accesses import Access, Array, Chain, Node, accesses
 from archline.analysis.io.windows import is_known, slope_of
@@ -56,20 +61,27 @@ class Body:
     @property
     def constant(self) -> float:
         """The bound is about so many times iterations/(L*Z^(s - 1)), with s the sum of exponents, where io is large."""
-        together = sum(self.exponents)
-        power = 1 / (together - 1) * ((together - 1) / together) ** together
+        together = float(sum(self.exponents))
+        power = 1 / (together - 1) * ((together - 1) / together) ** together if together > 1 else 1.0
         for exponent, times in zip(self.exponents, self.times, strict=True):
             if exponent:
                 power /= (times * exponent / together) ** float(exponent)
         return float(power)
 
+    def words(self, iterations: int) -> int:
+        """So many iterations see so many words at least."""
+        low, high = 0, 1
+        while self.most(high) < iterations:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.most(middle) < iterations else (low, middle)
+        return high if iterations > 0 else 0
+
     @property
-    def growth(self) -> str:
-        """The order of the bound, as `n*m*p/(L*sqrt(Z))`."""
-        power = sum(self.exponents) - 1
-        written = {"1": "Z", "1/2": "sqrt(Z)"}.get(str(power), f"Z^({power})")
-        count = to_text(self.iterations)
-        return f"{count if len(self.iterations.terms) == 1 else f'({count})'}/(L*{written})"
+    def power(self) -> Fraction:
+        """The power of Z in the order of the bound, iterations/(L*Z^power)."""
+        return Fraction(sum(self.exponents) - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +115,7 @@ class AnyOrder:
 def _fetched(body: Body, iterations: int, capacity: int, line: int) -> int:
     """Lines fetched by stretches of T lines each, the first of C + T, as the cache is empty; the last may be short.
 
-    No more than one iteration lies across the end of a stretch.
+    No more than one iteration lies across the end of a stretch. Of a single stretch, what the whole run sees.
     """
     best = 0
     for fetched in {max(1, int(capacity * share)) for share in SHARES}:
@@ -111,16 +123,18 @@ def _fetched(body: Body, iterations: int, capacity: int, line: int) -> int:
         stretches = -(-(iterations + 1) // (most + 1))
         if stretches > 1:
             best = max(best, capacity + fetched * (stretches - 1))
+    if not best or body.power == 0:
+        best = max(best, -(-body.words(iterations) // line))
     return best
 
 
 def any_order(nodes: tuple[Node, ...], facts: Facts) -> AnyOrder:
     """The bodies whose iterations see elements by projections that cover all loop variables."""
-    found = [body for chain, own in _bodies(nodes) if (body := _body(chain, own, facts)) is not None]
+    found = [body for chain, own in bodies_in(nodes) if (body := _body(chain, own, facts)) is not None]
     return AnyOrder(tuple(found))
 
 
-def _bodies(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
+def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """What is accessed in all iterations of the same loops for certain."""
     certain = ((access, chain) for access, chain in accesses(nodes) if access.certain and not access.when)
     groups: dict[Chain, list[Access]] = {}
@@ -129,18 +143,33 @@ def _bodies(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     yield from ((chain, own) for chain, own in groups.items() if len(chain) > 1)
 
 
+def touches(nodes: tuple[Node, ...]) -> bool:
+    """Whether something is accessed at all sizes."""
+    return any(
+        access.certain and not access.when and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
+        for access, chain in accesses(nodes)
+    )
+
+
 def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> Body | None:
-    decided = _decided(chain)
+    decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     seen: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for access in own:
         if not access.array.local:
             seen[access.array, access.place] = _picked(access, chain, decided)
+    return covered(seen, free, iterations_of(chain), facts)
+
+
+def covered(
+    seen: Mapping[tuple[Array, tuple[Poly | None, ...]], frozenset[int]],
+    free: Sequence[int],
+    iterations: Poly | None,
+    facts: Facts,
+) -> Body | None:
+    """Iterations that see places of arrays, each of which tells some of the `free` loops; None without a bound."""
     exponents = _exponents(list(seen.values()), free)
-    if exponents is None or sum(exponents) <= 1:
-        return None
-    iterations = _iterations(chain)
-    if iterations is None:
+    if iterations is None or exponents is None or sum(exponents) < 1:
         return None
     arrays = [array for array, _ in seen]
     used = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
@@ -148,7 +177,8 @@ def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> Body | None:
     return Body(facts.restore(facts.simplify(iterations)), exponents, times)
 
 
-def _iterations(chain: Chain) -> Poly | None:
+def iterations_of(chain: Chain) -> Poly | None:
+    """How often the body of loops runs; None without a closed form."""
     total = ONE
     try:
         for loop in reversed(chain):
@@ -158,7 +188,7 @@ def _iterations(chain: Chain) -> Poly | None:
     return total if is_known(total) else None
 
 
-def _decided(chain: Chain) -> dict[int, int]:
+def decided_by(chain: Chain) -> dict[int, int]:
     """For loops whose ranges, from iteration to iteration of an outer loop, lie one behind the other, that one."""
     found: dict[int, int] = {}
     for inner, loop in enumerate(chain):

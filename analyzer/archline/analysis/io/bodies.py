@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.indicators import indicator
 from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
 from archline.analysis.io.conditions import negated, wanted
-from archline.analysis.io.program import Place, Program, shape_of, whole_view
-from archline.analysis.recursion.graph import component
-from archline.analysis.scope import Scope, declared, with_fact, without_condition
+from archline.analysis.io.places import Place
+from archline.analysis.io.program import Program
+from archline.analysis.recursion import graph
+from archline.analysis.scope import Scope, with_fact, without_condition
 from archline.language import syntax as s
 
 
@@ -39,19 +41,12 @@ class Bodies(Program):
 
     def body(self, algorithm: s.Algorithm) -> Body:
         """The body of an algorithm. Raises UntracedError."""
-        scope = declared(self.module, algorithm)
-        views: dict[str, View] = {}
-        for parameter in algorithm.parameters:
-            shape, layout = shape_of(parameter.type)
-            if shape is not None:
-                extents = tuple(self.extent(each, scope) for each in shape)
-                name = parameter.name
-                array = Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
-                views[name] = whole_view(array)
-        self.names = dict.fromkeys(scope.values, 1)
-        place = Place(scope, views, algorithm=algorithm.name)
-        nodes = tuple(self.block(algorithm.body, place))
+        scope, views = self.given(algorithm)
+        nodes = self.body_of(algorithm, scope, views)
         return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(self._made))
+
+    def parameter(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+        return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
     def made(self, array: Array) -> None:
         """Note a local array."""
@@ -59,7 +54,7 @@ class Bodies(Program):
 
     def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         """A call of a recursive algorithm stays one."""
-        if not component(self.module, target):
+        if not graph.component(self.module, target):
             yield from super().call(call, target, place)
             return
         scope, given = self.callee(call, target, place)
@@ -69,31 +64,55 @@ class Bodies(Program):
             if self.is_view(argument)
         }
         sizes = {name: scope.values[name] for name in self.module.bindings[call]}
-        yield from self.sized(given, (Recursion(target, sizes, views, call.span),))
+        known = all(array.exact and not array.within and array.layout != "zmorton" for array in place.locals)
+        base = place.stack if known else None
+        yield from self.sized(given, (Recursion(target, sizes, views, call.span, base),))
 
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
+        if not place.algorithm_top and not any(map(self._recurses, branches)):
+            yield from super()._if(branches, place)
+            return
         found: list[Branch] = []
-        tests: list[Node] = []
         inner = place
         for branch in branches:
-            scope = inner.scope
-            taken: Poly | None = ONE
-            if branch.condition is not None:
-                tests += self.reads(branch.condition, inner)
-                taken = indicator(branch.condition, scope)
-                here = scope.with_facts(with_fact(scope.facts, branch.condition, scope))
-                held = inner.under(wanted(branch.condition, scope))
-                nodes = tuple(self.block(branch.body, replace(held, scope=here)))
-                left = scope.with_facts(without_condition(scope.facts, branch.condition, scope))
-                inner = replace(inner.under(wanted(negated(branch.condition), scope)), scope=left)
-            else:
-                nodes = tuple(self.block(branch.body, inner))
-            found.append(Branch(taken, branch.condition, nodes))
-        yield from tests
-        if place.algorithm_top or any(recurses(node) for each in found for node in each.body):
-            yield Choice(tuple(found))
-        else:
-            yield from (node for each in found for node in each.body)
+            if branch.condition is None:
+                found.append(Branch(ONE, ONE, None, tuple(self.block(branch.body, inner))))
+                break
+            yield from self.reads(branch.condition, inner)
+            taken = indicator(branch.condition, inner.scope)
+            held, left = inner, inner
+            if taken is None or not place.algorithm_top:
+                held = inner.under(wanted(branch.condition, inner.scope))
+                left = inner.under(wanted(negated(branch.condition), inner.scope))
+            if taken is not None:
+                # Only where the condition holds is the branch looked at, and only elsewhere those behind it.
+                held = _knowing(held, with_fact(held.scope.facts, branch.condition, held.scope))
+                left = _knowing(left, without_condition(left.scope.facts, branch.condition, left.scope))
+            possible = _possible(branch.condition, inner.scope)
+            found.append(Branch(taken, possible, branch.condition, tuple(self.block(branch.body, held))))
+            inner = left
+        yield Choice(tuple(found))
+
+    def _recurses(self, branch: s.Branch) -> bool:
+        """Whether a recursive algorithm may be called in a branch."""
+        called = (self.module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
+        return any(isinstance(target, s.Algorithm) and graph.recurses(self.module, target) for target in called)
+
+
+def _possible(condition: s.Expr, scope: Scope) -> Poly:
+    """0 where a condition cannot hold, 1 elsewhere."""
+    found = indicator(condition, scope)
+    if found is not None:
+        return found
+    match condition:
+        case s.Binary(op="and", left=left, right=right):
+            return _possible(left, scope) * _possible(right, scope)
+    return ONE
+
+
+def _knowing(place: Place, facts: Facts) -> Place:
+    return replace(place, scope=place.scope.with_facts(facts))
 
 
 def recurses(node: Node) -> bool:

@@ -3,59 +3,69 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
-from archline.algebra.evaluation import EvaluationError
+from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
-from archline.analysis.analyse import derive
-from archline.analysis.costs import Alternative, Cost, Kept
+from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, ends_at
 from archline.analysis.io.accesses import accesses
-from archline.analysis.io.footprint import references
-from archline.analysis.io.layout import LINE
+from archline.analysis.io.any_order import AnyOrder, touches
+from archline.analysis.io.boxes import boxes
+from archline.analysis.io.grouping import references
+from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
 from archline.analysis.io.plans import Plan, Planner
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.program import Program, UntracedError
+from archline.analysis.io.program import Program
 from archline.analysis.io.recursion import Recursions
 from archline.analysis.io.samples import samples
 from archline.analysis.io.units import Unit
+from archline.analysis.io.untraced import UntracedError, require_accesses
 from archline.analysis.io.upper import Upper
-from archline.analysis.recursion.graph import recurses
+from archline.analysis.recursion.graph import reachable, recurses
 from archline.language import syntax as s
 from archline.language.model import Module
+from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
-WORDS = Poly.symbol("Z")
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
-def io_cost(module: Module, algorithm: s.Algorithm, work: Cost | None = None) -> Cost:
+def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Lines fetched by one call under optimal replacement: bounds that hold at every size, L >= 1 and Z >= L.
 
-    The closed form of recursion rests on `work`, which is derived where it is not given. Unknown with a reason where
-    accesses cannot be followed. Never raises for a program that checks.
+    Where accesses cannot be followed, all of them are counted, and the `reason` says why. Never raises for a program
+    that checks.
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm, work)
+        _solved[key] = _derive(module, algorithm)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def _derive(module: Module, algorithm: s.Algorithm, work: Cost | None) -> Cost:
+def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
+    found = _within_budget(algorithm, partial(_followed, module, algorithm))
+    if found.status != "unknown":
+        return found
+    accesses = _within_budget(algorithm, partial(_accessed, module, algorithm))
+    if accesses.status == "unknown":
+        return found
+    return replace(accesses, metric="io", reason=found.reason, span=found.span)
+
+
+def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
+    """The cost, or why it cannot be derived."""
     try:
-        if recurses(module, algorithm):
-            work = work or derive(module, algorithm)["work"]
-            with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-                return _of_recursion(module, algorithm, work)
-        with budget(MAX_TERM_PRODUCTS):
-            return _of_loops(module, algorithm)
+        return derivation()
     except UntracedError as problem:
         return Cost("io", "unknown", None, None, problem.reason, problem.span)
     except UnboundedError:
@@ -64,6 +74,51 @@ def _derive(module: Module, algorithm: s.Algorithm, work: Cost | None) -> Cost:
         return _unknown(str(problem), algorithm)
     except RecursionError:
         return _unknown("its closed form is nested too deeply to derive", algorithm)
+
+
+def _followed(module: Module, algorithm: s.Algorithm) -> Cost:
+    """By the lines that accesses share."""
+    require_accesses(module, algorithm)
+    if recurses(module, algorithm):
+        with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+            return _of_recursion(module, algorithm)
+    with budget(MAX_TERM_PRODUCTS):
+        return _of_loops(module, algorithm)
+
+
+def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
+    """By the number of accesses, each of which fetches one line at most."""
+    with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+        found = _accesses(module, algorithm)
+        lines = None if found.upper is None else _touched(module, algorithm)
+    if lines is None:
+        return found
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        sizes = _integers(point)
+        touched, accessed = evaluate(lines, sizes), ends_at(found, sizes)[1]
+        return Fraction(0), min(touched, accessed) if touched <= sizes["Z"] // sizes["L"] else accessed
+
+    return replace(found, ends=ends)
+
+
+def _accesses(module: Module, algorithm: s.Algorithm) -> Cost:
+    from archline.analysis.io.accessed import accesses_of  # It brings the solver of recursions, which is heavy.
+
+    return accesses_of(module, algorithm)
+
+
+def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
+    """The lines of all arrays of a program that makes none itself."""
+    reached = (algorithm, *reachable(module, algorithm))
+    if any(isinstance(node, s.Local) and isinstance(node.type, s.ArrayType) for node in s.nodes(_bodies(reached))):
+        return None
+    scope, views = Program(module).given(algorithm)
+    return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
+
+
+def _bodies(algorithms: Iterable[s.Algorithm]) -> tuple[s.Stmt, ...]:
+    return tuple(statement for each in algorithms for statement in each.body)
 
 
 def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -78,50 +133,97 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         raise UnboundedError
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        whole = _integers(point)
-        return Fraction(lower.at(whole)), Fraction(upper.at(whole))
+        sizes = _integers(point)
+        return Fraction(lower.at(sizes)), Fraction(upper.at(sizes))
 
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]
     alternatives = tuple(_alternative(plan, planner, plan in told) for plan in (*others, *told))
-    some = scope.facts.with_nonnegative(WORDS - LINE)
+    some = scope.facts.with_nonnegative(ONE_LINE)
     known = [each for each in alternatives if each.told and all(map(some.nonnegative, each.needs))]
-    best = known[-1] if known else alternatives[-1]
     levels = tuple((name, scope.facts.restore(value)) for name, value in lower.levels)
     compulsory = levels[0][1] if levels else ZERO
-    return Cost("io", "bounded", compulsory, best.upper, alternatives=alternatives, lowers=levels[1:], ends=ends)
+    most = (known or alternatives)[-1].upper
+
+    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+        return max(evaluate(compulsory, point), Fraction(lower.orders.at(_integers(point))))
+
+    orderless = Orderless(compulsory, _floors(lower.orders), touches(nodes), least)
+    cost = Cost(
+        "io",
+        "bounded",
+        compulsory,
+        most,
+        alternatives=alternatives,
+        lowers=levels[1:],
+        orderless=orderless,
+        ends=ends,
+    )
+    return cost if known else _with_accesses(cost, _accesses(module, algorithm))
 
 
-def _of_recursion(module: Module, algorithm: s.Algorithm, work: Cost) -> Cost:
-    if work.upper is None:
-        return Cost("io", "unknown", None, None, work.reason, work.span)
+def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
+    return tuple(Floor(body.iterations, body.power) for body in orders.bodies)
+
+
+def _with_accesses(cost: Cost, accesses: Cost) -> Cost:
+    """Where no plan is known to fit into every cache: there all accesses count."""
+    if accesses.upper is None:
+        raise UnboundedError
+    every = Alternative("Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        assert cost.ends is not None
+        _, accessed = ends_at(accesses, point)
+        try:
+            least, most = cost.ends(point)
+        except EvaluationError:
+            return Fraction(0), accessed
+        return least, min(most, accessed)
+
+    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives), ends=ends)
+
+
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     recursions = Recursions(module, algorithm)
     recursions.solve()
+    accesses = _accesses(module, algorithm)
+    if accesses.upper is None:
+        return accesses
     body = recursions.solved(algorithm)
     restore = body.body.scope.facts.restore
 
+    below = boxes(module, body.body)
+
+    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+        return Fraction(below.at(_integers(point)))
+
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(recursions.at(_integers(point)))
+        return least(point), Fraction(recursions.at(_integers(point)))
+
+    known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
 
     def orders(facts: Sequence[s.Fact]) -> tuple[tuple[str, str], ...] | str:
-        try:
-            return order(recursions, facts).regimes
-        except OutOfReachError as problem:
-            return str(problem)
+        key = tuple(map(format_fact, facts))
+        if key not in known:
+            try:
+                known[key] = order(recursions, facts).regimes
+            except OutOfReachError as problem:
+                known[key] = str(problem)
+        return known[key]
 
-    # Every iteration and every call counts 1 work, and makes so many accesses beside those of what it holds.
-    upper = work.upper.scaled(recursions.accesses)
-    told = [Alternative("Z >= L", (WORDS - LINE,), upper, lambda: None, told=False)]
+    plain = not accesses.regimes
+    alternatives = [Alternative("Z >= L", (ONE_LINE,), accesses.upper, lambda: None, told=plain)]
     if not recursions.makes:
-        told.append(_fitting(restore(body.given)))
-    return Cost(
-        "io",
-        "declared" if work.declared else "bounded",
-        ZERO,
-        upper,
-        declared=work.declared,
-        alternatives=tuple(told),
+        alternatives.append(_fitting(restore(body.given)))
+    return replace(
+        accesses,
+        metric="io",
+        lower=below.touched,
+        regimes=tuple(replace(each, lower=below.touched) for each in accesses.regimes),
+        alternatives=tuple(alternatives),
         orders=orders,
+        orderless=Orderless(below.touched, _floors(below.orders), below.some, least, below.reason),
         ends=ends,
     )
 

@@ -7,7 +7,7 @@ the smallest box around it. Every count is an upper bound in the sizes, L and th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,11 +18,10 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.layout import LINE, Interval, run, stack_lines
 from archline.analysis.io.product import Product, UnboundedError, most, most_in
+from archline.analysis.io.windows import slope_of
 
 ROW = "row "
 """How symbols of rows begin; no program has such a name."""
-MAX_APART = 8
-"""References to one row in one loop body are one where their places differ by constants no larger than this."""
 NARROW = 4
 """Steps through a row that are shorter than most lines."""
 
@@ -42,6 +41,7 @@ class Reference:
     accesses: tuple[Access, ...] = field(repr=False)
     whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
+    _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -66,16 +66,22 @@ class Reference:
 
     def hull(self, depth: int) -> tuple[Interval, ...]:
         """The smallest box around what is touched in a window, as far as it is found."""
-        found = []
-        for interval, extent in zip(self.place, self.array.extents, strict=True):
-            lo, hi = interval or (ZERO, extent - 1)
+        if depth not in self._hulls:
+            self._hulls[depth] = tuple(self._hull(depth))
+        return self._hulls[depth]
+
+    def _hull(self, depth: int) -> Iterator[Interval]:
+        """From the box of the windows inside, if there are some."""
+        whole = [(ZERO, extent - 1) for extent in self.array.extents]
+        if depth == len(self.chain):
+            yield from (own or everything for own, everything in zip(self.place, whole, strict=True))
+            return
+        loop = self.chain[depth]
+        for (lo, hi), everything in zip(self.hull(depth + 1), whole, strict=True):
             try:
-                for loop in reversed(self.chain[depth:]):
-                    lo, hi = -most_in(-lo, loop, loop.facts), most_in(hi, loop, loop.facts)
+                yield -most_in(-lo, loop, loop.facts), most_in(hi, loop, loop.facts)
             except UnboundedError:
-                lo, hi = ZERO, extent - 1
-            found.append((lo, hi))
-        return tuple(found)
+                yield everything
 
     def around(self, depth: int) -> Facts:
         """What holds in a window."""
@@ -104,7 +110,9 @@ class Lines:
             if dimension == contiguous_dimension(array) or interval is None or interval[0] != interval[1]:
                 continue
             inside = [loop for loop in self._inner if loop.variable in interval[0].names]
-            if len(inside) == 1 and inside[0] not in found.values() and slope(interval[0], inside[0]) is not None:
+            if len(inside) != 1 or inside[0] in found.values():
+                continue
+            if slope_of(interval[0], inside[0].variable) is not None:
                 found[dimension] = inside[0]
         return found
 
@@ -158,9 +166,9 @@ class Lines:
             if inner.variable not in known:
                 continue
             below, above = (row - (each - Poly.symbol(loop.variable)) + 1 for each in (inner.lo, inner.hi))
-            if slope(inner.lo, loop) == ONE and not below.names & settled:
+            if slope_of(inner.lo, loop.variable) == ONE and not below.names & settled:
                 end = facts.minimum(end, below)
-            if slope(inner.hi, loop) == ONE and not above.names & settled:
+            if slope_of(inner.hi, loop.variable) == ONE and not above.names & settled:
                 first = facts.maximum(first, above)
         return first, end
 
@@ -186,7 +194,7 @@ class Lines:
 
     def _unit(self, interval: Interval, most_apart: int = 1) -> bool:
         """Whether inner loops move by one at a time, or by so many at most."""
-        slopes = [slope(interval[0], loop) for loop in self._rest if loop.variable in interval[0].names]
+        slopes = [slope_of(interval[0], loop.variable) for loop in self._rest if loop.variable in interval[0].names]
         return all(
             step is not None and step.is_constant and 0 < abs(step.constant_term) <= most_apart for step in slopes
         )
@@ -244,7 +252,8 @@ class Lines:
             if other.variable not in fixed and other.variable in lo.names | hi.names:
                 known = _known(other.facts, self.facts)
                 lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
-        return loop.trips if loop.trips == hi - lo else self.facts.positive_part(hi - lo)
+        # What is known inside a loop makes trips no less than 0 only where the loop is entered.
+        return self.facts.positive_part(hi - lo)
 
     def _in_square(self) -> Poly:
         """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has.
@@ -337,55 +346,6 @@ class Lines:
             mentioned |= inner.lo.names | inner.hi.names
         array = self.reference.array
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
-
-
-def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:
-    """Accesses by array and loops; those whose places differ by small constants are one reference."""
-    groups: list[tuple[Array, Chain, list[Access]]] = []
-    for access, chain in found:
-        for array, loops, members in groups:
-            if array is access.array and loops == chain and _near(access.place, members, contiguous_dimension(array)):
-                members.append(access)
-                break
-        else:
-            groups.append((access.array, chain, [access]))
-    return [Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups]
-
-
-def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:
-    """Whether a place is in the row of others, and near."""
-    for dimension, (own, other) in enumerate(zip(place, members[0].place, strict=True)):
-        if own is None or other is None:
-            if own is not other:
-                return False
-            continue
-        apart = own - other
-        if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
-            return False
-    # What the data decides twice are two places.
-    return None not in place
-
-
-def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ...]:
-    found: list[Interval | None] = []
-    for dimension in range(len(array.extents)):
-        places = [member.place[dimension] for member in members]
-        known = [place for place in places if place is not None]
-        if len(known) < len(places):
-            found.append(None)
-            continue
-        shifts = [(place - known[0]).constant_term for place in known]
-        found.append((known[0] + min(shifts), known[0] + max(shifts)))
-    return tuple(found)
-
-
-def slope(value: Poly, loop: Loop) -> Poly | None:
-    """The factor of a loop's variable in a value that is linear in it, a number or an expression; else None."""
-    symbol = Symbol(loop.variable)
-    if any(atom != symbol and loop.variable in atom.names for atom in value.atoms()):
-        return None
-    parts = value.coefficients(symbol)
-    return parts.get(1) if set(parts) <= {0, 1} else None
 
 
 def _known(facts: Facts, more: Facts) -> Facts:

@@ -10,7 +10,9 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.io.accesses import Array, contiguous_dimension
 from archline.analysis.io.product import Product
 
-LINE = Poly.symbol("L")
+LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
+ONE_LINE = WORDS - LINE
+"""Where it is 0 or more, fast memory holds a line."""
 Interval = tuple[Poly, Poly]
 
 

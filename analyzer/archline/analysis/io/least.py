@@ -18,10 +18,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
 from archline.algebra.relaxation import bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
+from archline.analysis.io.layout import LINE
 from archline.analysis.io.touched import Seen, Taking, clipped
 from archline.analysis.io.windows import Interval, Spot, Turn, Windows, at_least_zero, inside, slope_of
 
-LINE = Poly.symbol("L")
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
 MAX_WAYS = 6
 BUDGET, MAX_TERMS = 2_000, 60

@@ -1,7 +1,7 @@
 """Growth of io of recursion: the rule of what fits as a recurrence over real sizes, solved as any other.
 
-Where less than a constant number of lines fits, Z >= L^2 keeps Z and L below constants, and io, which is at most a
-constant times work, is compared as work.
+It takes for granted that FEW_LINES lines fit. Where fewer do, Z >= L^2 keeps Z and L below constants, and who asks
+compares io as work (`growth.in_small_caches`); for caches that are neither nothing is said.
 """
 
 from __future__ import annotations
@@ -10,37 +10,38 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import inf
 
-from flint import fmpq
-
-from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.solve import solve
-from archline.analysis.io.accesses import Branch, contiguous_dimension
-from archline.analysis.io.layout import LINE
+from archline.analysis.costs import FEW_LINES
+from archline.analysis.io.accesses import Array, Branch, contiguous_dimension
+from archline.analysis.io.bodies import calls
+from archline.analysis.io.conditions import wanted
+from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.recursion import Called, Chosen, Part, Piece, Recursions, Repeated
 from archline.analysis.io.recursion import Solved as Body
+from archline.analysis.io.roots import Rooted
+from archline.analysis.io.unrounded import beyond, real
+from archline.analysis.io.windows import at_least_zero
 from archline.analysis.recursion.conditions import named
-from archline.analysis.scope import with_fact
+from archline.analysis.scope import with_all, with_fact, without_condition
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.printer import format_fact
 
-FEW = 64
-"""Plans that need no more lines than this count as fitting; where they do not, Z and L are below constants."""
 SIZE, LENGTH = 2**20, 2**6
 """Sizes and lines at which bounds are compared."""
-HALF = fmpq(1, 2)
-WORDS = Poly.symbol("Z")
+SMALL = Poly.constant(1024)
+"""What is no larger counts as a constant."""
 NAME = "io"
 
 
@@ -50,9 +51,8 @@ class OutOfReachError(Exception):
 
 @dataclass(frozen=True)
 class Order:
-    """What io is O of: the recurrence over real sizes, and the growth of its solution by conditions ("": anywhere)."""
+    """What io is O of: the growth of the recurrence's solution over real sizes, by conditions ("": anywhere)."""
 
-    text: str
     regimes: tuple[tuple[str, str], ...]
 
     @property
@@ -87,13 +87,20 @@ class _Orders:
     def _solve(self, algorithm: s.Algorithm) -> Order:
         body = self.recursions.solved(algorithm)
         scope = body.body.scope
-        known = scope.facts
         # What is said of the outermost call's sizes says nothing of those of others.
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
-        for fact in facts:
-            known = with_fact(known, fact, scope)
-        writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW)), self.of)
+        known = with_all(scope.facts, facts, scope)
+        if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
+            raise OutOfReachError("its growth is known in tall caches, where Z >= L^2")
+        others = {each.target for each in calls(body.body.nodes)} - {algorithm}
+        if any(self.recursions.solved(each).made for each in others):
+            raise OutOfReachError("algorithms that it calls make arrays")
+        writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        rooted = writer.rooted()
+        if rooted is not None and (growth := rooted.growth(tuple(filter(_of_machine, facts)))) is not None:
+            return Order((("", growth),))
         text = f"{NAME}({', '.join(writer.sizes)}) = " + "; ".join(writer.cases())
+        writer.require_known(text)
         try:
             problem = parse_recurrence(text)
         except ArchlineError as problem_:
@@ -101,15 +108,11 @@ class _Orders:
         answer = solve(Recurrence(problem.definitions, facts))
         if not isinstance(answer, Solved):
             raise OutOfReachError(answer.reason)
-        return Order(f"{text}{_under(facts)}", answer.regimes or (("", answer.growth),))
+        return Order(answer.regimes or (("", answer.growth),))
 
 
 def _of_machine(fact: s.Fact) -> bool:
-    return {node.id for node in s.nodes(fact) if isinstance(node, s.Name)} <= {"Z", "L"}
-
-
-def _under(facts: Sequence[s.Fact]) -> str:
-    return f" where {', '.join(map(format_fact, facts))}" if facts else ""
+    return s.names(fact) <= {"Z", "L"}
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,25 @@ class _Writer:
             raise OutOfReachError("its arrays have no sizes by themselves")
         return found
 
+    def rooted(self) -> Rooted | None:
+        """The recursion as one by square roots; None where it has not the form of one."""
+        *before, last = self.body.parts
+        if len(self.sizes) > 1 or not isinstance(last, Chosen):
+            return None
+        branches = [parts for _, parts in last.branches if any(map(_calls_itself, parts))]
+        if len(branches) > 1:
+            return None
+        self._require_small_leaves(last)
+        ((size,), (parts,)) = self.sizes, branches
+        body = self.body.body
+        given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
+        called = sum(call.target is self.algorithm for call in calls(body.nodes))
+        every = (*before, *parts)
+        return Rooted(self.algorithm, size, every, self.facts, self._piece, self._other, given, made, called)
+
     def cases(self) -> Iterator[str]:
         """What fits, then each branch with recursive calls."""
-        lines = self._grown(self._smooth_lines())
+        lines = self._grown(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
         words = Poly({term: one for term, one in (lines * LINE).terms.items() if _sized(term)})
         yield f"{to_text(lines)} when {to_text(words)} <= Z"
         *before, last = self.body.parts
@@ -139,14 +158,43 @@ class _Writer:
         if not isinstance(last, Chosen):
             raise OutOfReachError("its calls stand under no condition on sizes")
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
+        self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
             condition = "" if place == len(branches) - 1 else f" when {self._condition(branch)}"
             yield f"{self._branch(parts, shared)}{condition}"
 
-    def _smooth_lines(self) -> Poly:
-        """Lines of all arrays, w words of a row as w/L + 1."""
+    def _require_small_leaves(self, chosen: Chosen) -> None:
+        """Branches without recursive calls fetch no more than a constant: the recurrence has none of them."""
+        scope = self.body.body.scope
+        known = scope.facts
+        for branch, parts in chosen.branches:
+            here = known
+            if branch.condition is not None:
+                here = with_fact(known, branch.condition, scope)
+                for need in wanted(branch.condition, scope) or ():
+                    # Of max(n, m) <= 16 both n <= 16 and m <= 16.
+                    here = reduce(Facts.with_nonnegative, at_least_zero(need, known), here)
+            if not any(map(_calls_itself, parts)):
+                sizes = sorted(_sizes(parts) & scope.values.keys())
+                large = [name for name in sizes if not here.nonnegative(SMALL - scope.values[name])]
+                if large:
+                    raise OutOfReachError(f"`{large[0]}` may be of any size where there is no recursive call")
+            if branch.condition is not None:
+                known = without_condition(known, branch.condition, scope)
+
+    def require_known(self, text: str) -> None:
+        """Sizes that are no parameters of the recurrence stay what they are from call to call."""
+        mentioned = set(re.findall(r"[A-Za-z_]\w*", text)) - set(self.sizes)
+        for call in calls(self.body.body.nodes):
+            own = call.sizes if call.target is self.algorithm else {}
+            for name in sorted(mentioned & own.keys()):
+                if own[name] != self.body.body.scope.values[name]:
+                    raise OutOfReachError(f"the size `{name}` varies from call to call")
+
+    def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
+        """Lines of arrays, w words of a row as w/L + 1."""
         total = ZERO
-        for array in (*self.body.body.given, *self.body.body.made):
+        for array in arrays:
             if array.layout == "zmorton":
                 raise OutOfReachError(f"`{array.name}` is in Z-Morton order")
             along = contiguous_dimension(array)
@@ -159,7 +207,7 @@ class _Writer:
 
     def _grown(self, value: Poly) -> Poly:
         """The positive terms without constants and rounding: what grows no less."""
-        value = _real(self.facts.restore(value))
+        value = beyond(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
         sized = {monomial: one for monomial, one in terms.items() if _sized(monomial)}
         return Poly(sized) + ONE if sized else Poly(terms)
@@ -170,64 +218,57 @@ class _Writer:
         return format_expression(branch.condition)
 
     def _branch(self, parts: Sequence[Part], shared: Poly) -> str:
-        counts: Counter[str] = Counter()
-        others: list[str] = []
-        rest: list[Part] = []
-        for part in self._plain(parts):
-            if isinstance(part, Repeated):
-                others.append(self._repeated(part))
-            elif not isinstance(part, Called):
-                rest.append(part)
-            elif part.call.target is self.algorithm:
-                counts[self._call(part)] += 1
-            else:
-                others.append(self._other(part))
+        counts, rest = self._collected(parts)
         cost = self._grown(self._cost(rest) + shared + ONE)
-        terms = [f"{count}*{call}" if count > 1 else call for call, count in counts.items()]
-        return " + ".join([*terms, *others, to_text(cost)])
+        terms = [f"{count}*{term}" if count > 1 else term for term, count in counts.items()]
+        return " + ".join([*terms, to_text(cost)])
+
+    def _collected(self, parts: Iterable[Part]) -> tuple[Counter[str], list[Part]]:
+        """What is called, how often, and the parts without calls; where the data decides, the most of every branch."""
+        counts: Counter[str] = Counter()
+        rest: list[Part] = []
+        for part in parts:
+            match part:
+                case Called():
+                    counts[self._call(part) if part.call.target is self.algorithm else self._other(part)] += 1
+                case Repeated():
+                    counts[self._repeated(part)] += 1
+                case Chosen(branches=branches):
+                    most: Counter[str] = Counter()
+                    for branch, inner in branches:
+                        if branch.taken is not None and branch.condition is not None:
+                            raise OutOfReachError("recursive calls stand under further conditions")
+                        own, others = self._collected(inner)
+                        most |= own
+                        rest += others
+                    counts += most
+                case Piece():
+                    rest.append(part)
+        return counts, rest
 
     def _repeated(self, part: Repeated) -> str:
         """Iterations with calls, all of the same sizes."""
-        trips = self._grown(part.loop.trips)
-        inner: list[str] = []
-        rest: list[Part] = []
-        for each in self._plain(part.parts):
-            if isinstance(each, Repeated):
-                raise OutOfReachError("recursive calls stand in loops within loops")
-            if isinstance(each, Called):
-                if any(part.loop.variable in value.names for value in each.call.sizes.values()):
-                    raise OutOfReachError("the sizes of calls vary in a loop")
-                inner.append(self._call(each) if each.call.target is self.algorithm else self._other(each))
-            else:
-                rest.append(each)
-        cost = to_text(self._grown(self._cost(rest) + ONE))
-        return f"({to_text(trips)})*({' + '.join([*inner, cost])})"
-
-    def _plain(self, parts: Iterable[Part]) -> Iterator[Part]:
-        """Parts with the branch that calls most, where the data decides."""
-        for part in parts:
-            if isinstance(part, Repeated):
-                yield part
-            elif isinstance(part, Chosen):
-                if any(branch.taken is not None and branch.condition is not None for branch, _ in part.branches):
-                    raise OutOfReachError("recursive calls stand under further conditions")
-                yield from self._plain(max(part.branches, key=lambda each: len(each[1]))[1])
-            else:
-                yield part
+        if any(part.loop.variable in value.names for call in calls(part.loop.body) for value in call.sizes.values()):
+            raise OutOfReachError("the sizes of calls vary in a loop")
+        return f"({to_text(self._grown(part.loop.trips))})*({self._branch(part.parts, ZERO)})"
 
     def _call(self, part: Called) -> str:
         return f"{NAME}({', '.join(to_text(self._size(part, name)) for name in self.sizes)})"
 
     def _size(self, part: Called, name: str) -> Poly:
-        real = _real(self.facts.restore(part.call.sizes[name]))
-        if not all(isinstance(atom, Symbol) for atom in real.atoms()):
+        size = self._real_size(part, name)
+        if not all(isinstance(atom, Symbol) for atom in size.atoms()):
             raise OutOfReachError("sizes of calls are no shares of the algorithm's own")
-        return real - real.constant_term if not real.is_constant else real
+        return size
+
+    def _real_size(self, part: Called, name: str) -> Poly:
+        size = real(self.facts.restore(part.call.sizes[name]))
+        return size - size.constant_term if not size.is_constant else size
 
     def _other(self, part: Called) -> str:
         """What another recursive algorithm fetches at the sizes of a call."""
         found = self.orders(part.call.target)
-        sizes = {name: self._size(part, name) for name in part.call.sizes}
+        sizes = {name: self._real_size(part, name) for name in part.call.sizes}
         shown = {name: s.Name(f"{name}_", span=part.call.span) for name in sizes}
         text = format_expression(named(parse_expression(found.growth), shown))
         for name, value in sizes.items():
@@ -259,6 +300,24 @@ class _Writer:
         return min(found, key=_large)
 
 
+def _sizes(parts: Iterable[Part]) -> set[str]:
+    """The names that tell how much parts without recursive calls fetch."""
+    found: set[str] = set()
+    for part in parts:
+        match part:
+            case Piece(planner=planner):
+                for reference in planner.references:
+                    values = [end for loop in reference.chain for end in (loop.lo, loop.hi, loop.trips)]
+                    found |= {name for value in values for name in reference.facts.restore(value).names}
+            case Called(call=call):
+                found |= {name for value in call.sizes.values() for name in value.names}
+            case Repeated(loop=loop, parts=inner):
+                found |= loop.lo.names | loop.hi.names | _sizes(inner)
+            case Chosen(branches=branches):
+                found |= {name for _, inner in branches for name in _sizes(inner)}
+    return found
+
+
 def _calls_itself(part: Part) -> bool:
     match part:
         case Called():
@@ -282,30 +341,3 @@ def _large(value: Poly) -> float:
 def _sized(monomial: Monomial) -> bool:
     """Whether a size stands in a term, not only L."""
     return any(atom != Symbol("L") for atom, _ in monomial)
-
-
-def _real(value: Poly) -> Poly:
-    """A value without rounding, and no less beyond: n//2 and n - n//2 are n/2, max(0, n - 1) is n."""
-
-    def unrounded(atom: Atom) -> Poly | None:
-        match atom:
-            case a.Floor() if atom.modulus.is_constant:
-                return _real(atom.argument).scaled(1 / atom.modulus.constant_term)
-            case a.Quotient(argument=argument, divisor=divisor) if len(_real(divisor).terms) == 1:
-                return _real(argument) * _real(divisor) ** -1
-            case a.Exponential(base=2, exponent=exponent):
-                return _power_of_two(_real(exponent))
-            case a.PositivePart(argument=argument):
-                real = _real(argument)
-                return Poly({term: share for term, share in real.terms.items() if term and share > 0})
-        return None
-
-    return value.map_atoms(unrounded)
-
-
-def _power_of_two(exponent: Poly) -> Poly | None:
-    """sqrt(w) for 2^(log2(w)/2)."""
-    match list(exponent.terms.items()):
-        case [(((a.Function(function="log2", argument=argument), 1),), share)] if share == HALF:
-            return a.sqrt(argument)
-    return None

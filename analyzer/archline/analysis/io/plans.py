@@ -93,15 +93,18 @@ class Planner:
     points: Sequence[Mapping[str, int]]
     _numbers: list[dict[Unit, tuple[int, int]]] = field(default_factory=list)
     _clusters: list[list[Cluster]] = field(default_factory=list)
+    _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
+    _mixed: dict[tuple[Cluster, frozenset[Unit]], tuple[Mixture, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
+        self._alone = {each: tuple(alone(each)) for each in self.references}
         arrays = [list(self._partitions(each)) for each in by_array(self.references)]
         self._clusters = [list(dict.fromkeys(chain.from_iterable(ways))) for ways in arrays]
-        clusters = {cluster for ways in arrays for clusters in ways for cluster in clusters}
+        clusters = dict.fromkeys(cluster for ways in arrays for clusters in ways for cluster in clusters)
         self._evaluate(unit for each in clusters for unit in (*each.joint, *chain.from_iterable(each.singles)))
         found: dict[frozenset[Unit], Plan] = {}
-        nothing = tuple(unit for each in self.references for unit in alone(each) if unit.scratch)
+        nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
         if len(nothing) == len(self.references):
             found[frozenset()] = self._plan(nothing)
         for place in range(len(self.points)):
@@ -130,7 +133,7 @@ class Planner:
     # The options
     def _partitions(self, references: Sequence[Reference]) -> Iterator[list[Cluster]]:
         """The ways to split references to one array into clusters."""
-        singles = {id(each): _apart(alone(each)) for each in references}
+        singles = {id(each): _apart(self._alone[each]) for each in references}
         known: dict[frozenset[int], Cluster] = {}
         seen: set[frozenset[frozenset[int]]] = set()
         for parts in partitions(references):
@@ -180,7 +183,9 @@ class Planner:
     @cached_property
     def _regions(self) -> list[Region]:
         """The loops around each reference; inner ones come first."""
-        return sorted({frozenset(map(id, each.chain)) for each in self.references}, key=len, reverse=True)
+        # In the order of the text where they are as deep, so that reports are the same in every run.
+        found = dict.fromkeys(frozenset(map(id, each.chain)) for each in self.references)
+        return sorted(found, key=len, reverse=True)
 
     # The best at a sample
     def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]], place: int) -> list[_Choice]:
@@ -247,18 +252,23 @@ class Planner:
         for clusters in self._clusters:
             found: list[Mixture] = []
             for cluster in clusters:
-                fine = {owner[id(reference)] for reference in cluster.references}
+                fine = frozenset(owner[id(reference)] for reference in cluster.references)
                 if sum(len(unit.references) for unit in fine) > len(cluster.references):
                     continue
-                fetched = sum((unit.misses for unit in fine), ZERO)
-                for unit in cluster.whole:
-                    if unit not in fine and not unit.scratch:
-                        regions = self._regions_of(unit.loop)
-                        found += [Mixture(fetched, unit.misses, each, count, regions) for each, count in unit.classes]
-                for pin in cluster.pins:
-                    regions = self._regions_of(pin.loop)
-                    found.append(Mixture(fetched, pin.lines * pin.windows, ONE, pin.lines, regions))
+                if (cluster, fine) not in self._mixed:
+                    self._mixed[cluster, fine] = tuple(self._beside(cluster, fine))
+                found += self._mixed[cluster, fine]
             yield tuple(found)
+
+    def _beside(self, cluster: Cluster, fine: frozenset[Unit]) -> Iterator[Mixture]:
+        """What spare lines could do for a cluster that these units hold."""
+        fetched = sum((unit.misses for unit in fine), ZERO)
+        for unit in cluster.whole:
+            if unit not in fine and not unit.scratch:
+                regions = self._regions_of(unit.loop)
+                yield from (Mixture(fetched, unit.misses, each, count, regions) for each, count in unit.classes)
+        for pin in cluster.pins:
+            yield Mixture(fetched, pin.lines * pin.windows, ONE, pin.lines, self._regions_of(pin.loop))
 
 
 def _holds(loop: Loop | None, region: Region) -> bool:

@@ -10,7 +10,7 @@ from archline.algebra import polynomial
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
-from archline.algebra.relaxation import bounded_max, bounded_sum
+from archline.algebra.relaxation import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.summation import UnresolvedError, replace_atom
 from archline.analysis.io.accesses import Chain, Loop
 
@@ -100,7 +100,9 @@ def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     if variable not in value.names:
         return value
     try:
-        found = bounded_max(value, variable, lo, hi, facts, True)
+        found = bounded_peak(value, variable, lo, hi, facts, True)
+        if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
+            found = bounded_max(value, variable, lo, hi, facts, True)
     except (UnresolvedError, TooComplexError):
         found = None
     if found is None or variable in found.names:

@@ -16,15 +16,15 @@ from archline.algebra.compiled import Compiler, Compute
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.accesses import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
+from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
-from archline.analysis.io.footprint import references
-from archline.analysis.io.layout import run, whole
+from archline.analysis.io.grouping import references
+from archline.analysis.io.layout import box_lines, whole
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.program import shape_of
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
+from archline.analysis.io.views import shape_of
 from archline.language import syntax as s
 from archline.language.model import Module
 
@@ -50,10 +50,15 @@ class Called:
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """Iterations that hold recursive calls, one after the other."""
+    """Iterations that hold recursive calls, one after the other; `alike`, if what they do is the same in each."""
 
     loop: Loop
     parts: tuple[Part, ...]
+    alike: bool
+
+    def together(self, each: Iterable[int]) -> int:
+        """All iterations; one whose counter the data gives may have any of the values."""
+        return max(each, default=0) if self.loop.trips == ONE else sum(each)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +107,13 @@ class Recursions:
     _solved: dict[s.Algorithm, Solved] = field(default_factory=dict)
 
     @cached_property
-    def _flags(self) -> dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]]:
-        """Of each algorithm the array parameters whose rows always begin with a line, and those with strides.
+    def _bodies(self) -> dict[s.Algorithm, Body]:
+        """The bodies of all algorithms, by which array parameters begin rows with a line, and which have strides.
 
         All begin so in the outermost call; what some call passes otherwise does not.
         """
         found: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
+        bodies: dict[s.Algorithm, Body] = {}
         pending = [(self.algorithm, _arrays(self.algorithm), frozenset[str]())]
         while pending:
             algorithm, aligned, strided = pending.pop()
@@ -117,17 +123,17 @@ class Recursions:
             if (aligned, strided) == known:
                 continue
             found[algorithm] = aligned, strided
-            for call in calls(Bodies(self.module, aligned=aligned, strided=strided).body(algorithm).nodes):
+            bodies[algorithm] = Bodies(self.module, aligned=aligned, strided=strided).body(algorithm)
+            for call in calls(bodies[algorithm].nodes):
                 own = frozenset(name for name, view in call.views.items() if at_lines(view))
                 apart = frozenset(name for name, view in call.views.items() if not in_rows(view))
                 pending.append((call.target, own - apart, apart))
-        return found
+        return bodies
 
     def solved(self, algorithm: s.Algorithm) -> Solved:
         """The parts of an algorithm."""
         if algorithm not in self._solved:
-            aligned, strided = self._flags[algorithm]
-            body = Bodies(self.module, aligned=aligned, strided=strided).body(algorithm)
+            body = self._bodies[algorithm]
             facts = body.scope.facts
             parts = tuple(self._parts(body, body.nodes, facts))
             given = sum((_lines(array, facts) for array in body.given), ZERO)
@@ -137,22 +143,21 @@ class Recursions:
 
     def solve(self) -> None:
         """Find the parts of all algorithms."""
-        for algorithm in self._flags:
+        for algorithm in self._bodies:
             self.solved(algorithm)
 
     @property
     def makes(self) -> bool:
         """Whether some call makes local arrays."""
-        return any(self.solved(each).made for each in self._flags)
-
-    @cached_property
-    def accesses(self) -> int:
-        """The most accesses that one call or iteration makes outside of the loops and calls that it holds."""
-        return max(_together(self.solved(each).body.nodes) for each in self._flags)
+        return any(self.solved(each).made for each in self._bodies)
 
     def at(self, point: Point) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
-        return _Evaluation(self, point["Z"], point["L"]).upper(self.solved(self.algorithm), point)
+        solved = self.solved(self.algorithm)
+        try:
+            return _Evaluation(self, point["Z"], point["L"]).upper(solved, point)
+        except RecursionError:
+            raise EvaluationError("the recursion has too many calls in each other to follow") from None
 
     def _parts(self, body: Body, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
@@ -170,7 +175,8 @@ class Recursions:
             case Recursion():
                 return Called(node)
             case Loop():
-                return Repeated(node, tuple(self._parts(body, node.body, node.inside)))
+                parts = tuple(self._parts(body, node.body, node.inside))
+                return Repeated(node, parts, node.variable not in _mentioned(parts, body.scope.facts))
             case Choice(branches=branches):
                 return Chosen(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
         raise AssertionError("an access is no part by itself")
@@ -210,10 +216,65 @@ class _Evaluation:
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
-            total = self._sum(solved, solved.parts, point)
             touched = solved.value(solved.given, point) + self.made(solved, point)
+            total = self._sequence(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if touched <= self._capacity else total
         return self._uppers[key]
+
+    def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
+        return self._least(solved, parts, point, self._sum(solved, parts, point))
+
+    def _least(self, solved: Solved, parts: tuple[Part, ...], point: Point, most: int) -> int:
+        """What parts fetch, at most `most`: less where all calls in them fit and make their arrays in the same place.
+
+        Then those lines of the stack are kept from the first call to the last, the largest number of them.
+        """
+        calling = [place for place, part in enumerate(parts) if not isinstance(part, Piece)]
+        if not calling:
+            return most
+        first, end = calling[0], calling[-1] + 1
+        made = self._stack(solved, parts[first:end], point)
+        if not made or made >= self._capacity:
+            return most
+        try:
+            held = self._held(solved, parts[first:end], {**point, "Z": (self._capacity - made) * self.line})
+        except EvaluationError:
+            return most
+        return min(most, made + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
+
+    def _stack(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int | None:
+        """The most lines that calls make arrays in; None where they do not all begin at the same line."""
+        most, bases = 0, set[int]()
+        for call, sizes in self._calls(solved, parts, point):
+            if call.base is None:
+                return None
+            bases.add(solved.value(call.base, sizes))
+            most = max(most, self.made(*self._target(solved, call, sizes)))
+        return most if len(bases) == 1 else None
+
+    def _held(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
+        """What parts fetch where the stack is kept beside the lines of Z.
+
+        Raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
+        """
+        return sum(self._held_part(solved, part, point) for part in parts)
+
+    def _held_part(self, solved: Solved, part: Part, point: Point) -> int:
+        match part:
+            case Piece(upper=upper):
+                return upper.at(point)
+            case Called(call=call):
+                target, sizes = self._target(solved, call, point)
+                given = target.value(target.given, sizes)
+                if given > point["Z"] // point["L"]:
+                    raise EvaluationError("the arrays of a call do not fit beside the stack")
+                return given
+            case Repeated(parts=inner):
+                each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))
+                return part.together(each)
+            case Chosen(branches=branches):
+                taken = self._taken(solved, branches, point)
+                return max((self._held(solved, inner, point) for inner in taken), default=0)
 
     def made(self, solved: Solved, point: Point) -> int:
         """The lines of local arrays of a call and of all calls in it, of which one at a time is active."""
@@ -232,48 +293,78 @@ class _Evaluation:
                 return upper.at(point)
             case Called(call=call):
                 return self.upper(*self._target(solved, call, point))
-            case Repeated(loop=loop, parts=parts):
-                found = (self._sum(solved, parts, inside) for inside in self._iterations(solved, loop, point))
-                # One iteration whose counter the data gives may have any of the values.
-                return max(found, default=0) if loop.trips == ONE else sum(found)
+            case Repeated(parts=parts):
+                each = (times * self._sum(solved, parts, at) for at, times in self._iterations(solved, part, point))
+                return self._least(solved, (part,), point, part.together(each))
             case Chosen(branches=branches):
                 return max(
-                    (self._sum(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0
+                    (self._sequence(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0
                 )
 
     def _taken(
         self, solved: Solved, branches: Sequence[tuple[Branch, tuple[Part, ...]]], point: Point
     ) -> Iterator[tuple[Part, ...]]:
         for branch, parts in branches:
-            holds = None if branch.taken is None else solved.value(branch.taken, point)
-            if holds != 0:
-                yield parts
+            holds = solved.value(branch.possible, point)
             if holds:
+                yield parts
+            if holds and branch.taken is not None:
                 return
 
-    def _iterations(self, solved: Solved, loop: Loop, point: Point) -> Iterator[Point]:
+    def _iterations(self, solved: Solved, part: Repeated, point: Point) -> Iterator[tuple[Point, int]]:
+        """Iterations, and how many there are of each: one for all where they are alike."""
+        loop = part.loop
         first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
+        if part.alike and end > first:
+            yield {**point, loop.variable: first}, 1 if loop.trips == ONE else end - first
+            return
         if end - first > MAX_ITERATIONS:
             raise EvaluationError("a loop around recursive calls has too many iterations to follow")
         for number in range(first, end):
-            yield {**point, loop.variable: number}
+            yield {**point, loop.variable: number}, 1
 
     def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
         sizes = {name: solved.value(value, point) for name, value in call.sizes.items()}
         return self.recursions.solved(call.target), self._within(sizes)
 
     def _inner(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Solved, Point]]:
-        """The calls of a body with their sizes."""
+        """What a body calls, with the sizes."""
+        for call, sizes in self._calls(solved, parts, point):
+            yield self._target(solved, call, sizes)
+
+    def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:
+        """The calls of a body, and where they are made."""
         for part in parts:
             match part:
                 case Called(call=call):
-                    yield self._target(solved, call, point)
-                case Repeated(loop=loop, parts=inner):
-                    for inside in self._iterations(solved, loop, point):
-                        yield from self._inner(solved, inner, inside)
+                    yield call, point
+                case Repeated(parts=inner):
+                    for inside, _ in self._iterations(solved, part, point):
+                        yield from self._calls(solved, inner, inside)
                 case Chosen(branches=branches):
                     for taken in self._taken(solved, branches, point):
-                        yield from self._inner(solved, taken, point)
+                        yield from self._calls(solved, taken, point)
+
+
+def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
+    """The names on which it depends what parts do."""
+    found: set[str] = set()
+    for part in parts:
+        values: list[Poly] = []
+        match part:
+            case Piece(upper=upper):
+                found |= set(upper.names)
+            case Called(call=call):
+                values = [*call.sizes.values(), ZERO if call.base is None else call.base]
+            case Repeated(loop=loop, parts=inner):
+                values = [loop.lo, loop.hi]
+                found |= _mentioned(inner, facts)
+            case Chosen(branches=branches):
+                for branch, inner in branches:
+                    values += [branch.possible, ZERO if branch.taken is None else branch.taken]
+                    found |= _mentioned(inner, facts)
+        found |= {name for value in values for name in facts.restore(value).names}
+    return frozenset(found)
 
 
 def _lines(array: Array, facts: Facts) -> Poly:
@@ -281,28 +372,7 @@ def _lines(array: Array, facts: Facts) -> Poly:
     if array.layout == "zmorton":
         rows, columns = array.extents
         return rows * columns
-    along = 0 if array.layout == "colmajor" else len(array.extents) - 1
-    lines = run((ZERO, array.extents[along] - 1), facts, array)
-    for dimension, extent in enumerate(array.extents):
-        if dimension != along:
-            lines = lines * facts.positive_part(extent)
-    return lines
-
-
-def _together(nodes: Iterable[Node]) -> int:
-    """The most accesses of a body, or of the body of a loop in it, outside of loops."""
-    found = list(_outside_loops(nodes))
-    inner = (_together(node.body) for node in found if isinstance(node, Loop))
-    return max(sum(isinstance(node, Access) for node in found), *inner, 0)
-
-
-def _outside_loops(nodes: Iterable[Node]) -> Iterator[Node]:
-    for node in nodes:
-        if isinstance(node, Choice):
-            for each in node.branches:
-                yield from _outside_loops(each.body)
-        else:
-            yield node
+    return box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
 
 
 def _arrays(algorithm: s.Algorithm) -> frozenset[str]:

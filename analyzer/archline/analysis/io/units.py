@@ -15,10 +15,11 @@ from itertools import pairwise
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
-from archline.analysis.io.footprint import Reference, slope
+from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import box_lines
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
+from archline.analysis.io.windows import slope_of
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
@@ -109,6 +110,9 @@ def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Pr
     """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
     (reference,) = references
     space = reference.lines(depth).count.at_most(reference.chain[:depth])
+    if start < depth - 1:
+        # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
+        space = Product((reference.facts.positive_part(space.value),))
     return space, reference.lines(start).count.over(reference.chain[:start])
 
 
@@ -125,7 +129,7 @@ def one_line(reference: Reference) -> Iterator[Unit]:
     place = reference.place[along]
     assert place is not None
     rows = reference.lines(len(chain) - 1).apart
-    if len(reference.accesses) > 1 and not rows and slope(place[0], chain[-1]) == ONE:
+    if len(reference.accesses) > 1 and not rows and slope_of(place[0], chain[-1].variable) == ONE:
         yield _known(Unit((reference,), chain[-1], _last_line))
 
 
@@ -168,7 +172,7 @@ def _stacked(reference: Reference, depth: int) -> bool:
     array, loop = reference.array, reference.chain[depth - 1]
     if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
         return False
-    hull, along = reference.hull(depth), (0 if array.layout == "colmajor" else len(array.extents) - 1)
+    hull, along = reference.hull(depth), contiguous_dimension(array)
     inner = reference.chain[depth]
     moving = {loop.variable, inner.variable}
     rows = [interval for each, interval in enumerate(reference.hull(depth + 1)) if each != along]

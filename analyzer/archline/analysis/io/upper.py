@@ -46,6 +46,11 @@ class Upper:
         ]
         return names, compiler, ready
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The symbols on which the bound depends, beside Z."""
+        return self._compiled[0]
+
     def at(self, point: Mapping[str, int]) -> int:
         """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         names, compiler, ready = self._compiled
@@ -56,7 +61,7 @@ class Upper:
         environment = compiler.environment([point[name] for name in names])
         found = [bound for each in ready if (bound := each.at(environment, lines)) is not None]
         if not found:
-            raise EvaluationError("Z holds no line of L words")
+            raise EvaluationError("no bound was found for so few lines")
         return floor(min(found))
 
 

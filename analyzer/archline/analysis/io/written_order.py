@@ -23,6 +23,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_sum
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.io.accesses import Array, Chain, Loop, Node, accesses
+from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.least import Least
 from archline.analysis.io.windows import Spot, Turn, Windows, is_known, spots, union, within
 
@@ -30,7 +31,7 @@ GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
 APART = 4
 """Every so many of the points will do to compare bounds: from small sizes and long lines to large and short ones."""
-LINES = a.floor_div(Poly.symbol("Z"), Poly.symbol("L"))
+LINES = a.floor_div(WORDS, LINE)
 Part = tuple[int, int]
 """From which iteration of the outermost loop, and up to which."""
 Alternatives = tuple[Poly, ...]

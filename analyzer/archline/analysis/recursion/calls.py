@@ -10,7 +10,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
-from archline.analysis.proofs import never_negative
+from archline.analysis.proofs import first, never_negative
 from archline.analysis.recursion.halvings import counted, remaining
 from archline.analysis.recursion.reals import least_fall, most_fall
 from archline.analysis.recursion.system import Function
@@ -229,7 +229,7 @@ class Caller:
 
     def _most(self, argument: Poly) -> int | None:
         """What ceil(log2(argument)) is at most, where that is a number."""
-        return next((most for most in range(MAX_LEAST) if self.facts.nonnegative((1 << most) - argument)), None)
+        return first(MAX_LEAST, lambda most: self.facts.nonnegative((1 << most) - argument))
 
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
         name = _name(atom)

@@ -18,7 +18,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
-from archline.analysis.proofs import of_floor
+from archline.analysis.proofs import first, of_floor
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.entries import Entries, places
@@ -153,12 +153,12 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
 
 def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """What max(0, e) is at most: a number, e and a number, e without what is taken off it, or a bound of that."""
-    constant = next((each for each in SMALL if facts.nonnegative(each - argument)), None)
+    constant = first(len(SMALL), lambda which: facts.nonnegative(SMALL[which] - argument))
     if constant is not None:
-        yield constant
-    least = next((each for each in BELOW if facts.nonnegative(argument + each)), None)
+        yield SMALL[constant]
+    least = first(len(BELOW), lambda which: facts.nonnegative(argument + BELOW[which]))
     if least is not None:
-        yield argument + least
+        yield argument + BELOW[least]
     added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
     if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
         yield added

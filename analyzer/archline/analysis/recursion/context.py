@@ -16,6 +16,7 @@ from archline.analysis.recursion import heads, samples
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function
@@ -158,9 +159,12 @@ class Context:
         if self.values is None:
             return []
         found = []
-        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions.
+        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions;
+        # of log2(n)*log2(min(n, m)), those at which m is least tell what halving n adds beside.
         more = len(self.function.sizes) > 1 and (
-            self.wanted < NEAR_ENOUGH or any(reproduced(self.function, self.steps, self.upper))
+            self.wanted < NEAR_ENOUGH
+            or any(reproduced(self.function, self.steps, self.upper))
+            or any(limited(self.function, self.steps))
         )
         for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
             ways = (samples.far(self.function, exponent, more) for exponent in exponents)

@@ -70,7 +70,7 @@ class _Reduction:
             least={**{name: function.least[name] for name in self._sizes}, indices.size: indices.least},
             facts=indices.facts(function.facts),
             equations=tuple(map(self._equation, function.equations)),
-            where=tuple(fact for fact in function.where if _names(fact) <= set(self._sizes)),
+            where=tuple(fact for fact in function.where if s.names(fact) <= set(self._sizes)),
         )
 
     def _equation(self, equation: Equation) -> Equation:
@@ -108,7 +108,3 @@ class _Reduction:
         if self._indices.low in moved.names:
             raise _IndexMattersError
         return moved
-
-
-def _names(fact: s.Fact) -> set[str]:
-    return {node.id for node in s.nodes(fact) if isinstance(node, s.Name)}

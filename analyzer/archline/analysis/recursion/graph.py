@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from archline.language import syntax as s
 from archline.language.model import Module
 
+MAX_KNOWN = 256
+"""Answers that are kept: a derivation asks at every call."""
 
+
+@lru_cache(maxsize=MAX_KNOWN)
 def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
     """The algorithms that `algorithm` calls, directly or not, and that call it, itself first; none if not recursive."""
     reached = reachable(module, algorithm)
@@ -22,7 +27,8 @@ def recurses(module: Module, algorithm: s.Algorithm) -> bool:
     return any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
 
 
-def reachable(module: Module, algorithm: s.Algorithm) -> dict[s.Algorithm, None]:
+@lru_cache(maxsize=MAX_KNOWN)
+def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """What a call of the algorithm may call, directly or not, in order of discovery."""
     found: dict[s.Algorithm, None] = {}
     pending = [algorithm]

@@ -1,14 +1,13 @@
 """Terms for calls that halve the largest of several sizes.
 
-Such a size is halved until it has come down to the largest of the others, and from there on in turn with that one. What
-each halving adds is then about the logarithm of the others at first, and of what is left of them later: in all, the
-product of log2(v) and log2(min(v, max(others))) less some of the square of the latter.
+Such a size v is halved until it has come down to another one, w, and from there on in turn with that one. Where each
+halving of v adds log2(w), that is log2(w) at first, and from there on what is left of it: in all about
+log2(v)*log2(min(v, w)) less half of the square of the latter, for each of the others by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Poly
@@ -47,10 +46,11 @@ def _changes(function: Function, step: Step, name: str) -> bool:
 
 
 def _limit(function: Function, name: str) -> Iterator[Element]:
-    """The products; in proofs, the logarithm of a least or largest size is the least or largest of the logarithms."""
+    """The products; in proofs, the logarithm of the lesser of two sizes is the lesser of the logarithms."""
     size = Poly.symbol(name)
-    others = [Poly.symbol(each) for each in function.sizes if each != name]
-    log, limit = a.ceil_log2(size), a.ceil_log2(a.minimum(size, reduce(a.maximum, others)))
-    compared = a.minimum(log, reduce(a.maximum, map(a.ceil_log2, others)))
-    yield Element(log * limit, inner=Inner(log * compared))
-    yield Element(limit * limit, inner=Inner(compared * compared))
+    log = a.ceil_log2(size)
+    for other in (Poly.symbol(each) for each in function.sizes if each != name):
+        limit, compared = a.ceil_log2(a.minimum(size, other)), a.minimum(log, a.ceil_log2(other))
+        yield Element(limit, inner=Inner(compared))
+        yield Element(log * limit, inner=Inner(log * compared))
+        yield Element(limit * limit, inner=Inner(compared * compared))

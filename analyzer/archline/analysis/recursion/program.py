@@ -8,7 +8,7 @@ from itertools import islice
 
 from flint import fmpq
 
-from archline.algebra.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
@@ -27,6 +27,34 @@ SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
 
 
+class _Compiled(dict[Poly, Compute]):
+    """Expressions in some symbols, each compiled once."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        super().__init__()
+        self.compiler = compiler
+
+    def __missing__(self, value: Poly) -> Compute:
+        self[value] = found = self.compiler.of(value)
+        return found
+
+
+class _Place:
+    """A point, and the values of expressions there."""
+
+    def __init__(self, compiled: _Compiled, environment: Environment) -> None:
+        self._compiled, self._environment = compiled, environment
+        self._numbers: dict[Poly, Fraction] = {}
+
+    def number(self, value: Poly) -> Fraction:
+        found = self._numbers.get(value)
+        if found is None:
+            compute = self._compiled[value]
+            self._compiled.compiler.extend(self._environment)
+            found = self._numbers[value] = Fraction(compute(self._environment))
+        return found
+
+
 class Writer:
     """Steps in symbols: what elements gain in them, each written once for all programs."""
 
@@ -37,10 +65,9 @@ class Writer:
         self._callers: dict[Step, Caller] = {}
         self._gains: dict[tuple[Step, Element], Poly | None] = {}
         self._forcing: dict[Step, Poly] = {}
-        self._numbers: dict[tuple[Poly, tuple[tuple[str, int | Fraction], ...]], Fraction] = {}
-        self._compilers: dict[tuple[str, ...], Compiler] = {}
-        self._compiled: dict[tuple[Poly, tuple[str, ...]], Compute] = {}
-        self._environments: dict[tuple[tuple[str, int | Fraction], ...], Environment] = {}
+        self._compilers: dict[tuple[str, ...], _Compiled] = {}
+        self._places: dict[tuple[tuple[str, int | Fraction], ...], _Place] = {}
+        self._seen: dict[int, tuple[Point, _Place]] = {}
 
     def gain(self, step: Step, element: Element) -> Poly | None:
         """An element less what it is at the calls; None where it cannot be written at their sizes."""
@@ -72,23 +99,20 @@ class Writer:
 
     def number(self, value: Poly, point: Point) -> Fraction:
         """The value at a point."""
-        key = value, tuple(point.items())
-        if key not in self._numbers:
-            self._numbers[key] = Fraction(self._computed(value, key[1]))
-        return self._numbers[key]
+        # The same few points come again and again; kept, none of them makes way for another at its address.
+        seen = self._seen.get(id(point))
+        if seen is None:
+            seen = self._seen[id(point)] = point, self._place(tuple(point.items()))
+        return seen[1].number(value)
 
-    def _computed(self, value: Poly, point: tuple[tuple[str, int | Fraction], ...]) -> Number:
-        names = tuple([name for name, _ in point])
-        if names not in self._compilers:
-            self._compilers[names] = Compiler(names)
-        compiler = self._compilers[names]
-        if (value, names) not in self._compiled:
-            self._compiled[value, names] = compiler.of(value)
-        if point not in self._environments:
-            self._environments[point] = compiler.environment([number for _, number in point])
-        environment = self._environments[point]
-        compiler.extend(environment)
-        return self._compiled[value, names](environment)
+    def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
+        if point not in self._places:
+            names = tuple([name for name, _ in point])
+            if names not in self._compilers:
+                self._compilers[names] = _Compiled(Compiler(names))
+            compiled = self._compilers[names]
+            self._places[point] = _Place(compiled, compiled.compiler.environment([number for _, number in point]))
+        return self._places[point]
 
     def forcing(self, step: Step) -> Poly:
         """What the step adds."""

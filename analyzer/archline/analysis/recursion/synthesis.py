@@ -55,6 +55,8 @@ MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = Cone((), 0)
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
+LATE = 10
+"""How much far points count beside near ones for products of logarithms, which show late."""
 LONGEST = 1_000_000
 """The largest denominator of what shorter coefficients are compared with."""
 
@@ -292,6 +294,9 @@ class Synthesis:
         far = [self._factors(elements, *each) for each in context.far]
         watched = [[*each, 1.0] for each in (*near, *far)]
         mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
+        if far and any(each.inner is not None for each in elements):
+            # At the factor that leaves allow, nothing else tells the coefficients of products of logarithms.
+            mean = mean + LATE * np.array(far).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
 
     def _steadiness(self, elements: Sequence[Element]) -> Array:

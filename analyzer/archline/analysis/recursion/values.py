@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from archline.algebra.compiled import Number
 from archline.algebra.evaluation import EvaluationError
-from archline.analysis.recursion.cases import Cases, Frame, Place, coordinates
+from archline.analysis.recursion.cases import Cases, Frame
+from archline.analysis.recursion.coded import Place
 from archline.analysis.recursion.system import Function
 
 MAX_CALLS = 200_000
@@ -55,13 +56,8 @@ class Values:
         return self._cases[name]
 
     def _valid(self, place: Place) -> bool:
-        """Whether the sizes are ones: a call in a max may stand under a guard that fails."""
         name, arguments = place
-        try:
-            coordinates(self._functions[name], arguments)
-        except EvaluationError:
-            return False
-        return True
+        return self._of(name).valid(arguments)
 
     def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
         known = self._known.get((name, arguments))

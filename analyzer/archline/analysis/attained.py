@@ -1,0 +1,170 @@
+"""How near io is to the least that any order of the same iterations fetches: optimal, or off by a factor.
+
+    optimal             io is O of what every order of these iterations fetches
+    off by sqrt(Z)      it is O of sqrt(Z) times that; of no smaller factor that is tried is it proved
+
+Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; sizes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from archline.algebra.facts import Facts
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.order import proves
+from archline.algebra.polynomial import ZERO
+from archline.analysis.costs import Alternative, Cost, Costs, Orderless
+from archline.analysis.floors import above_one, least, per_line, power_of_words
+from archline.analysis.growth import at_most, facts_of, in_small_caches
+from archline.analysis.order import TALL, growth_of
+from archline.analysis.points import assumed
+from archline.analysis.scope import declared, with_all
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.printer import format_fact
+
+OPTIMAL = "1"
+MAX_TRIALS = 60
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
+
+    when: str
+    factor: str | None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """`optimal`, `off by sqrt(Z) at most`, or why neither is known."""
+        if self.factor is None:
+            return f"unknown: {self.reason}"
+        return "optimal" if self.factor == OPTIMAL else f"off by {self.factor} at most"
+
+
+@dataclass(frozen=True)
+class Attained:
+    """The regimes, from few lines to many, `under` conditions that all of them take for granted.
+
+    `floors` are what any order is Omega of beside the lines that are touched.
+    """
+
+    under: tuple[str, ...]
+    regimes: tuple[Regime, ...]
+    floors: tuple[str, ...] = ()
+
+
+def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Attained | None:
+    """How near the io of an algorithm is to that, by the regimes of Z in which it is another factor.
+
+    None where io is not known. Growth is about sizes from 1 on; from 2 on where nothing is touched at 1.
+    """
+    if cost.upper is None or cost.orderless is None:
+        return None
+    said = "Z" in s.names(algorithm.where)
+    under = () if said else parse_facts(TALL)
+    sizes = module.signatures[algorithm].size_names
+    under = (*under, *above_one(cost.orderless, sizes))
+    facts = (*algorithm.where, *assumed(algorithm), *under)
+    scope = declared(module, algorithm)
+    try:
+        known = with_all(scope.facts, facts, scope)
+        search = _Search(costs, cost, known, facts, least(costs, cost, known), tuple(_factors(cost.orderless, sizes)))
+        regimes = tuple(search.regimes())
+        floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
+    except ArchlineError as problem:
+        regimes, floors = (Regime("", None, problem.diagnostics[0].message),), ()
+    return Attained(tuple(map(format_fact, under)), regimes, floors)
+
+
+def _told(
+    costs: Costs, found: Orderless, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> Iterator[str]:
+    """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
+    for power in sorted({each.power for each in found.floors if each.power}):
+        count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
+        text = growth_of(costs, count, sizes, facts, known) or costs.text(count)
+        yield per_line(text if re.fullmatch(r"[\w^*]+", text) else f"({text})", power)
+
+
+@dataclass(eq=False)
+class _Search:
+    costs: Costs
+    cost: Cost
+    known: Facts
+    facts: tuple[s.Fact, ...]
+    least: str | None
+    factors: tuple[str, ...]
+    _trials: int = field(default=0)
+    _parsed: dict[str, s.Expr] = field(default_factory=dict)
+
+    def regimes(self) -> Iterator[Regime]:
+        """From few lines to many, as the factor becomes smaller."""
+        assert self.cost.orderless is not None
+        if self.least is None or self.least == "1":
+            yield Regime("", None, self.cost.orderless.reason or "no bound is known for any order")
+        elif self.cost.orders is not None:
+            yield from self._by_orders()
+        else:
+            yield from self._by_alternatives()
+
+    def _by_orders(self) -> Iterator[Regime]:
+        assert self.cost.orders is not None
+        found = self.cost.orders(self.facts)
+        if isinstance(found, str):
+            yield Regime("", None, found)
+            return
+        for condition, growth in found:
+            if not in_small_caches(self.costs, parse_expression(growth), self.facts, self.known):
+                yield Regime(condition, None, "its growth is not known in caches of few lines")
+                continue
+            yield self._regime(condition, growth, (*self.facts, *facts_of(condition)))
+
+    def _by_alternatives(self) -> Iterator[Regime]:
+        """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
+        found = []
+        for each in (each for each in reversed(self.cost.alternatives) if each.told):
+            when = "" if each.when == "Z >= L" else each.when
+            found.append(self._regime(when, self._upper(each), (*self.facts, *parse_facts(each.when))))
+        rank = len(self.factors) + 1
+        for regime in reversed(found):
+            own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
+            if own < rank:
+                rank = own
+                yield regime
+
+    def _upper(self, each: Alternative) -> str:
+        smooth = each.smooth()
+        return at_most(self.costs, each.upper if smooth is None else self.known.simplify(smooth[1]), self.known)
+
+    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> Regime:
+        domain, above = Domain(facts), parse_expression(upper)
+        for factor in self.factors:
+            self._trials += 1
+            if self._trials > MAX_TRIALS:
+                return Regime(when, None, "too many factors are tried")
+            if proves(above, self._times(factor), domain):
+                return Regime(when, factor)
+        return Regime(when, None, "no factor that is tried is proved")
+
+    def _times(self, factor: str) -> s.Expr:
+        if factor not in self._parsed:
+            self._parsed[factor] = parse_expression(f"({factor})*({self.least})")
+        return self._parsed[factor]
+
+
+def _factors(found: Orderless, sizes: Sequence[str]) -> Iterator[str]:
+    """Products of 1 or L with a power of Z, in order where Z >= L^2; then sizes."""
+    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
+    for _, power, lines in sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1)):
+        yield "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL
+    for size in sizes:
+        yield size
+        yield f"L*{size}"

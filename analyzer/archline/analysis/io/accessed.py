@@ -1,0 +1,148 @@
+"""The element accesses of a program, an upper bound on io whatever is accessed: counted as costs that it declares.
+
+Before each statement a copy of the program says how many elements the statement itself reads and writes. What that
+adds up to, through loops, branches and recursion, is derived as declared flops are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from archline.algebra.polynomial import ZERO
+from archline.analysis.amounts import NOTHING, Amount, Unknown
+from archline.analysis.costs import Cost
+from archline.analysis.io.untraced import require_accesses
+from archline.analysis.recursion.graph import component, reachable
+from archline.analysis.recursion.solve import Recursions
+from archline.analysis.regimes import with_regimes
+from archline.analysis.scope import declared
+from archline.analysis.statements import Statements
+from archline.analysis.tally import TOTAL, UNKNOWN, Tally
+from archline.language import syntax as s
+from archline.language.model import Module, ViewType
+from archline.language.source import Span
+
+METRIC = "accesses"
+KIND = "declared"
+"""The kind of flops that `costs` statements add."""
+METRIC_OF_KIND = f"flops.{KIND}"
+
+
+def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
+    """At most so many elements are read and written by one call, as a cost that is `bounded` from above alone.
+
+    An upper bound: of `and` and `or` both sides count, of `elif` all tests. Raises UntracedError where io is declared,
+    or words move otherwise; TooComplexError.
+    """
+    counted, copies = _instrumented(module, algorithm)
+    own, statements = copies[algorithm], _Statements(counted, coarse=False)
+    flops = statements.algorithm(own)[0].flops
+    amount = flops[UNKNOWN] if UNKNOWN in flops else flops.get(KIND, NOTHING)
+    if isinstance(amount, Unknown):
+        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span)
+    cost = Cost(METRIC, "bounded", ZERO, amount.upper)
+    if amount is not NOTHING and component(counted, own):
+        closed = statements.recursions.closed(own, METRIC_OF_KIND)
+        regimes = tuple(replace(each, lower=ZERO) for each in closed.regimes)
+        return replace(cost, regimes=regimes, ends=closed.ends)
+    return with_regimes(cost, declared(counted, own).facts, counted.signatures[own].size_names)
+
+
+class _Statements(Statements):
+    """Of recursive algorithms, accesses alone are solved."""
+
+    @cached_property
+    def recursions(self) -> Recursions:
+        return _Recursions(self)
+
+
+class _Recursions(Recursions):
+    def tally(self, algorithm: s.Algorithm) -> Tally:
+        return Tally({KIND: self.accesses(algorithm)})
+
+    def accesses(self, algorithm: s.Algorithm) -> Amount:
+        """The accesses of a recursive algorithm."""
+        extracted = self.extracted(algorithm)
+        if KIND in extracted.kinds:
+            return self._amount(algorithm, METRIC_OF_KIND)
+        system = extracted.systems[f"flops.{TOTAL}"]
+        return system if isinstance(system, Unknown) else NOTHING
+
+    def plain(self, algorithm: s.Algorithm) -> Tally:
+        known = self.accesses(algorithm)
+        return Tally({KIND: known if known is NOTHING else self._plain(algorithm, METRIC_OF_KIND, known)})
+
+
+def _instrumented(module: Module, algorithm: s.Algorithm) -> tuple[Module, dict[s.Algorithm, s.Algorithm]]:
+    """The module with copies of an algorithm and of all that it calls, and those copies by their originals."""
+    reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
+    require_accesses(module, algorithm)
+    counting = _Counting(module)
+    copies = {each: replace(each, body=counting.block(each.body)) for each in reached}
+    targets: dict[s.Call, s.Algorithm | s.Extern] = {}
+    for call, target in module.targets.items():
+        targets[call] = replace(target, costs=()) if isinstance(target, s.Extern) else copies.get(target, target)
+    signatures = {**module.signatures, **{copy: module.signatures[each] for each, copy in copies.items()}}
+    return replace(module, targets=targets, signatures=signatures), copies
+
+
+class _Counting:
+    """Writes costs into blocks."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+
+    def block(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
+        """A block with the accesses of each statement before it."""
+        return tuple(new for statement in body for new in self._counted(statement))
+
+    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+        match statement:
+            case s.Loop(lo=lo, hi=hi, step=step, body=body):
+                yield from self._costs((lo, hi, step), statement.span)
+                yield replace(statement, body=self.block(body))
+            case s.While(condition=condition, limit=limit, body=body):
+                tests = tuple(self._costs(condition, statement.span))
+                yield from (*self._costs(limit, statement.span), *tests)
+                yield replace(statement, body=(*self.block(body), *tests))
+            case s.If(branches=branches):
+                yield from self._costs(tuple(each.condition for each in branches), statement.span)
+                yield replace(statement, branches=tuple(replace(each, body=self.block(each.body)) for each in branches))
+            case s.Costs():
+                pass
+            case s.Assume():
+                yield statement
+            case s.Local(type=s.ArrayType(shape=shape), value=s.Node() as value):
+                yield from self._filled(statement, shape, value)
+            case s.Assign(target=target, value=value) if self._is_view(target):
+                yield from self._filled(statement, self._module.shapes[target], value)
+            case _:
+                yield from self._costs(statement, statement.span)
+                yield statement
+
+    def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
+        """A fill or copy of a view: each element is written, and that of a view on the right is read."""
+        span = statement.span
+        yield from self._costs(statement, span)
+        inner: s.Stmt = _cost(2 if self._is_view(value) else 1, span)
+        for depth, extent in reversed(tuple(enumerate(shape))):
+            zero = s.Integer(0, span=span)
+            inner = s.Loop(f"element {depth}", zero, extent, None, False, False, (inner,), span=span)
+        yield inner
+        yield statement
+
+    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
+        """The elements that are named in an expression or a statement, each of which is accessed once."""
+        named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
+        count = sum(1 for _ in named)
+        if count:
+            yield _cost(count, span)
+
+    def _is_view(self, expr: s.Expr) -> bool:
+        return isinstance(self._module.types.get(expr), ViewType)
+
+
+def _cost(count: int, span: Span) -> s.Costs:
+    return s.Costs(((s.Integer(count, span=span), "flops"),), span=span)

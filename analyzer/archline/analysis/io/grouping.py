@@ -1,0 +1,54 @@
+"""Which accesses are one reference: those to places in one row of an array that are near each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.io.accesses import Access, Array, Chain, contiguous_dimension
+from archline.analysis.io.footprint import Reference
+from archline.analysis.io.layout import Interval
+
+MAX_APART = 8
+"""References to one row in one loop body are one where their places differ by constants no larger than this."""
+
+
+def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:
+    """Accesses by array and loops; those whose places differ by small constants are one reference."""
+    groups: list[tuple[Array, Chain, list[Access]]] = []
+    for access, chain in found:
+        for array, loops, members in groups:
+            if array is access.array and loops == chain and _near(access.place, members, contiguous_dimension(array)):
+                members.append(access)
+                break
+        else:
+            groups.append((access.array, chain, [access]))
+    return [Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups]
+
+
+def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:
+    """Whether a place is in the row of others, and near."""
+    for dimension, (own, other) in enumerate(zip(place, members[0].place, strict=True)):
+        if own is None or other is None:
+            if own is not other:
+                return False
+            continue
+        apart = own - other
+        if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
+            return False
+    # What the data decides twice are two places.
+    return None not in place
+
+
+def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ...]:
+    found: list[Interval | None] = []
+    for dimension in range(len(array.extents)):
+        places = [member.place[dimension] for member in members]
+        known = [place for place in places if place is not None]
+        if len(known) < len(places):
+            found.append(None)
+            continue
+        shifts = [(place - known[0]).constant_term for place in known]
+        found.append((known[0] + min(shifts), known[0] + max(shifts)))
+    return tuple(found)

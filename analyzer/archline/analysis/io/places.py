@@ -1,0 +1,52 @@
+"""A place in a program that is followed: what names mean there, and what lies around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.io.accesses import Array, View
+from archline.analysis.io.streams import Around
+from archline.analysis.scope import Scope
+from archline.language import syntax as s
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
+
+    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0.
+    """
+
+    scope: Scope
+    views: Mapping[str, View]
+    loops: tuple[str, ...] = ()
+    stack: Poly = ZERO
+    algorithm: str = ""
+    depth: int = 0
+    around: tuple[Around, ...] = ()
+    locals: tuple[Array, ...] = ()
+    certain: bool = True
+    when: tuple[Poly, ...] = ()
+
+    @property
+    def algorithm_top(self) -> bool:
+        """Whether no loop or call lies between here and the algorithm that is followed."""
+        return not self.loops and not self.depth
+
+    @property
+    def always(self) -> bool:
+        """Whether every run comes here, whatever the sizes are."""
+        return self.certain and not self.when and not self.loops
+
+    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
+        """In the body of a loop."""
+        around, certain = (*self.around, (loop, variable)), self.certain and certain
+        return replace(self, scope=scope, loops=(*self.loops, variable), around=around, certain=certain)
+
+    def under(self, conditions: tuple[Poly, ...] | None) -> Place:
+        """Where conditions hold; None where more than sizes and loop variables decide."""
+        if conditions is None:
+            return replace(self, certain=False)
+        return replace(self, when=(*self.when, *conditions))

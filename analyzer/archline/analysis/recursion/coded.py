@@ -1,0 +1,160 @@
+"""The equations of a function as one function in Python: which applies at sizes, what it adds, and what it calls.
+
+A recurrence is followed through thousands of places, where what is compiled piece by piece takes several times as long.
+Only what takes arithmetic and comparisons is written; other functions are left to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import ceil, lcm
+from typing import NamedTuple
+
+from archline.algebra import atoms as a
+from archline.algebra.compiled import Number, condition
+from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.analysis.recursion.system import Equation, Function, by_call, calls
+
+MAX_LINES = 400
+DEEPEST = 40
+"""Levels of blocks; the interpreter allows 100."""
+Place = tuple[str, tuple[Number, ...]]
+"""A function, and numbers for its parameters."""
+
+
+class Found(NamedTuple):
+    """What a function is at a place: rest + sum of factor*call; the rest is None where calls stand inside of it.
+
+    `case` tells which equation applies, and `nested` the calls inside the rest.
+    """
+
+    case: int
+    rest: Number | None
+    linear: tuple[tuple[Number, Place], ...]
+    nested: tuple[Place, ...]
+
+
+Code = Callable[..., Found | None]
+"""From the sizes; None where no case applies."""
+
+
+class NotWrittenError(Exception):
+    """An expression may have no value, or takes more than arithmetic."""
+
+
+def coded(function: Function) -> Code | None:
+    """The function in Python, where that can be written."""
+    writer = _Writer({name: f"v{index}" for index, name in enumerate(function.parameters)})
+    try:
+        cases = [_Case(number, each, writer) for number, each in enumerate(function.equations)]
+        lines = list(islice(_tree(cases, {}, 1), MAX_LINES))
+    except NotWrittenError:
+        return None
+    if len(lines) == MAX_LINES:
+        return None
+    head = f"def found({', '.join(writer.names.values())}):"
+    scope: dict[str, Code] = {}
+    # The text is made of numbers and of names that are given here.
+    exec("\n".join((head, *lines)), {"Found": Found, "levels": _levels, "whole": _whole}, scope)
+    return scope["found"]
+
+
+def _levels(value: Number) -> int:
+    """ceil(log2(value)), and 0 below 1."""
+    return max(0, ceil(value) - 1).bit_length()
+
+
+def _whole(value: Number, by: int) -> Number:
+    """A part of a value, an integer where it is one."""
+    part = Fraction(value) / by
+    return part.numerator if part.denominator == 1 else part
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes expressions in the sizes, whose names in Python it has."""
+
+    names: Mapping[str, str]
+
+    def text(self, value: Poly) -> str:
+        scale = lcm(*(int(each.q) for each in value.terms.values()))
+        parts = []
+        for monomial, coefficient in value.scaled(scale).terms.items():
+            factors = [self._power(atom, power) for atom, power in monomial]
+            parts.append("*".join(factors if coefficient == 1 and factors else [f"({coefficient})", *factors]))
+        text = " + ".join(parts) or "0"
+        return text if scale == 1 else f"whole({text}, {scale})"
+
+    def _power(self, atom: Atom, power: int) -> str:
+        if power < 1:
+            raise NotWrittenError
+        return self._atom(atom) if power == 1 else f"{self._atom(atom)}**{power}"
+
+    def _atom(self, atom: Atom) -> str:
+        match atom:
+            case Symbol() if atom.name in self.names:
+                return self.names[atom.name]
+            case a.PositivePart():
+                return f"max(0, {self.text(atom.argument)})"
+            case a.CeilLog2():
+                return f"levels({self.text(atom.argument)})"
+            case a.Floor() if atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
+                return f"(({self.text(atom.argument)})//{atom.modulus.constant_term})"
+        raise NotWrittenError
+
+    def condition(self, indicator: Poly) -> str:
+        """Whether an indicator is 1."""
+        known = condition(indicator)
+        if known is None:
+            return f"{self.text(indicator)} == 1"
+        least, expected = known
+        return f"{self.text(least)} {'>=' if expected else '<'} 1"
+
+    def place(self, call: a.Applied) -> str:
+        return f"({call.function!r}, ({''.join(f'{self.text(each)}, ' for each in call.arguments)}))"
+
+
+class _Case:
+    """An equation: the conditions that lead to it, each with its outcome, and what it then is."""
+
+    def __init__(self, number: int, equation: Equation, writer: _Writer) -> None:
+        self.outcomes = [(writer.condition(each.indicator), each.taken) for each in equation.decisions]
+        rest, factors = by_call(equation.value)
+        nested = calls(rest)
+        if not all(factor.is_constant for factor in factors.values()):
+            # One that is 0 may stand at a call whose sizes are none.
+            raise NotWrittenError
+        linear = _together(f"({writer.text(factor)}, {writer.place(call)})" for call, factor in factors.items())
+        whole = None if nested else writer.text(rest)
+        self.result = f"return Found({number}, {whole}, {linear}, {_together(map(writer.place, nested))})"
+
+
+def _together(texts: Iterable[str]) -> str:
+    return f"({''.join(f'{each}, ' for each in texts)})"
+
+
+def _tree(cases: Sequence[_Case], known: Mapping[str, bool], depth: int) -> Iterator[str]:
+    """The conditions in their order, each asked once on every way, down to the case that applies."""
+    if depth > DEEPEST:
+        raise NotWrittenError
+    space = " " * depth
+    for case in cases:
+        ask = None
+        for question, taken in case.outcomes:
+            if question not in known:
+                ask = question
+                break
+            if known[question] != taken:
+                break
+        else:
+            yield space + case.result
+            return
+        if ask is not None:
+            for head, outcome in ((f"if {ask}:", True), ("else:", False)):
+                yield space + head
+                yield from _tree(cases, {**known, ask: outcome}, depth + 1)
+            return
+    yield space + "return None"

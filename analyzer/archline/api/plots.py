@@ -1,0 +1,257 @@
+"""io against Z at given sizes: derived bounds, and what optimal replacement fetches in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TypeAlias
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.analysis.costs import Alternative, Cost, ends_at
+from archline.api import rules
+from archline.api.algorithms import Algorithm
+from archline.api.costs import CostReport
+from archline.api.data import split
+from archline.api.running import DEFAULT_CACHE
+from archline.api.settings import Given, Number, Point, unplaced
+from archline.execution.cache import optimal
+from archline.execution.data import generate
+from archline.execution.jit import compiled_available
+from archline.execution.results import Trace
+from archline.execution.run import execute
+from archline.language.diagnostics import error
+from archline.language.evaluate import holds
+from archline.report import plot_view
+from archline.report.numbers import readable
+from archline.report.plot_view import PlotPoint, PlotRegime, PlotView
+
+Ends: TypeAlias = dict[int, tuple[Number, Number]]
+"""The bounds on io by lines of cache."""
+MAX_DOUBLINGS, SOME_LINES = 200, 4
+MAX_WORK, MAX_PLAIN_WORK = 10**7, 10**5
+"""Runs of more work are not simulated: compiled, and as plain Python."""
+LARGEST = 10**300
+"""What a picture's axes can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class IoPlot:
+    """io against Z; `str()` of it is a table, `save` draws it."""
+
+    view: PlotView
+
+    @property
+    def points(self) -> tuple[PlotPoint, ...]:
+        """What is drawn: `words`, `lower`, `upper`, and `simulated`, None where there was no run."""
+        return self.view.points
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """The Z at which the run is outside the bounds; a defect of archline where there is one."""
+        return tuple(each.words for each in self.points if each.outside)
+
+    def save(self, path: str | Path) -> None:
+        """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
+        form = check_target(path)
+        picture = self._picture(form)
+        try:
+            Path(path).write_bytes(picture)
+        except OSError as problem:
+            raise _not_written(path, problem.strerror or str(problem)) from None
+
+    def _picture(self, form: str) -> bytes:
+        from archline.report.plots import picture
+
+        if any(max(each.words, each.upper) > LARGEST for each in self.points):
+            raise error(rules.NO_PICTURE, "numbers above 10^300 cannot be drawn")
+        return picture(self.view, form)
+
+    def __repr__(self) -> str:
+        return f"<{self.view.title}, {len(self.points)} points>"
+
+    def __str__(self) -> str:
+        return plot_view.text(self.view, 100)
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self._picture("svg").decode()
+        except ImportError:
+            return None
+
+
+def check_target(path: str | Path) -> str:
+    """The format of a picture, if one can be written there. Raises ArchlineError (AL413, AL417, AL418)."""
+    from archline.report.plots import FORMATS
+
+    target = Path(path)
+    form = target.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        known = ", ".join(f".{each}" for each in FORMATS)
+        raise error(rules.NO_PICTURE, f"`{path}` is no picture's name: it ends in one of {known}")
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        hint = "install it: pip install 'archline[plots]'; `--format` prints the points without it"
+        raise error(rules.NEEDS_EXTRA, "pictures need matplotlib, the extra `plots`", hint=hint) from None
+    if target.is_dir():
+        raise _not_written(path, "it is a folder")
+    if not target.absolute().parent.is_dir():
+        raise _not_written(path, "there is no such folder")
+    return form
+
+
+def _not_written(path: str | Path, reason: str) -> Exception:
+    return error(rules.NOT_WRITTEN, f"cannot write the picture: {reason}", path=str(path))
+
+
+def plot_io(
+    algorithm: Algorithm,
+    sizes: Mapping[str, Number] | None = None,
+    /,
+    *,
+    L: int = DEFAULT_CACHE.L,  # noqa: N803
+    seed: int = 0,
+    **named: Number,
+) -> IoPlot:
+    """Io against Z with lines of L words: bounds, and simulated points where the run is not too long.
+
+    Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
+    """
+    return plotted(algorithm, unplaced({**(sizes or {}), **named}), line=L, seed=seed)
+
+
+def plotted(
+    algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
+) -> IoPlot:
+    """The plot for values as `--at` gives them. Raises ArchlineError."""
+    if line < 1:
+        raise error(rules.WRONG_CACHE, f"L is {line}; a line has 1 word at least")
+    report = algorithm.cost()
+    if "Z" in at or "L" in at:
+        raise error(rules.WRONG_CACHE, "the plot runs over Z, and has one L of its own", hint="--cache L=8")
+    point = report.point(at, report.names.for_a_run, option)
+    cost = report.costs["io"]
+    if cost.upper is None:
+        raise error(rules.NEEDS_BOUND, f"the io of `{report.name}` is unknown: {cost.reason}")
+    return IoPlot(_view(algorithm, report, cost, point, line, seed, compiled))
+
+
+def _view(
+    algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
+) -> PlotView:
+    told = (each for each in cost.alternatives if each.told)
+    starts = [start for each in told if (start := _start(each, point, line)) is not None]
+    bounds = _Bounds(report, cost, point, line)
+    ends = bounds.at_all([each.lines for each in starts])
+    if not ends:
+        raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
+    skipped = _too_long(report, point, compiled)
+    found: dict[int, int] = {}
+    if skipped is None:
+        trace = _trace(algorithm, point, line, seed, compiled)
+        found = {lines: optimal(trace.lines, lines).io for lines in ends}
+    points = (PlotPoint(lines * line, *ends[lines], found.get(lines)) for lines in sorted(ends))
+    return PlotView(
+        algorithm=report.name,
+        at=point,
+        line=line,
+        points=tuple(points),
+        regimes=tuple(_regimes(report, starts, line, max(ends))),
+        data=f"the data was generated (seed {seed})",
+        skipped=skipped,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """The derived bounds on io at sizes, by lines of cache."""
+
+    report: CostReport
+    cost: Cost
+    point: Point
+    line: int
+
+    def at_all(self, marks: list[int]) -> Ends:
+        """From one line to where more lines change nothing, and around the marks; those that the facts allow."""
+        settled = self._at(2**MAX_DOUBLINGS)
+        found: Ends = {}
+        for power in range(MAX_DOUBLINGS):
+            found[2**power] = self._at(2**power)
+            if found[2**power] == settled:
+                break
+        between = (quarters * lines // 4 for lines in list(found) for quarters in (5, 6, 7))
+        # One line less than a regime needs shows its step.
+        near = (lines - less for lines in marks for less in (0, 1))
+        last = max(SOME_LINES, 3 * max(found) // 2)
+        for lines in {*between, *near, *range(1, SOME_LINES + 1)}:
+            if 0 < lines <= last:
+                found[lines] = self._at(lines)
+        return {lines: ends for lines, ends in found.items() if self._allowed(lines)}
+
+    def _at(self, lines: int) -> tuple[Number, Number]:
+        try:
+            lower, upper = ends_at(self.cost, self._with(lines))
+        except EvaluationError as problem:
+            raise error(rules.NO_VALUE, f"the io of `{self.report.name}`: {problem}") from None
+        return lower, upper
+
+    def _with(self, lines: int) -> Point:
+        return {**self.point, "Z": lines * self.line, "L": self.line}
+
+    def _allowed(self, lines: int) -> bool:
+        whole = {name: value for name, value in self._with(lines).items() if isinstance(value, int)}
+        return all(holds(fact, whole) is not False for fact in self.report.where)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """The least lines with which a regime holds, and its bound."""
+
+    lines: int
+    bound: Number
+    regime: Alternative
+
+
+def _start(regime: Alternative, point: Point, line: int) -> _Start | None:
+    """Where a regime begins; None where that, or its bound, has no value."""
+    try:
+        # Every condition is that Z - L*lines is at least 0.
+        needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.needs]
+        lines = max(1, *map(ceil, needs))
+        return _Start(lines, evaluate(regime.upper, {**point, "Z": lines * line, "L": line}), regime)
+    except EvaluationError:
+        return None
+
+
+def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[PlotRegime]:
+    """The regimes that fetch less than those before them at these sizes."""
+    least: Number | None = None
+    for each in sorted(starts, key=lambda start: (start.lines, start.bound)):
+        if each.lines <= last and (least is None or each.bound < least):
+            least = each.bound
+            yield PlotRegime(each.lines * line, each.regime.when, report.write(each.regime.upper))
+
+
+def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:
+    """Why a run is not simulated, if it is not."""
+    limit = MAX_WORK if compiled is not False and compiled_available() else MAX_PLAIN_WORK
+    cost = report.costs["work"]
+    if cost.upper is None:
+        return f"nothing is simulated: how much work a run takes is unknown, {cost.reason}"
+    try:
+        work = ends_at(cost, point)[1]
+    except EvaluationError as problem:
+        return f"nothing is simulated: how much work a run takes is unknown, {problem}"
+    if work > limit:
+        return f"nothing is simulated: a run takes up to {readable(ceil(work))} work, above {limit}"
+    return None
+
+
+def _trace(algorithm: Algorithm, point: Point, line: int, seed: int, compiled: bool | None) -> Trace:
+    sizes, symbols = split(algorithm, point)
+    arguments = generate(algorithm.module, algorithm.node, sizes, seed)
+    ran = execute(algorithm.module, algorithm.node, {**arguments, **symbols}, line=line, trace=True, compiled=compiled)
+    assert ran.trace is not None
+    return ran.trace

@@ -1,0 +1,108 @@
+"""Exact counts of LRU misses: the distribution of stack distances in sizes, or misses at sizes by number of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.io.exact.counts import LruCounts
+from archline.analysis.io.exact.wire import Condition, Piece, Piecewise
+from archline.report.layout import table, wrap
+from archline.report.view import CostView, LruView
+
+
+def text(view: CostView, lru: LruView, width: int) -> list[str]:
+    """Without a point the accesses by distance, at one the misses by number of lines."""
+    if lru.counts is None:
+        place = f" ({lru.place})" if lru.place else ""
+        return wrap(f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}", width)
+    if lru.misses is None:
+        return list(_distribution(view, lru.counts, width))
+    head = f"LRU in {_lines(lru.line)}: {lru.accesses} accesses"
+    rows = [["lines", "misses"], *([str(lines), str(misses)] for lines, misses in lru.misses)]
+    shown = [*wrap(head, width), *table(rows, width, right=frozenset((0, 1)))]
+    if lru.bound is not None:
+        shown += wrap(f"so {origin(lru)}", width)
+    return shown
+
+
+def _lines(line: int) -> str:
+    return f"lines of {line} word{'' if line == 1 else 's'}"
+
+
+def origin(lru: LruView) -> str:
+    """The bound on io, and where it comes from."""
+    assert lru.bound is not None
+    found = lru.bound
+    return f"io >= {found.bound}, as LRU fetches {found.misses} into {found.lines} lines (Sleator and Tarjan, 1985)"
+
+
+def _distribution(view: CostView, counts: LruCounts, width: int) -> Iterator[str]:
+    yield from wrap(
+        f"LRU in {_lines(counts.line)}: accesses by distance, the number of lines accessed since the line was"
+        " last, itself among them; those at distances above the cache's lines are misses",
+        width,
+    )
+    rows = [["distance", "accesses"]]
+    for distance, pieces in _rows(view, counts):
+        for piece in pieces:
+            when = condition(view, piece)
+            rows.append([distance, view.text(piece.value) + (f" where {when}" if when else "")])
+            distance = ""
+    yield from table(rows, width)
+
+
+def _rows(view: CostView, counts: LruCounts) -> Iterator[tuple[str, Piecewise]]:
+    yield "all", counts.accesses
+    yield "first", counts.first
+    for row in sorted(counts.settled, key=lambda row: _size(view, row.distance)):
+        yield view.text(row.distance), row.count
+    for each in counts.ranged:
+        reach = "T" if each.scale == 1 else f"T/{each.scale}"
+        yield f">= {view.text(each.least)} + {reach}", each.count
+    for row in counts.open:
+        yield f"by iteration: {view.text(row.distance)}", row.count
+
+
+def _size(view: CostView, value: Poly) -> tuple[int, str]:
+    """Short distances first."""
+    return (0, "") if value.is_constant and value.constant_term < 2 else (len(value.terms), view.text(value))
+
+
+def condition(view: CostView, piece: Piece) -> str:
+    """Where a piece holds; "" for everywhere."""
+    if not all(piece.cases):
+        return ""
+    return " or ".join(" and ".join(_told(view, each) for each in case) for case in piece.cases)
+
+
+def _told(view: CostView, known: Condition) -> str:
+    """With nothing subtracted on either side."""
+    right = Poly({monomial: -factor for monomial, factor in known.value.terms.items() if factor < 0})
+    left = known.value + right
+    if not left or (left.is_constant and not right.is_constant):
+        return f"{view.text(right)} {'=' if known.equal else '<='} {view.text(left)}"
+    return f"{view.text(left)} {'=' if known.equal else '>='} {view.text(right)}"
+
+
+def document(view: CostView, lru: LruView) -> dict[str, Any]:
+    """As JSON."""
+    found: dict[str, Any] = {"line": lru.line}
+    if lru.counts is None:
+        return {**found, "status": "unknown", "reason": lru.reason, "place": lru.place}
+    found["status"] = "exact"
+    if lru.misses is None:
+        found["distances"] = [
+            {
+                "distance": distance,
+                "accesses": [{"when": condition(view, piece), "count": view.text(piece.value)} for piece in pieces],
+            }
+            for distance, pieces in _rows(view, lru.counts)
+        ]
+        return found
+    found["accesses"] = str(lru.accesses)
+    found["misses"] = [{"lines": str(lines), "misses": str(misses)} for lines, misses in lru.misses]
+    if lru.bound is not None:
+        found["bound"] = {"io": str(lru.bound.bound), "lines": str(lru.bound.lines), "misses": str(lru.bound.misses)}
+    return found

@@ -1,0 +1,104 @@
+"""Recurrences written in Python against the same ones followed piece by piece."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from archline.algebra.evaluation import EvaluationError
+from archline.analysis.proofs import first
+from archline.analysis.recursion import cases
+from archline.analysis.recursion.coded import coded
+from archline.analysis.recursion.system import Function
+from archline.analysis.recursion.values import Values
+from archline.analysis.statements import Statements
+from archline.language.loader import load_text
+from stdlib_cases import load
+
+TARGETS = (
+    ("dense.matmul_recursive::matmul_temporary", "span"),
+    ("dense.cholesky_recursive::cholesky_co", "work"),
+    ("arithmetic.karatsuba::karatsuba", "work"),
+    ("string.lcs::lcs_co", "span"),
+    ("scan.recursive::prefix_sum_pairs", "span"),
+)
+GUARDED = """
+algorithm f(x: inout real[n]):
+    if n > 3 and n != 8:
+        for i in 0..n:
+            for j in 0..i:
+                x[j] += 1.0
+        f(x[0..n//3])
+        f(x[n//3..n])
+    elif n == 8:
+        f(x[0..5])
+"""
+
+
+def functions(target: str, metric: str) -> dict[str, Function]:
+    module, algorithm = load(target)
+    recursions = Statements(module, False).recursions
+    assert recursions.extracted(algorithm)
+    return recursions._extraction.systems(metric)
+
+
+def followed(known: dict[str, Function], name: str, points: list[dict[str, int]]) -> list[object]:
+    values = Values(known)
+
+    def at(sizes: dict[str, int]) -> object:
+        try:
+            return values.at(name, sizes, 20_000)
+        except EvaluationError as problem:
+            return str(problem)
+
+    return [at(sizes) for sizes in points]
+
+
+@pytest.mark.parametrize(("target", "metric"), TARGETS)
+def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = functions(target, metric)
+    random = Random(1)
+    for name, function in known.items():
+        assert coded(function) is not None
+        drawn = [random.choice((0, 1, 2, 16, 17, 33, random.randint(1, 300), 2**40 + 3)) for _ in range(60)]
+        points = [dict(zip(function.parameters, drawn[at:], strict=False)) for at in range(50)]
+        monkeypatch.setattr(cases, "MANY", 10**9)
+        expected = followed(known, name, points)
+        monkeypatch.setattr(cases, "MANY", 0)
+        assert followed(known, name, points) == expected
+        assert len({each for each in expected if not isinstance(each, str)}) > 5
+
+
+def test_fractions_are_whole_where_counts_are() -> None:
+    """n*(n - 1)/2 inner iterations, by conditions that are no comparison with a sum."""
+    module = load_text(GUARDED)
+    recursions = Statements(module, False).recursions
+    assert recursions.extracted(module.algorithms["f"])
+    (function,) = recursions._extraction.systems("flops.add").values()
+    code = coded(function)
+    assert code is not None
+    name = function.name
+    # f(9) adds 36 and calls 3 and 6; f(8) calls 5, f(3) nothing.
+    assert code(9)[1:] == (36, ((1, (name, (3,))), (1, (name, (6,)))), ())
+    assert code(8)[1:] == (0, ((1, (name, (5,))),), ())
+    assert code(3)[1:] == (0, (), ())
+    assert all(type(code(n)[1]) is int for n in range(1, 40))
+
+
+def test_exponents_are_left_to_expressions() -> None:
+    known = functions("fft.fft::fft", "work")
+    assert all(coded(function) is None for function in known.values())
+
+
+@pytest.mark.parametrize("end", [1, 2, 7, 16])
+def test_the_first_of_what_holds_from_there_on(end: int) -> None:
+    for start in range(end + 1):
+        asked: list[int] = []
+
+        def holds(number: int, start: int = start, asked: list[int] = asked) -> bool:
+            asked.append(number)
+            return number >= start
+
+        assert first(end, holds) == (start if start < end else None)
+        assert asked == [end - 1] if start == end else len(asked) <= 1 + end.bit_length()

@@ -1,0 +1,117 @@
+"""Expressions at arrays of points against their evaluation one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algebra_strategies import SIZES, expressions
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.vectors import LARGEST, Column, Vectors, is_plain
+
+N, M = (Poly.symbol(name) for name in SIZES)
+numbers = st.one_of(st.integers(-6, 40), st.integers(-(10**12), 10**12), st.integers(-(2**70), 2**70))
+
+
+def floors(expression: Poly, rows: Sequence[tuple[int, int]]) -> Column:
+    columns = [np.array(each, object) for each in zip(*rows, strict=True)]
+    points = dict(zip(SIZES, columns, strict=True))
+    return Vectors(points, len(rows)).floor(expression)
+
+
+def agrees(expression: Poly, rows: Sequence[tuple[int, int]]) -> None:
+    found = floors(expression, rows)
+    missing = [False] * len(rows) if found.missing is None else found.missing.tolist()
+    for (n, m), value, none in zip(rows, found.values.tolist(), missing, strict=True):
+        try:
+            expected = evaluate(expression, {"n": n, "m": m}).__floor__()
+        except EvaluationError:
+            assert none
+        else:
+            assert not none
+            assert value == expected
+            assert type(value) is int
+
+
+@settings(max_examples=60)
+@given(expressions(SIZES), expressions(SIZES), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6))
+def test_columns_have_the_values_of_expressions(first: Poly, second: Poly, rows: list[tuple[int, int]]) -> None:
+    for expression in (first, second, first * second / 3, a.floor_div(first, N), first * a.floor_div(second, M)):
+        agrees(expression, rows)
+
+
+@pytest.mark.parametrize("near", [-1, 0, 1])
+@pytest.mark.parametrize(
+    ("expression", "edge"),
+    [
+        (N * N, 3037000499),
+        (N * N * N, 2097151),
+        (N * N + N * 3, 3037000498),
+        (N * (2**62), 1),
+        (N * (2**63), 0),
+        (N * (2**64) - N * (2**64 - 1), 2**62),
+        (N - M, -(2**63) + 5),
+        (a.positive_part(N) * a.positive_part(N + 1), 3037000499),
+        (a.ceil_log2(N), 2**62),
+        (a.ceil_log2(N), 2**63),
+        (a.ceil_log2(N), 2**64),
+        (a.floor_div(-N, M), -(2**63)),
+        (a.floor_div(N / 7 + M / 3, M / 5 + 2), 2**61),
+    ],
+    ids=str,
+)
+def test_nothing_overflows_at_the_edge_of_64_bits(expression: Poly, edge: int, near: int) -> None:
+    agrees(expression, [(edge + near, 5), (-edge - near, 5), (0, 5), (1, 5), (edge, 7)])
+
+
+def test_short_numbers_stay_short() -> None:
+    assert floors(N * N - M, [(3037000499, 1), (2, 3)]).values.dtype == np.int64
+    assert floors(N * N, [(3037000500, 1)]).values.dtype == object
+    assert floors(a.floor_div(N * N, M), [(2**40, 2**40)]).values.dtype == np.int64
+    assert floors(N, [(LARGEST, 1)]).values.dtype == np.int64
+    assert floors(N, [(-LARGEST - 1, 1)]).values.tolist() == [-LARGEST - 1]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        a.exponential(2, N),
+        a.exponential(2, -N) * 8,
+        N**-1,
+        a.log2(N),
+        a.sqrt(N) / 2,
+        a.quotient(N, M),
+        a.isqrt_of(N),
+        Poly.of_atom(a.Data("d", ONE, None)),
+    ],
+    ids=str,
+)
+def test_what_arrays_cannot_do_is_done_one_by_one(expression: Poly) -> None:
+    assert not is_plain(expression)
+    agrees(expression, [(0, 1), (1, 2), (3, 4), (16, 3), (25, 0), (4, 4)])
+
+
+def test_negative_powers_are_divided_by_at_the_end() -> None:
+    rows = [(7, 2), (-7, 2), (10**12 + 1, 3), (2**62, 5), (2**62, -5), (9, 10**6)]
+    for expression in (N / 3 + N * M**-1, N**2 * M**-2 - M**-1, M**-1 * a.floor_div(N, M) * 5 + N**3):
+        agrees(expression, rows)
+        agrees(expression, [*rows, (0, 0), (5, 0), (0, 4)])
+
+
+def test_a_factor_of_0_rules_out_one_without_a_value() -> None:
+    guarded = a.at_least_zero(N - 2) * a.floor_div(M * 3, N)
+    agrees(guarded, [(0, 5), (2, 5), (1, 1)])
+    agrees(guarded + a.floor_div(M, N), [(0, 5), (2, 5)])
+    agrees(a.positive_part(a.floor_div(M, N) - 3) * N, [(0, 5), (2, 50)])
+
+
+def test_no_points() -> None:
+    empty = {"n": np.zeros(0, np.int64)}
+    assert Vectors(empty, 0).floor(N * N + 1).values.tolist() == []
+    assert Vectors({}, 3).floor(Poly.constant(7) / 2).values.tolist() == [3, 3, 3]

@@ -14,9 +14,10 @@ from functools import cached_property
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
-from archline.analysis.io.layout import LINE, Interval, run, stack_lines
+from archline.analysis.io.layout import LINE, Interval, placed_run, run, stack_lines
 from archline.analysis.io.product import Product, UnboundedError, most, most_in
 from archline.analysis.io.windows import slope_of
 
@@ -30,8 +31,9 @@ NARROW = 4
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
-    An interval is None where the data decides the place; then it may be anywhere in the dimension. Without
-    `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
+    An interval is None where the data decides the place; then it may be anywhere in the dimension. `order` has the
+    numbers of the first and the last access in the text of the program, calls written out. Without `whole_lines`,
+    w words of a row count as w/L + 2 lines: more, and without floors.
     """
 
     array: Array
@@ -39,6 +41,7 @@ class Reference:
     chain: Chain
     facts: Facts = field(repr=False)
     accesses: tuple[Access, ...] = field(repr=False)
+    order: tuple[int, int] = (0, 0)
     whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
     _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)
@@ -296,6 +299,43 @@ class Lines:
         total = self.per_row
         for loop, lo, hi, facts in reversed(self.ranges):
             total = total.summed(loop.variable, lo, hi, facts)
+        return total
+
+    @cached_property
+    def largest(self) -> Product:
+        """At most so many lines are touched in any window. Raises UnboundedError."""
+        chain = self.reference.chain[: self.depth]
+        if self._placed is not None and self.apart:
+            try:
+                return self._placed.at_most(chain)
+            except UnboundedError:
+                pass
+        return self.count.at_most(chain)
+
+    @cached_property
+    def total(self) -> Product:
+        """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
+        chain = self.reference.chain[: self.depth]
+        placed = None if self._placed is None else self._placed.added_over(chain)
+        return self.count.over(chain) if placed is None else placed
+
+    @cached_property
+    def _placed(self) -> Product | None:
+        """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
+        array = self.reference.array
+        along = contiguous_dimension(array)
+        if array.moves or array.layout == "zmorton" or not self._dense or not self.reference.whole_lines:
+            return None
+        lines = placed_run(self.box[along], self.facts, array)
+        if lines is None:
+            return None
+        others = [each for each in range(len(self.box)) if each != along and each not in self.apart]
+        total = Product((lines,)).times(*(self._values(each, self.box[each]) for each in others))
+        try:
+            for loop, lo, hi, facts in reversed(self.ranges):
+                total = total.added(loop.variable, lo, hi, facts)
+        except (UnresolvedError, TooComplexError):
+            return None
         return total
 
     # Sliding

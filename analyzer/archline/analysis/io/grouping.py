@@ -16,15 +16,19 @@ MAX_APART = 8
 
 def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:
     """Accesses by array and loops; those whose places differ by small constants are one reference."""
-    groups: list[tuple[Array, Chain, list[Access]]] = []
-    for access, chain in found:
-        for array, loops, members in groups:
+    groups: list[tuple[Array, Chain, list[Access], list[int]]] = []
+    for order, (access, chain) in enumerate(found):
+        for array, loops, members, orders in groups:
             if array is access.array and loops == chain and _near(access.place, members, contiguous_dimension(array)):
                 members.append(access)
+                orders.append(order)
                 break
         else:
-            groups.append((access.array, chain, [access]))
-    return [Reference(array, _joint(array, members), chain, facts, tuple(members)) for array, chain, members in groups]
+            groups.append((access.array, chain, [access], [order]))
+    return [
+        Reference(array, _joint(array, members), chain, facts, tuple(members), (orders[0], orders[-1]))
+        for array, chain, members, orders in groups
+    ]
 
 
 def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:

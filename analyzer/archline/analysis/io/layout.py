@@ -50,6 +50,19 @@ def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> P
     return facts.simplify(a.floor_div(words - 2, LINE)) + 2
 
 
+def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
+    """The lines of an interval of a row by where it begins and ends; 1 at most where it is empty.
+
+    None where it may be worse than empty, or lines are not those of rows.
+    """
+    low, high = interval
+    if array.strided or not array.aligned or not low or low == high:
+        return None
+    if not facts.nonnegative(a.as_gaps(high - low + 1)):
+        return None
+    return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
+
+
 def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool = True) -> Product:
     """The lines of a box of subscripts."""
     lines = Product()

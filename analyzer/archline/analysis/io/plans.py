@@ -16,9 +16,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
-from archline.analysis.io.units import Pin, Unit, alone, pins, shared, together
+from archline.analysis.io.growing import Growing, growing
+from archline.analysis.io.units import Pin, Unit, alone, continued, pins, shared, together
 
 MAX_STATES, MAX_OPTIONS = 32, 12
+FEW, LARGE = (2, 3, 4), 3
+"""So few lines are shared out one by one, at so many of the largest samples."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
 
@@ -33,7 +36,7 @@ class Plan:
     units: tuple[Unit, ...]
     needs: tuple[Poly, ...]
     misses: Poly
-    mixtures: tuple[tuple[Mixture, ...], ...] = ()
+    mixtures: tuple[tuple[Mixture | Staying, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,14 @@ class Mixture:
     coarse: Poly
     each: Poly
     classes: Poly
+    regions: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Staying:
+    """Spare lines hold what stays from each iteration of a loop to the next."""
+
+    growing: Growing
     regions: tuple[int, ...]
 
 
@@ -112,6 +123,12 @@ class Planner:
                 key = frozenset(choice.units)
                 if key not in found:
                     found[key] = self._plan(choice.units)
+        for place in range(max(0, len(self.points) - LARGE), len(self.points)):
+            for few in FEW if nothing else ():
+                units = self._narrow(nothing, few, self._numbers[place])
+                key = frozenset(units)
+                if key not in found:
+                    found[key] = self._plan(units)
         return list(found.values())
 
     def told(self, plans: Sequence[Plan]) -> list[Plan]:
@@ -205,6 +222,33 @@ class Planner:
             states = _combined(states, _best(options, MAX_OPTIONS), MAX_STATES)
         return states
 
+    def _narrow(
+        self, nothing: Sequence[Unit], capacity: int, numbers: Mapping[Unit, tuple[int, int]]
+    ) -> tuple[Unit, ...]:
+        """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
+
+        The best of all choices may miss this, as it compares by the region that takes most.
+        """
+        chosen = [self._choice(unit, numbers) for unit in nothing if unit in numbers]
+        options = [
+            [self._choice(unit, numbers) for unit in _apart(self._alone[reference]) if unit in numbers]
+            for reference in (choice.units[0].references[0] for choice in chosen)
+        ]
+        while True:
+            moves = [
+                (choice.misses - other.misses, place, other)
+                for place, choice in enumerate(chosen)
+                for other in options[place]
+                if other.misses < choice.misses and max(other.space) <= capacity
+            ]
+            for _, place, other in sorted(moves, key=lambda move: -move[0]):
+                changed = [*chosen[:place], other, *chosen[place + 1 :]]
+                if _room(changed) <= capacity:
+                    chosen = changed
+                    break
+            else:
+                return tuple(unit for choice in chosen for unit in choice.units)
+
     @property
     def _nothing(self) -> _Choice:
         return _Choice((0,) * len(self._regions), (False,) * len(self._regions), 0)
@@ -246,11 +290,11 @@ class Planner:
         """The regions in which what is held through a loop takes room."""
         return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))
 
-    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Mixture, ...]]:
+    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Mixture | Staying, ...]]:
         """For each array what spare lines could do."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
-            found: list[Mixture] = []
+            found: list[Mixture | Staying] = []
             for cluster in clusters:
                 fine = frozenset(owner[id(reference)] for reference in cluster.references)
                 if sum(len(unit.references) for unit in fine) > len(cluster.references):
@@ -258,7 +302,17 @@ class Planner:
                 if (cluster, fine) not in self._mixed:
                     self._mixed[cluster, fine] = tuple(self._beside(cluster, fine))
                 found += self._mixed[cluster, fine]
+            found += (
+                Staying(each, self._regions_of(each.loop))
+                for each in self._growing
+                if any(each.reference in cluster.references for cluster in clusters)
+                and _begins_anew(owner[id(each.reference)], each)
+            )
             yield tuple(found)
+
+    @cached_property
+    def _growing(self) -> list[Growing]:
+        return [each for reference in self.references for each in growing(reference)]
 
     def _beside(self, cluster: Cluster, fine: frozenset[Unit]) -> Iterator[Mixture]:
         """What spare lines could do for a cluster that these units hold."""
@@ -284,6 +338,20 @@ def _active(unit: Unit, region: Region) -> bool:
 def _fetches_anew(unit: Unit, region: Region) -> bool:
     """Whether accesses of the region use the line that is fetched each time."""
     return unit.scratch and frozenset(map(id, unit.references[0].chain)) == region
+
+
+def _begins_anew(unit: Unit, staying: Growing) -> bool:
+    """Whether a unit keeps nothing from one iteration of a loop to the next."""
+    chain = staying.reference.chain
+    inner = chain[chain.index(staying.loop) + 1 :]
+    return unit.scratch or unit.loop in inner
+
+
+def _room(choices: Sequence[_Choice]) -> int:
+    """The lines that choices take together in the region where they take most."""
+    held = map(sum, zip(*(each.space for each in choices), strict=True))
+    anew = map(any, zip(*(each.scratch for each in choices), strict=True))
+    return max(map(sum, zip(held, anew, strict=True)), default=1)
 
 
 def _combined(held: Sequence[_Choice], more: Sequence[_Choice], limit: int) -> list[_Choice]:
@@ -320,6 +388,9 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             unit = together(references, depth)
             if unit is not None:
                 yield unit
+        unit = continued(references)
+        if unit is not None:
+            yield unit
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
@@ -337,12 +408,13 @@ def partitions(references: Sequence[Reference]) -> Iterator[list[list[Reference]
         return
     yield [list(references)]
     for depth in range(max(len(each.chain) for each in references) + 1):
-        for like in (_moving, _row):
+        # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
+        for like, inner in ((_moving, depth), (_row, depth), (_moving, max(0, depth - 1))):
             parts: dict[object, list[Reference]] = {}
             for place, reference in enumerate(references):
                 key: object = place
                 if len(reference.chain) >= depth:
-                    key = (*map(id, reference.chain[:depth]), *like(reference, depth))
+                    key = (*map(id, reference.chain[:depth]), *like(reference, inner))
                 parts.setdefault(key, []).append(reference)
             yield list(parts.values())
 

@@ -11,7 +11,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_max, bounded_peak, bounded_sum
-from archline.algebra.summation import UnresolvedError, replace_atom
+from archline.algebra.summation import UnresolvedError, replace_atom, sum_over
 from archline.analysis.io.accesses import Chain, Loop
 
 
@@ -56,6 +56,25 @@ class Product:
         if found is None or variable in found.names:
             return Product((*free, *(most(each, variable, lo, hi, facts) for each in bound))).times(hi - lo)
         return Product((*free, found))
+
+    def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+        """The sum over lo <= variable < hi itself. Raises UnresolvedError, TooComplexError."""
+        free, bound = self._split(variable)
+        if not bound:
+            return Product(free).times(hi - lo)
+        return Product((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
+
+    def added_over(self, chain: Chain) -> Product | None:
+        """The sum over all iterations of loops itself; None if it has no closed form, or the data decides a range."""
+        if any(loop.trips != loop.hi - loop.lo for loop in chain):
+            return None
+        result = self
+        try:
+            for loop in reversed(chain):
+                result = result.added(loop.variable, loop.lo, loop.hi, loop.facts)
+        except (UnresolvedError, TooComplexError):
+            return None
+        return result
 
     def most(self, loop: Loop, facts: Facts) -> Product:
         """At least the greatest in a loop."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import ROW, Reference, monotone
-from archline.analysis.io.layout import Interval, box_lines, run
-from archline.analysis.io.product import Product, most
+from archline.analysis.io.layout import Interval, box_lines, placed_run, run
+from archline.analysis.io.product import Product, UnboundedError, most
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,37 @@ class Union:
         facts = self.facts.with_symbol(ROW, (first,), (last,))
         each = Product((run(self._rows.entries, facts, self._array, self._whole),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
+
+    @property
+    def largest(self) -> Product:
+        """At most so many lines in any window. Raises UnboundedError."""
+        if self._placed is not None:
+            try:
+                return self._placed.at_most(self.chain)
+            except UnboundedError:
+                pass
+        return self.lines.at_most(self.chain)
+
+    @property
+    def total(self) -> Product:
+        """At most so many lines in all windows, each counted for itself. Raises UnboundedError."""
+        placed = None if self._placed is None else self._placed.added_over(self.chain)
+        return self.lines.over(self.chain) if placed is None else placed
+
+    @cached_property
+    def _placed(self) -> Product | None:
+        """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
+        if self._rows is None or not self._whole:
+            return None
+        first, last = self._rows.rows
+        facts = self.facts.with_symbol(ROW, (first,), (last,))
+        lines = placed_run(self._rows.entries, facts, self._array)
+        if lines is None:
+            return None
+        try:
+            return Product((lines,)).added(ROW, first, self.facts.maximum(first, last + 1), self.facts)
+        except (UnresolvedError, TooComplexError):
+            return None
 
     def spread(self) -> tuple[Product, Product]:
         """How many rows a window has at most, and how many lines a row."""

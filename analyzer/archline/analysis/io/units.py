@@ -109,11 +109,11 @@ def _starts(reference: Reference, depth: int) -> Iterator[int]:
 def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
     (reference,) = references
-    space = reference.lines(depth).count.at_most(reference.chain[:depth])
+    space = reference.lines(depth).largest
     if start < depth - 1:
         # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
         space = Product((reference.facts.positive_part(space.value),))
-    return space, reference.lines(start).count.over(reference.chain[:start])
+    return space, reference.lines(start).total
 
 
 def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
@@ -143,6 +143,36 @@ def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     if inner.facts.positive(count):
         fetched = fetched - (passes - 1)
     return Product((ONE,)), Product((fetched,)).over(reference.chain[:-1])
+
+
+def continued(references: Sequence[Reference]) -> Unit | None:
+    """A row read by the innermost loop, and behind it the element that follows: the one line of the last access."""
+    try:
+        row, after = sorted(references, key=lambda each: -len(each.chain))
+    except ValueError:
+        return None
+    array, chain = row.array, after.chain
+    if row.chain[:-1] != chain or not chain or array.layout == "zmorton" or array.moves or array.strided:
+        return None
+    inner, along = row.chain[-1], contiguous_dimension(array)
+    if row.order[1] > after.order[0] or inner.trips != inner.hi - inner.lo:
+        return None
+    for dimension, (moving, still) in enumerate(zip(row.place, after.place, strict=True)):
+        if moving is None or still is None or moving[0] != moving[1] or still[0] != still[1]:
+            return None
+        end = moving[0].substitute({inner.variable: inner.hi})
+        behind = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
+        if not behind or end != still[0]:
+            return None
+    try:
+        return _known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain))))
+    except UnboundedError:
+        return None
+
+
+def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """Each line of the row, and of what follows, once every time."""
+    return Product((ONE,)), Union(references, depth).total
 
 
 def _passing(reference: Reference) -> Iterator[Unit]:
@@ -206,11 +236,8 @@ def together(references: Sequence[Reference], depth: int) -> Unit | None:
 
 
 def _held_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    chain = references[0].chain[:depth]
-    space = Union(references, depth).lines.at_most(chain)
-    if slides:
-        return space, Union(references, depth - 1).lines.over(chain[:-1])
-    return space, Union(references, depth).lines.over(chain)
+    space = Union(references, depth).largest
+    return space, Union(references, depth - 1 if slides else depth).total
 
 
 def _classes(

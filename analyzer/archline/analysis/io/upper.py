@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import floor
+from itertools import chain
+from math import ceil, floor, inf
+from operator import itemgetter
 
 from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.analysis.io.plans import Plan
+from archline.algebra.polynomial import Poly
+from archline.analysis.io.growing import TURN
+from archline.analysis.io.plans import Mixture, Plan, Staying
 
-_Way = tuple[Compute, Compute, Compute, Compute, tuple[int, ...]]
+STEPS = 24
+"""At so many iterations, evenly spread, is it tried to keep what they touch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +31,20 @@ class Upper:
     @cached_property
     def _compiled(self) -> tuple[tuple[str, ...], Compiler, list[_Ready]]:
         restore = self.facts.restore
-        values = {value for plan in self.plans for value in (*plan.needs, plan.misses)}
-        mixtures = [mixture for plan in self.plans for each in plan.mixtures for mixture in each]
-        values |= {value for each in mixtures for value in (each.fine, each.coarse, each.each, each.classes)}
-        restored = {value: restore(value) for value in values}
-        names = tuple(sorted({name for value in restored.values() for name in value.names} | {"L"}))
-        compiler = Compiler(names)
+        restored = {value: restore(value) for plan in self.plans for value in _values(plan)}
+        names = tuple(sorted({name for value in restored.values() for name in value.names} - {TURN} | {"L"}))
+        compiler = Compiler((*names, TURN))
         known = {value: compiler.of(each) for value, each in restored.items()}
+        ways: dict[Mixture | Staying, _Way] = {}
+        for plan in self.plans:
+            for each in chain.from_iterable(plan.mixtures):
+                if each not in ways:
+                    ways[each] = _way(each, known)
         ready = [
             _Ready(
                 [known[each] for each in plan.needs],
                 known[plan.misses],
-                [
-                    [(known[x.fine], known[x.coarse], known[x.each], known[x.classes], x.regions) for x in each]
-                    for each in plan.mixtures
-                ],
+                [[ways[way] for way in each] for each in plan.mixtures],
             )
             for plan in self.plans
         ]
@@ -57,12 +61,148 @@ class Upper:
         missing = [name for name in names if name not in point]
         if missing:
             raise EvaluationError(f"`{missing[0]}` has no value")
-        lines = point["Z"] // point["L"]
-        environment = compiler.environment([point[name] for name in names])
-        found = [bound for each in ready if (bound := each.at(environment, lines)) is not None]
+        here = _Here(compiler, [point[name] for name in names], point["L"])
+        found = [bound for each in ready if (bound := each.at(here, point["Z"] // point["L"])) is not None]
         if not found:
             raise EvaluationError("no bound was found for so few lines")
         return floor(min(found))
+
+
+def _values(plan: Plan) -> Iterator[Poly]:
+    """All expressions of a plan."""
+    yield from (*plan.needs, plan.misses)
+    for each in chain.from_iterable(plan.mixtures):
+        match each:
+            case Mixture(fine=fine, coarse=coarse, each=lines, classes=classes):
+                yield from (fine, coarse, lines, classes)
+            case Staying(growing=held):
+                yield from (held.words, held.saved, held.first, held.last)
+
+
+@dataclass(eq=False)
+class _Here:
+    """A point: its environment, and what stays at it by the iteration whose lines do."""
+
+    compiler: Compiler
+    numbers: list[int]
+    line: int
+    _stays: dict[_Stay, list[tuple[int, Fraction]]] = field(default_factory=dict)
+    _mixed: dict[_Mix, _Mixed] = field(default_factory=dict)
+
+    @cached_property
+    def environment(self) -> Environment:
+        return self.compiler.environment([*self.numbers, 0])
+
+    def mixed(self, way: _Mix) -> _Mixed:
+        """What a class of lines saves."""
+        if way not in self._mixed:
+            numbers = (part(self.environment) for part in (way.fine, way.coarse, way.each, way.classes))
+            fine, coarse, each, classes = numbers
+            gain = Fraction(fine - coarse) / classes if classes > 0 else Fraction(0)
+            self._mixed[way] = _Mixed(gain, each, classes, _about(gain))
+        return self._mixed[way]
+
+    def stays(self, way: _Stay) -> list[tuple[int, Fraction]]:
+        """Lines and what they save, for some iterations."""
+        if way not in self._stays:
+            self._stays[way] = list(self._tried(way))
+        return self._stays[way]
+
+    def _tried(self, way: _Stay) -> Iterator[tuple[int, Fraction]]:
+        first, last = (ceil(end(self.environment)) for end in way.ends)
+        steps = min(STEPS, last - first)
+        for step in range(steps + 1) if steps > 0 else ():
+            turn = first + (last - first) * step // steps
+            environment = self.compiler.environment([*self.numbers, turn])
+            words, saved = way.words(environment), way.saved(environment)
+            if words > 0 and saved > 0:
+                yield ceil(Fraction(words) / self.line), Fraction(saved) / self.line
+
+
+@dataclass(frozen=True)
+class _Saving:
+    """Lines that are used in some regions, and fetches that they save: `gain` for each of `count`."""
+
+    lines: Number
+    gain: Fraction
+    count: Number
+    regions: tuple[int, ...]
+
+    @property
+    def saved(self) -> Fraction:
+        """All that is saved."""
+        return self.gain * self.count
+
+
+@dataclass(frozen=True, eq=False)
+class _Mix:
+    """Some classes of lines are kept otherwise: `fine` is fetched without that, `coarse` with it, for all of them."""
+
+    fine: Compute
+    coarse: Compute
+    each: Compute
+    classes: Compute
+    regions: tuple[int, ...]
+
+    def estimate(self, here: _Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        known = here.mixed(self)
+        return known.about * _about(self._used(known, spare)) if known.about > 0 else 0.0
+
+    def saving(self, here: _Here, spare: Sequence[Number]) -> _Saving:
+        """As many classes as fit."""
+        known = here.mixed(self)
+        used = self._used(known, spare)
+        return _Saving(used * known.each, known.gain, used, self.regions)
+
+    def _used(self, known: _Mixed, spare: Sequence[Number]) -> Number:
+        if not known.each:
+            return known.classes
+        room = min(spare[region] for region in self.regions)
+        return max(0, min(known.classes, room // known.each))
+
+
+@dataclass(frozen=True)
+class _Mixed:
+    """What a class of lines saves at a point, the lines that it takes, and how many classes there are."""
+
+    gain: Fraction
+    each: Number
+    classes: Number
+    about: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Stay:
+    """What stays from one iteration of a loop to the next."""
+
+    words: Compute
+    saved: Compute
+    ends: tuple[Compute, Compute]
+    regions: tuple[int, ...]
+
+    def estimate(self, here: _Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        return _about(self.saving(here, spare).gain)
+
+    def saving(self, here: _Here, spare: Sequence[Number]) -> _Saving:
+        """The best of those that fit."""
+        room = min(spare[region] for region in self.regions)
+        fitting = (each for each in here.stays(self) if each[0] <= room)
+        lines, saved = max(fitting, key=itemgetter(1), default=(0, Fraction(0)))
+        return _Saving(lines, saved, 1, self.regions)
+
+
+_Way = _Mix | _Stay
+
+
+def _way(each: Mixture | Staying, known: Mapping[Poly, Compute]) -> _Way:
+    match each:
+        case Mixture():
+            return _Mix(known[each.fine], known[each.coarse], known[each.each], known[each.classes], each.regions)
+        case Staying(growing=held):
+            ends = known[held.first], known[held.last]
+            return _Stay(known[held.words], known[held.saved], ends, each.regions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,46 +213,39 @@ class _Ready:
     misses: Compute
     mixtures: list[list[_Way]]
 
-    def at(self, environment: Environment, capacity: int) -> Number | None:
+    def at(self, here: _Here, capacity: int) -> Number | None:
         """The bound where the plan fits into so many lines, spare ones used too."""
-        spare = [capacity - each(environment) for each in self.needs]
+        spare = [capacity - each(here.environment) for each in self.needs]
         if min(spare, default=0) < 0:
             return None
-        bound = self.misses(environment)
+        bound = self.misses(here.environment)
+        if not any(spare):
+            return bound
         # Lines go where each saves most; what is left goes to the next array.
-        ways = [way for each in self.mixtures if (way := self._best(each, environment, spare)) is not None]
-        for way in sorted(ways, key=lambda way: -way.gain / max(1, way.each)):
-            used = way.used(spare)
-            bound -= used * way.gain
-            for region in way.regions:
-                spare[region] -= used * way.each
+        first = [(_best(ways, here, spare), ways) for ways in self.mixtures]
+        known = [(best.saved / max(1, best.lines), ways) for best, ways in first if best is not None]
+        for _, ways in sorted(known, key=lambda each: -each[0]):
+            best = _best(ways, here, spare)
+            if best is not None:
+                bound -= best.saved
+                for region in best.regions:
+                    spare[region] -= best.lines
         return bound
 
-    def _best(self, ways: list[_Way], environment: Environment, spare: list[Number]) -> _Saving | None:
-        """The way that saves most with all spare lines."""
-        best, most = None, Fraction(0)
-        for *parts, regions in ways:
-            fine, coarse, each, classes = (part(environment) for part in parts)
-            if fine <= coarse or classes <= 0:
-                continue
-            way = _Saving(Fraction(fine - coarse) / classes, each, classes, regions)
-            saved = way.gain * way.used(spare)
-            if saved > most:
-                best, most = way, saved
-        return best
+
+def _about(value: Number) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
 
 
-@dataclass(frozen=True)
-class _Saving:
-    """What a class of lines saves, the lines that it takes in some regions, and how many classes there are."""
-
-    gain: Fraction
-    each: Number
-    classes: Number
-    regions: tuple[int, ...]
-
-    def used(self, spare: list[Number]) -> Number:
-        """How many classes fit into the lines that are left."""
-        if not self.each:
-            return self.classes
-        return max(0, min(self.classes, *(spare[region] // self.each for region in self.regions)))
+def _best(ways: Sequence[_Way], here: _Here, spare: Sequence[Number]) -> _Saving | None:
+    """The way that saves most, about, with all spare lines."""
+    most, found = 0.0, None
+    for way in ways:
+        about = way.estimate(here, spare)
+        if about > most:
+            most, found = about, way
+    saving = None if found is None else found.saving(here, spare)
+    return saving if saving is not None and saving.saved > 0 else None

@@ -15,6 +15,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import Lines
 from archline.analysis.io.grouping import references
+from archline.analysis.io.growing import TURN, growing
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
 from archline.analysis.io.unions import Union
@@ -149,6 +150,85 @@ def test_lines_and_sliding_windows(stream: int) -> None:
                 for outer in list(subject.fixings(depth - 1))[:20]:
                     windows = [subject.touched((*outer, value), line) for value in subject.counters(outer)]
                     assert_unbroken([window for window in windows if window], subject.text)
+
+
+@pytest.mark.parametrize("stream", range(6))
+def test_largest_and_total_of_windows(stream: int) -> None:
+    """No window touches more than the largest, and all together, each for itself, no more than the total."""
+    source = random.Random(stream)
+    for _ in range(25):
+        subject = nest(source)
+        line = source.choice((1, 2, 3, 4))
+        for depth, known in enumerate(lines_of(subject)):
+            touched = [len(subject.touched(fixed, line)) for fixed in subject.fixings(depth)]
+            for found, most in ((lambda known: known.largest, max), (lambda known: known.total, sum)):
+                try:
+                    value = found(known).value
+                except UnboundedError:
+                    continue
+                if touched and max(touched):
+                    assert most(touched) <= number(value, known, (), line), subject.text
+
+
+TRIANGLES: dict[str, Callable[[int, int], range]] = {
+    "i..n": lambda i, n: range(i, n),
+    "i + 1..n + 1": lambda i, n: range(i + 1, n + 1),
+    "0..i + 1": lambda i, n: range(i + 1),
+    "n - i..n + 1": lambda i, n: range(n - i, n + 1),
+}
+
+
+@pytest.mark.parametrize("ends", TRIANGLES)
+@pytest.mark.parametrize("line", [1, 2, 3, 5, 8])
+def test_triangles_are_counted_exactly(ends: str, line: int) -> None:
+    """Rows of a triangle that begin or end on a diagonal, whatever lines they begin in."""
+    text = f"algorithm main(A: real[n, n + 1], y: inout real[1]):\n    for i in 0..n:\n        for j in {ends}:\n"
+    module = load_text(f"{text}            y[0] += A[i, j]\n")
+    scope, nodes = Program(module).trace(module.algorithms["main"])
+    (triangle,) = (each for each in references(accesses(nodes), scope.facts) if each.name == "A")
+    for n in (1, 2, 7, 8, 9, 24):
+        rows = [TRIANGLES[ends](i, n) for i in range(n)]
+        exact = sum(len({j // line for j in row}) for row in rows)
+        for count in (triangle.lines(0).total, triangle.lines(0).largest, triangle.lines(1).total):
+            assert evaluate(scope.facts.restore(count.value), {"n": n, "L": line, "Z": line}) == exact
+
+
+def sweep(source: random.Random) -> Nest:
+    """Loops that grow or shrink with those around them, each of the inner ones along another dimension."""
+    count = source.randint(2, 4)
+    ends, turning = [], source.choice((-1, 1))
+    for depth in range(count):
+        lo = (source.choice((0, 1)), *(source.choice((0, 0, 1)) if turning < 0 else 0 for _ in range(depth)))
+        hi = (source.randint(2, 5), *(source.choice((0, 1)) * turning for _ in range(depth)))
+        ends.append((lo, hi))
+    inner = source.sample(range(1, count), source.randint(1, count - 1))
+    subscripts = tuple((0, *(int(place == other) for place in range(count))) for other in inner)
+    return Nest(tuple(ends), subscripts, (12,) * len(inner))
+
+
+@pytest.mark.parametrize("stream", range(6))
+def test_what_growing_windows_share(stream: int) -> None:
+    """Iterations hold ever more or ever less; what a chosen one touches saves no more than neighbours share of it."""
+    source = random.Random(stream)
+    turns = exact = 0
+    for _ in range(40):
+        subject = sweep(source)
+        (reference,) = {each.reference for each in lines_of(subject)}
+        for held in growing(reference):
+            depth = reference.chain.index(held.loop)
+            runs = [[(*outer, value) for value in subject.counters(outer)] for outer in subject.fixings(depth)]
+            touched = {fixed: subject.touched(fixed, 1) for run in runs for fixed in run}
+            pairs = [(touched[one], touched[other]) for run in runs for one, other in pairwise(run)]
+            assert all(one <= other or other <= one for one, other in pairs), subject.text
+            first, last = (int(evaluate(end, {})) for end in (held.first, held.last))
+            for turn in range(first, last + 1):
+                words, saved = (evaluate(each, {TURN: turn}) for each in (held.words, held.saved))
+                assert {len(window) for fixed, window in touched.items() if fixed[-1] == turn} <= {words}, subject.text
+                shared = sum(min(len(one), len(other), words) for one, other in pairs)
+                assert saved <= shared, subject.text
+                assert saved == shared or not all(runs), subject.text
+                turns, exact = turns + 1, exact + (saved == shared > 0)
+    assert exact > 20, (turns, exact)
 
 
 def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:

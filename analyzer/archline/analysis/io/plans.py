@@ -10,18 +10,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
+import numpy as np
+
 from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Loop, contiguous_dimension
+from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
-from archline.analysis.io.units import Pin, Unit, alone, continued, pins, shared, together
+from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, pins, shared
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 FEW, LARGE = (2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
+Numbers = Mapping[Unit, tuple[int, int]]
+"""Lines and misses of units at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
 
@@ -61,25 +66,6 @@ class Staying:
     regions: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """Units, the lines that they take in each region, those in which they fetch at every access, and all misses."""
-
-    space: tuple[int, ...]
-    scratch: tuple[bool, ...]
-    misses: int
-    units: tuple[Unit, ...] = ()
-
-    @cached_property
-    def most(self) -> int:
-        return max(map(sum, zip(self.space, self.scratch, strict=True)), default=1)
-
-    def beside(self, other: _Choice) -> _Choice:
-        space = tuple(map(sum, zip(self.space, other.space, strict=True)))
-        scratch = tuple(map(any, zip(self.scratch, other.scratch, strict=True)))
-        return _Choice(space, scratch, self.misses + other.misses, (*self.units, *other.units))
-
-
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """References to one array: kept as one, by any of `joint`, or each by itself, by one of its own."""
@@ -105,6 +91,7 @@ class Planner:
     _numbers: list[dict[Unit, tuple[int, int]]] = field(default_factory=list)
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
+    _taken: dict[Unit, tuple[list[bool], list[bool]]] = field(default_factory=dict)
     _mixed: dict[tuple[Cluster, frozenset[Unit]], tuple[Mixture, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
@@ -119,10 +106,10 @@ class Planner:
         if len(nothing) == len(self.references):
             found[frozenset()] = self._plan(nothing)
         for place in range(len(self.points)):
-            for choice in self._frontier(arrays, place):
-                key = frozenset(choice.units)
+            for units in self._frontier(arrays, place).units:
+                key = frozenset(units)
                 if key not in found:
-                    found[key] = self._plan(choice.units)
+                    found[key] = self._plan(units)
         for place in range(max(0, len(self.points) - LARGE), len(self.points)):
             for few in FEW if nothing else ():
                 units = self._narrow(nothing, few, self._numbers[place])
@@ -205,65 +192,61 @@ class Planner:
         return sorted(found, key=len, reverse=True)
 
     # The best at a sample
-    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]], place: int) -> list[_Choice]:
+    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]], place: int) -> Choices:
         """The choices that fetch least for some number of lines."""
         numbers = self._numbers[place]
-        known: dict[Cluster, list[_Choice]] = {}
-        states = [self._nothing]
+        known: dict[Cluster, Choices] = {}
+        states = self._nothing
         for ways in arrays:
-            options: list[_Choice] = []
+            options = []
             for clusters in ways:
-                held = [self._nothing]
+                held = self._nothing
                 for cluster in clusters:
                     if cluster not in known:
                         known[cluster] = self._choices(cluster, numbers)
-                    held = _combined(held, known[cluster], MAX_OPTIONS)
-                options += held
-            states = _combined(states, _best(options, MAX_OPTIONS), MAX_STATES)
+                    held = held.beside(known[cluster], MAX_OPTIONS)
+                options.append(held)
+            states = states.beside(together(options).best(MAX_OPTIONS), MAX_STATES)
         return states
 
-    def _narrow(
-        self, nothing: Sequence[Unit], capacity: int, numbers: Mapping[Unit, tuple[int, int]]
-    ) -> tuple[Unit, ...]:
+    def _narrow(self, nothing: Sequence[Unit], capacity: int, numbers: Numbers) -> tuple[Unit, ...]:
         """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
 
         The best of all choices may miss this, as it compares by the region that takes most.
         """
-        chosen = [self._choice(unit, numbers) for unit in nothing if unit in numbers]
-        options = [
-            [self._choice(unit, numbers) for unit in _apart(self._alone[reference]) if unit in numbers]
-            for reference in (choice.units[0].references[0] for choice in chosen)
-        ]
-        while True:
-            moves = [
-                (choice.misses - other.misses, place, other)
-                for place, choice in enumerate(chosen)
-                for other in options[place]
-                if other.misses < choice.misses and max(other.space) <= capacity
-            ]
-            for _, place, other in sorted(moves, key=lambda move: -move[0]):
-                changed = [*chosen[:place], other, *chosen[place + 1 :]]
-                if _room(changed) <= capacity:
-                    chosen = changed
-                    break
-            else:
-                return tuple(unit for choice in chosen for unit in choice.units)
+        units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]]) if unit in numbers]
+        owners = [unit.references[0] for unit in units]
+        return self._measured(units, numbers).filled(owners, [unit.scratch for unit in units], capacity)
 
     @property
-    def _nothing(self) -> _Choice:
-        return _Choice((0,) * len(self._regions), (False,) * len(self._regions), 0)
+    def _nothing(self) -> Choices:
+        return Choices.nothing(len(self._regions))
 
-    def _choices(self, cluster: Cluster, numbers: Mapping[Unit, tuple[int, int]]) -> list[_Choice]:
-        apart = [self._nothing]
+    def _choices(self, cluster: Cluster, numbers: Numbers) -> Choices:
+        apart = self._nothing
         for units in cluster.singles:
-            choices = [self._choice(unit, numbers) for unit in units if unit in numbers]
-            apart = _combined(apart, choices, MAX_OPTIONS)
-        return apart + [self._choice(unit, numbers) for unit in cluster.joint if unit in numbers]
+            apart = apart.beside(self._measured(units, numbers), MAX_OPTIONS)
+        return together([apart, self._measured(cluster.joint, numbers)])
 
-    def _choice(self, unit: Unit, numbers: Mapping[Unit, tuple[int, int]]) -> _Choice:
-        space, misses = numbers[unit]
-        held = tuple(space if _active(unit, region) else 0 for region in self._regions)
-        return _Choice(held, tuple(_fetches_anew(unit, region) for region in self._regions), misses, (unit,))
+    def _measured(self, units: Sequence[Unit], numbers: Numbers) -> Choices:
+        """Each unit as a choice, but for those that have no numbers."""
+        known = [unit for unit in units if unit in numbers]
+        masks = [self._masks(unit) for unit in known]
+        wide = len(known), len(self._regions)
+        lines = np.array([numbers[unit][0] for unit in known], dtype=float).reshape(-1, 1)
+        return Choices(
+            np.array([active for active, _ in masks], dtype=float).reshape(wide) * lines,
+            np.array([anew for _, anew in masks], dtype=bool).reshape(wide),
+            np.array([numbers[unit][1] for unit in known], dtype=float),
+            tuple((unit,) for unit in known),
+        )
+
+    def _masks(self, unit: Unit) -> tuple[list[bool], list[bool]]:
+        """In which regions a unit holds its lines, and in which it fetches at every access."""
+        if unit not in self._taken:
+            active = [_active(unit, region) for region in self._regions]
+            self._taken[unit] = active, [_fetches_anew(unit, region) for region in self._regions]
+        return self._taken[unit]
 
     def _plan(self, units: tuple[Unit, ...]) -> Plan:
         needs: list[Poly] = []
@@ -347,35 +330,6 @@ def _begins_anew(unit: Unit, staying: Growing) -> bool:
     return unit.scratch or unit.loop in inner
 
 
-def _room(choices: Sequence[_Choice]) -> int:
-    """The lines that choices take together in the region where they take most."""
-    held = map(sum, zip(*(each.space for each in choices), strict=True))
-    anew = map(any, zip(*(each.scratch for each in choices), strict=True))
-    return max(map(sum, zip(held, anew, strict=True)), default=1)
-
-
-def _combined(held: Sequence[_Choice], more: Sequence[_Choice], limit: int) -> list[_Choice]:
-    return _best([each.beside(choice) for each in held for choice in more], limit)
-
-
-def _best(choices: Iterable[_Choice], limit: int) -> list[_Choice]:
-    """Those that no other one beats in lines and misses both; where they are many, evenly spread.
-
-    Apart where some accesses share a line that is fetched each time, as others may share it too.
-    """
-    ranked = sorted(choices, key=lambda each: (each.most, each.misses, sum(each.space), len(each.units)))
-    found: list[_Choice] = []
-    for sharing in (False, True):
-        kept: list[_Choice] = []
-        for choice in ranked:
-            if any(choice.scratch) == sharing and (not kept or choice.misses < kept[-1].misses):
-                kept.append(choice)
-        if len(kept) > limit:
-            kept = [kept[index * (len(kept) - 1) // (limit - 1)] for index in range(limit)]
-        found += kept
-    return found
-
-
 def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:
     """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())
@@ -385,7 +339,7 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
         for depth in range(len(shared(references)) + 1):
-            unit = together(references, depth)
+            unit = as_one(references, depth)
             if unit is not None:
                 yield unit
         unit = continued(references)

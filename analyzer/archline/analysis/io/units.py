@@ -219,7 +219,7 @@ def _stacked(reference: Reference, depth: int) -> bool:
     return rises and all(facts.nonnegative(a.as_gaps(following - end)) for end in (high, low))
 
 
-def together(references: Sequence[Reference], depth: int) -> Unit | None:
+def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
     """References to one array kept as one through a loop that they share."""
     chain = references[0].chain[:depth]
     array = references[0].array

@@ -202,8 +202,14 @@ def sweep(source: random.Random) -> Nest:
         hi = (source.randint(2, 5), *(source.choice((0, 1)) * turning for _ in range(depth)))
         ends.append((lo, hi))
     inner = source.sample(range(1, count), source.randint(1, count - 1))
-    subscripts = tuple((0, *(int(place == other) for place in range(count))) for other in inner)
-    return Nest(tuple(ends), subscripts, (12,) * len(inner))
+    subscripts = []
+    for moved in inner:
+        factors = [int(place == moved) for place in range(count)]
+        if source.random() < 0.3:
+            # v0 - v2, as in y[k - i - 1].
+            factors[source.randrange(moved)], factors[moved] = 1, -1
+        subscripts.append((20 if -1 in factors else 0, *factors))
+    return Nest(tuple(ends), tuple(subscripts), (60,) * len(inner))
 
 
 @pytest.mark.parametrize("stream", range(6))
@@ -214,7 +220,7 @@ def test_what_growing_windows_share(stream: int) -> None:
     for _ in range(40):
         subject = sweep(source)
         (reference,) = {each.reference for each in lines_of(subject)}
-        for held in growing(reference):
+        for held in growing([reference]):
             depth = reference.chain.index(held.loop)
             runs = [[(*outer, value) for value in subject.counters(outer)] for outer in subject.fixings(depth)]
             touched = {fixed: subject.touched(fixed, 1) for run in runs for fixed in run}
@@ -229,6 +235,36 @@ def test_what_growing_windows_share(stream: int) -> None:
                 assert saved == shared or not all(runs), subject.text
                 turns, exact = turns + 1, exact + (saved == shared > 0)
     assert exact > 20, (turns, exact)
+
+
+@pytest.mark.parametrize(
+    ("body", "saved"),
+    [
+        # The strict upper triangle in two parts, of columns before i and from i on, and rows before i.
+        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in i..n: for k in 0..i: s += A[k, j]", True),
+        # The second part has a gap to the first one.
+        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in i+1..n: for k in 0..i: s += A[k, j]", False),
+        # Both touch the column before i.
+        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in max(i-1, 0)..n: for k in 0..i: s += A[k, j]", False),
+    ],
+)
+def test_parts_side_by_side(body: str, saved: bool) -> None:
+    """Two references whose places fill the rows of what grows are one, if they leave nothing out and meet nowhere."""
+    text = ["algorithm main(A: real[n, n]) -> real:", "    local s: real = 0", "    for i in 0..n:"]
+    for part in body.split(" | "):
+        steps = part.split(": ")
+        text += [f"{'    ' * (2 + depth)}{step}{':' if depth < 2 else ''}" for depth, step in enumerate(steps)]
+    module = load_text("\n".join([*text, "    return s"]) + "\n")
+    scope, nodes = Program(module).trace(module.algorithms["main"])
+    found = [each for each in growing(references(accesses(nodes), scope.facts)) if len(each.groups[0]) == 2]
+    assert len(found) == int(saved)
+    for held in found:
+        for n in (1, 2, 5, 9):
+            sizes = [sum(n - 1 - k for k in range(i)) for i in range(n)]
+            for turn in range(n):
+                values = {"n": n, TURN: turn}
+                assert evaluate(held.words, values) == sizes[turn]
+                assert evaluate(held.saved, values) == sum(min(sizes[i], sizes[turn]) for i in range(n - 1))
 
 
 def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:

@@ -7,31 +7,35 @@ one before, so many words/L at least, which it would have to fetch if nothing st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
 
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.io.accesses import Access, Chain, Loop
-from archline.analysis.io.footprint import Reference
+from archline.analysis.io.footprint import ROW, Reference
 from archline.analysis.io.product import UnboundedError, most_in
+from archline.analysis.io.unions import Union
 from archline.analysis.io.windows import slope_of
 
 TURN = "turn "
 """No program has such a name."""
+Sweep = tuple[tuple[Loop, Poly], ...]
+"""Loops, and the subscript that each moves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Growing:
-    """With words/L lines that stay while `loop` runs, saved/L are not fetched; both in terms of `TURN`.
+    """With words/L lines that stay while `loop` runs, each of `groups` saves saved/L; both in terms of `TURN`.
 
-    `TURN` is any counter from `first` to `last`, where there is one. This holds beside any unit that keeps nothing of
-    the reference from one iteration of the loop to the next.
+    `TURN` is any counter from `first` to `last`, where there is one. It is saved beside units that keep nothing of the
+    references of a group from one iteration of the loop to the next.
     """
 
-    reference: Reference = field(repr=False)
+    groups: tuple[tuple[Reference, ...], ...] = field(repr=False)
     loop: Loop
     words: Poly
     saved: Poly
@@ -39,41 +43,107 @@ class Growing:
     last: Poly
 
 
-def growing(reference: Reference) -> Iterator[Growing]:
-    """For each loop around a reference whose windows hold ever more or less what lines save that stay."""
-    array, chain = reference.array, reference.chain
-    access = next((each for each in reference.accesses if each.certain and not each.when), None)
-    if access is None or array.moves or array.layout == "zmorton" or array.strided or None in access.place:
-        return
-    for depth in range(1, len(chain)):
-        try:
-            found = _through(reference, access, depth)
-        except (UnresolvedError, UnboundedError):
+def growing(references: Sequence[Reference]) -> Iterator[Growing]:
+    """What may stay of the one array of some references, for each loop around whose windows hold ever more or less."""
+    alike: dict[object, Growing] = {}
+    for swept in _all_swept(references):
+        for depth in range(1, len(swept[0].chain)):
+            found = _found(_alone, [swept], depth)
+            if found is not None:
+                key = _place(swept[0], depth, found)
+                groups = (*alike[key].groups, *found.groups) if key in alike else found.groups
+                alike[key] = replace(found, groups=groups)
+    yield from alike.values()
+    for one, other in combinations(_all_swept(references), 2):
+        for depth in range(1, len(one[0].chain)):
+            if one[0].chain[:depth] == other[0].chain[:depth]:
+                found = _found(_side_by_side, [one, other], depth)
+                if found is not None:
+                    yield found
+
+
+def _place(reference: Reference, depth: int, found: Growing) -> object:
+    """The same for references that touch the same places of a vector in each iteration: as many from end to end."""
+    whole = len(reference.array.extents) == 1
+    return id(found.loop), tuple(reference.lines(depth).box) if whole else id(reference), found.words
+
+
+def _all_swept(references: Sequence[Reference]) -> list[tuple[Reference, Access]]:
+    """References with an access that every iteration makes, whose lines are those of rows that stay where they are."""
+    found = []
+    for reference in references:
+        array = reference.array
+        access = next((each for each in reference.accesses if each.certain and not each.when), None)
+        if access is None or array.moves or array.layout == "zmorton" or array.strided or None in access.place:
             continue
-        if found is not None:
-            yield found
+        found.append((reference, access))
+    return found
 
 
-def _through(reference: Reference, access: Access, depth: int) -> Growing | None:
-    """Lines that stay from one iteration of the innermost of so many loops to the next."""
-    chain = reference.chain[:depth]
-    loop, sweep = chain[-1], _swept(access, reference.chain, depth)
-    if sweep is None or any(each.trips != each.hi - each.lo for each in (*chain, *sweep)):
+def _found(
+    way: Callable[[Sequence[tuple[Reference, Sweep]], Loop], tuple[Poly, bool] | None],
+    subjects: Sequence[tuple[Reference, Access]],
+    depth: int,
+) -> Growing | None:
+    """What stays from one iteration of the innermost of so many loops to the next."""
+    chain = subjects[0][0].chain[:depth]
+    parts = []
+    for reference, access in subjects:
+        sweep = _swept(access, reference.chain, depth)
+        if sweep is None or any(each.trips != each.hi - each.lo for each in (*chain, *(each for each, _ in sweep))):
+            return None
+        parts.append((reference, sweep))
+    try:
+        known = way(parts, chain[-1])
+        return None if known is None else _staying(tuple(reference for reference, _ in parts), chain, *known)
+    except (UnresolvedError, UnboundedError):
         return None
-    rises = _rises(sweep, loop)
-    if rises is None:
+
+
+def _staying(references: tuple[Reference, ...], chain: Chain, words: Poly, rises: bool) -> Growing | None:
+    """The sum over all iterations, for windows of so many words."""
+    loop, outer = chain[-1], chain[:-1]
+    if {each.variable for each in outer} & (words.names | (loop.lo if rises else loop.hi).names):
         return None
-    words = ONE
-    for each in reversed(sweep):
-        words = sum_over(words, each.variable, each.lo, each.hi, each.facts)
-    outer = {each.variable for each in chain[:-1]}
-    if outer & (words.names | (loop.lo if rises else loop.hi).names):
-        return None
-    first, last = -_greatest(-loop.lo, chain[:-1]), _greatest(loop.hi - 1, chain[:-1])
+    first, last = -_greatest(-loop.lo, outer), _greatest(loop.hi - 1, outer)
     saved = (_growth if rises else _decline)(words, loop, loop.facts.with_symbol(TURN, (first,), (last,)))
-    for each in reversed(chain[:-1]):
+    for each in reversed(outer):
         saved = sum_over(saved, each.variable, each.lo, each.hi, each.facts.with_symbol(TURN, (first,), (last,)))
-    return Growing(reference, loop, words.substitute({loop.variable: Poly.symbol(TURN)}), saved, first, last)
+    return Growing((references,), loop, words.substitute({loop.variable: Poly.symbol(TURN)}), saved, first, last)
+
+
+def _alone(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple[Poly, bool] | None:
+    """The words of one reference, and whether they become more."""
+    ((_, sweep),) = parts
+    rises = _rises(sweep, loop)
+    return None if rises is None else (_words(sweep), rises)
+
+
+def _words(sweep: Sweep) -> Poly:
+    words = ONE
+    for each, _ in reversed(sweep):
+        words = sum_over(words, each.variable, each.lo, each.hi, each.facts)
+    return words
+
+
+def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple[Poly, bool] | None:
+    """The words of two references that fill rows from end to end, one behind the other, as LU's triangle."""
+    references = [reference for reference, _ in parts]
+    depth = references[0].chain.index(loop) + 1
+    union = Union(references, depth)
+    if union.by_row is None:
+        return None
+    (first, last), (low, high) = union.by_row.rows, union.by_row.entries
+    facts = union.facts.with_symbol(ROW, (first,), (last,))
+    words = sum_over(high - low + 1, ROW, first, union.facts.maximum(first, last + 1), union.facts)
+    # Apart from each other, and as many as the rows have: then they are those of the rows.
+    if union.facts.simplify(words - sum((_words(sweep) for _, sweep in parts), ZERO)):
+        return None
+    ends = [rows.entries for rows in union.parts if rows is not None]
+    if not any(facts.nonnegative(after[0] - before[1] - 1) for before, after in permutations(ends)):
+        return None
+    senses = _senses(((first, -1), (last, 1)), loop, loop.facts) | _senses(((low, -1), (high, 1)), loop, facts)
+    return None if len(senses) != 1 or None in senses else (words, senses == {1})
 
 
 def _greatest(value: Poly, chain: Chain) -> Poly:
@@ -98,38 +168,61 @@ def _decline(words: Poly, loop: Loop, facts: Facts) -> Poly:
     return small + (middle - loop.lo) * words.substitute({loop.variable: turn})
 
 
-def _rises(sweep: Chain, loop: Loop) -> bool | None:
+def _rises(sweep: Sweep, loop: Loop) -> bool | None:
     """Whether each iteration sweeps over what the one before does (True), or the other way round; None: neither."""
-    signs = set()
-    for each in sweep:
-        for end, sense in ((each.lo, -1), (each.hi, 1)):
-            if loop.variable in end.names:
-                facts = each.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
-                sign = direction(end, loop.variable, loop.hi, each.facts, facts)
-                signs.add(None if sign is None else sign * sense)
-    return None if len(signs) != 1 or None in signs else signs == {1}
+    senses: set[int | None] = set()
+    for each, subscript in sweep:
+        ends = each.lo, each.hi
+        if loop.variable in subscript.names:
+            # It begins elsewhere in each iteration: what counts is from where to where it goes.
+            if not _is_apart(each, sweep):
+                return None
+            turned = slope_of(subscript, each.variable) == -ONE
+            first, last = (subscript.substitute({each.variable: end}) for end in (each.lo, each.hi - 1))
+            ends = (last, first) if turned else (first, last)
+        senses |= _senses(((ends[0], -1), (ends[1], 1)), loop, each.facts)
+    return None if len(senses) != 1 or None in senses else senses == {1}
 
 
-def _swept(access: Access, chain: Chain, depth: int) -> Chain | None:
+def _is_apart(loop: Loop, sweep: Sweep) -> bool:
+    """Whether the ends of a loop have nothing to do with the other loops of a sweep."""
+    others = {each.variable for each, _ in sweep} - {loop.variable}
+    named = {name for each, _ in sweep if each is not loop for end in (each.lo, each.hi) for name in end.names}
+    return not others & (loop.lo.names | loop.hi.names) and loop.variable not in named
+
+
+def _senses(ends: Sequence[tuple[Poly, int]], loop: Loop, facts: Facts) -> set[int | None]:
+    """Which way ends move in a loop, times a sign; None where it is not known."""
+    found: set[int | None] = set()
+    for end, sense in ends:
+        if loop.variable in end.names:
+            inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
+            sign = direction(end, loop.variable, loop.hi, facts, inside)
+            found.add(None if sign is None else sign * sense)
+    return found
+
+
+def _swept(access: Access, chain: Chain, depth: int) -> Sweep | None:
     """The loops that an iteration runs through, each of which moves another subscript: so many places are touched.
 
     None where they are fewer, or not known to be touched.
     """
-    inner, moving = chain[depth:], []
+    now, inner = chain[depth - 1].variable, chain[depth:]
+    moving: dict[int, Poly] = {}
     for subscript in access.place:
         assert subscript is not None
-        if chain[depth - 1].variable in subscript.names:
-            return None
         movers = [loop for loop in inner if loop.variable in subscript.names]
-        slopes = [slope_of(subscript, loop.variable) for loop in movers]
-        if len(movers) > 1 or any(slope is None or not slope.is_constant for slope in slopes):
+        if not movers and now not in subscript.names:
+            continue
+        if len(movers) != 1 or id(movers[0]) in moving:
             return None
-        moving += movers
-    if len(set(map(id, moving))) < len(moving):
+        slope = slope_of(subscript, movers[0].variable)
+        if slope is None or not slope.is_constant or (now in subscript.names and slope not in (ONE, -ONE)):
+            return None
+        moving[id(movers[0])] = subscript
+    others = [loop for loop in inner if id(loop) not in moving]
+    if not all(loop.facts.positive(loop.hi - loop.lo) for loop in others):
         return None
-    for loop in inner:
-        if loop not in moving and not loop.facts.positive(loop.hi - loop.lo):
-            return None
-    others = {loop.variable for loop in inner if loop not in moving}
-    swept = tuple(loop for loop in inner if loop in moving)
-    return None if any(others & (loop.lo.names | loop.hi.names) for loop in swept) else swept
+    sweep = tuple((loop, moving[id(loop)]) for loop in inner if id(loop) in moving)
+    fixed = {loop.variable for loop in others}
+    return None if any(fixed & (loop.lo.names | loop.hi.names) for loop, _ in sweep) else sweep

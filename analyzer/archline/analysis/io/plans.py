@@ -60,9 +60,10 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class Staying:
-    """Spare lines hold what stays from each iteration of a loop to the next."""
+    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it."""
 
     growing: Growing
+    times: int
     regions: tuple[int, ...]
 
 
@@ -285,17 +286,21 @@ class Planner:
                 if (cluster, fine) not in self._mixed:
                     self._mixed[cluster, fine] = tuple(self._beside(cluster, fine))
                 found += self._mixed[cluster, fine]
-            found += (
-                Staying(each, self._regions_of(each.loop))
-                for each in self._growing
-                if any(each.reference in cluster.references for cluster in clusters)
-                and _begins_anew(owner[id(each.reference)], each)
-            )
+            for held in self._growing[id(clusters[0].references[0].array)]:
+                # A unit of several references fetches what they share once.
+                fetching = {
+                    frozenset(owner[id(each)] for each in group)
+                    for group in held.groups
+                    if all(_begins_anew(owner[id(each)], each, held.loop) for each in group)
+                }
+                if fetching:
+                    found.append(Staying(held, len(fetching), self._regions_of(held.loop)))
             yield tuple(found)
 
     @cached_property
-    def _growing(self) -> list[Growing]:
-        return [each for reference in self.references for each in growing(reference)]
+    def _growing(self) -> dict[int, list[Growing]]:
+        """What may stay of each array."""
+        return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
     def _beside(self, cluster: Cluster, fine: frozenset[Unit]) -> Iterator[Mixture]:
         """What spare lines could do for a cluster that these units hold."""
@@ -323,11 +328,9 @@ def _fetches_anew(unit: Unit, region: Region) -> bool:
     return unit.scratch and frozenset(map(id, unit.references[0].chain)) == region
 
 
-def _begins_anew(unit: Unit, staying: Growing) -> bool:
-    """Whether a unit keeps nothing from one iteration of a loop to the next."""
-    chain = staying.reference.chain
-    inner = chain[chain.index(staying.loop) + 1 :]
-    return unit.scratch or unit.loop in inner
+def _begins_anew(unit: Unit, reference: Reference, loop: Loop) -> bool:
+    """Whether a unit keeps nothing of a reference from one iteration of a loop to the next."""
+    return unit.scratch or unit.loop in reference.chain[reference.chain.index(loop) + 1 :]
 
 
 def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:

@@ -49,13 +49,17 @@ class Union:
         return self.references[0].whole_lines
 
     @cached_property
-    def _rows(self) -> Rows | None:
+    def parts(self) -> list[Rows | None]:
+        """What each reference touches row by row."""
+        return [_rows_of(each, self.depth) for each in self.references]
+
+    @cached_property
+    def by_row(self) -> Rows | None:
         """The union row by row; None where some reference tells no rows apart."""
         if len(self.references[0].array.extents) != 2:
             return None
-        parts = [_rows_of(each, self.depth) for each in self.references]
-        known = [each for each in parts if each is not None]
-        if len(known) < len(parts):
+        known = [each for each in self.parts if each is not None]
+        if len(known) < len(self.parts):
             return None
         rows = known[0].rows
         for each in known[1:]:
@@ -81,11 +85,11 @@ class Union:
     @cached_property
     def lines(self) -> Product:
         """At most so many lines. Raises UnboundedError."""
-        if self._rows is None:
+        if self.by_row is None:
             return box_lines(self.references[0].array, self.box, self.facts, self._whole)
-        first, last = self._rows.rows
+        first, last = self.by_row.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        each = Product((run(self._rows.entries, facts, self._array, self._whole),))
+        each = Product((run(self.by_row.entries, facts, self._array, self._whole),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
 
     @property
@@ -107,11 +111,11 @@ class Union:
     @cached_property
     def _placed(self) -> Product | None:
         """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
-        if self._rows is None or not self._whole:
+        if self.by_row is None or not self._whole:
             return None
-        first, last = self._rows.rows
+        first, last = self.by_row.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        lines = placed_run(self._rows.entries, facts, self._array)
+        lines = placed_run(self.by_row.entries, facts, self._array)
         if lines is None:
             return None
         try:
@@ -122,27 +126,27 @@ class Union:
     def spread(self) -> tuple[Product, Product]:
         """How many rows a window has at most, and how many lines a row."""
         array = self.references[0].array
-        if self._rows is None:
+        if self.by_row is None:
             along = contiguous_dimension(array)
             rows = Product()
             for dimension, (low, high) in enumerate(self.box):
                 if dimension != along:
                     rows = rows.times(self.facts.positive_part(high - low + 1))
             return rows, Product((run(self.box[along], self.facts, array),))
-        first, last = self._rows.rows
+        first, last = self.by_row.rows
         end = self.facts.maximum(first, last + 1)
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        wide = most(run(self._rows.entries, facts, self._array), ROW, first, end, self.facts)
+        wide = most(run(self.by_row.entries, facts, self._array), ROW, first, end, self.facts)
         return Product((end - first,)), Product((wide,))
 
     def slides(self, loop: Loop) -> bool:
         """Whether every line is in an unbroken run of the windows of a loop, the innermost fixed one."""
-        if self._rows is None:
+        if self.by_row is None:
             return all(monotone(end, loop, loop.facts) for interval in self.box for end in interval)
-        first, last = self._rows.rows
+        first, last = self.by_row.rows
         inside = loop.facts.with_symbol(ROW, (ZERO,), (self.references[0].array.extents[0] - 1,))
         return all(monotone(end, loop, loop.facts) for end in (first, last)) and all(
-            monotone(end, loop, inside) for end in self._rows.entries
+            monotone(end, loop, inside) for end in self.by_row.entries
         )
 
 

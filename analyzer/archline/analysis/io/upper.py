@@ -116,7 +116,7 @@ class _Here:
             environment = self.compiler.environment([*self.numbers, turn])
             words, saved = way.words(environment), way.saved(environment)
             if words > 0 and saved > 0:
-                yield ceil(Fraction(words) / self.line), Fraction(saved) / self.line
+                yield ceil(Fraction(words) / self.line), Fraction(saved * way.times) / self.line
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,7 @@ class _Stay:
     words: Compute
     saved: Compute
     ends: tuple[Compute, Compute]
+    times: int
     regions: tuple[int, ...]
 
     def estimate(self, here: _Here, spare: Sequence[Number]) -> float:
@@ -200,9 +201,9 @@ def _way(each: Mixture | Staying, known: Mapping[Poly, Compute]) -> _Way:
     match each:
         case Mixture():
             return _Mix(known[each.fine], known[each.coarse], known[each.each], known[each.classes], each.regions)
-        case Staying(growing=held):
+        case Staying(growing=held, times=times):
             ends = known[held.first], known[held.last]
-            return _Stay(known[held.words], known[held.saved], ends, each.regions)
+            return _Stay(known[held.words], known[held.saved], ends, times, each.regions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,8 @@ from io_points import Point, Subject, arrays, kernels, loops, recursion
 GENERATED = {loops: 250, arrays: 200, recursion: 50}
 COUNT = 8
 """Capacities a trace, about."""
+SHORT = 50_000
+"""Runs that are expected to have more accesses are compiled."""
 LARGE = ("matmul_basic", "transpose::", "spmv_csr", "jacobi", "matmul_co", "mergesort::", "floyd", "gemv::")
 
 
@@ -82,7 +84,7 @@ class Examination:
         """Points at drawn sizes."""
         self._note(row, subject, subject.points(subject.draw(self._source), self._source, count))
 
-    def growing(self, row: str, subject: Subject, most: int, compiled: bool | None) -> None:
+    def growing(self, row: str, subject: Subject, most: int) -> None:
         """Points at sizes that double, as long as runs are expected to have no more accesses than allowed."""
         assert subject.larger is not None
         spent, growth = 1, 8
@@ -91,8 +93,10 @@ class Examination:
                 arguments = subject.larger(self._source, step)
                 if spent * growth > most:
                     return
-                accesses = subject.trace(arguments, 16, compiled)[1].accesses
-                points = subject.points(arguments, self._source, COUNT, compiled)
+                # Compiling takes longer than a short run.
+                way = False if spent * growth <= SHORT else None
+                accesses = subject.trace(arguments, 16, way)[1].accesses
+                points = subject.points(arguments, self._source, COUNT, way)
                 self._note(row, subject, points)
             except (ArchlineError, ValueError, AssertionError, ZeroDivisionError):
                 # Some sizes belong together, and do not when doubled.
@@ -123,7 +127,7 @@ def examine(options: argparse.Namespace) -> Examination:
     programs = [(each.name.split()[0], each) for each in generated if options.only in each.name]
     ready = [(row, each) for row, each in programs if found.bound(row, each)]
     for each in known:
-        found.growing(each.name, each, options.accesses, False)
+        found.growing(each.name, each, options.accesses)
     for row, program in ready:
         found.small(row, program, 4)
     while found.points < options.points and (known or ready):
@@ -134,7 +138,7 @@ def examine(options: argparse.Namespace) -> Examination:
     if options.large:
         for each in known:
             if any(name in each.name for name in LARGE):
-                found.growing(each.name, each, options.large, None)
+                found.growing(each.name, each, options.large)
     return found
 
 
@@ -155,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=5_000, help="at least so many points")
     parser.add_argument("--seed", type=int, default=0, help="of sizes, data, lines and capacities")
-    parser.add_argument("--accesses", type=int, default=50_000, help="the most of a run at sizes that double")
+    parser.add_argument("--accesses", type=int, default=1_000_000, help="the most of a run at sizes that double")
     parser.add_argument("--large", type=int, default=0, help="the most of a run of a few kernels, compiled")
     parser.add_argument("--only", default="", help="subjects with this in their names")
     options = parser.parse_args()

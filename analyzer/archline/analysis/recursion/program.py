@@ -8,7 +8,7 @@ from itertools import islice
 
 from flint import fmpq
 
-from archline.algebra.compiled import Compiler, Compute, Environment
+from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
@@ -44,14 +44,14 @@ class _Place:
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
         self._compiled, self._environment = compiled, environment
-        self._numbers: dict[Poly, Fraction] = {}
+        self._numbers: dict[Poly, Number] = {}
 
-    def number(self, value: Poly) -> Fraction:
+    def number(self, value: Poly) -> Number:
         found = self._numbers.get(value)
         if found is None:
             compute = self._compiled[value]
             self._compiled.compiler.extend(self._environment)
-            found = self._numbers[value] = Fraction(compute(self._environment))
+            found = self._numbers[value] = compute(self._environment)
         return found
 
 
@@ -97,8 +97,8 @@ class Writer:
         times = total(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
-    def number(self, value: Poly, point: Point) -> Fraction:
-        """The value at a point."""
+    def number(self, value: Poly, point: Point) -> Number:
+        """The value at a point, an integer of Python where it is whole."""
         # The same few points come again and again; kept, none of them makes way for another at its address.
         seen = self._seen.get(id(point))
         if seen is None:
@@ -200,7 +200,7 @@ class Program:
         numbers = self._numbers(point)
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
-    def _numbers(self, point: Point) -> list[Fraction]:
+    def _numbers(self, point: Point) -> list[Number]:
         return [self._writer.number(each.value, point) for each in self.elements]
 
     def solve(self) -> tuple[fmpq, ...] | None:

@@ -144,7 +144,7 @@ class Synthesis:
             ends = number(element.value, far[0]), number(element.value, farther[0])
             if ends[0] <= 0:
                 return False
-            own, growth = ends[1] / ends[0], (farther[1] + 1) / (far[1] + 1)
+            own, growth = Fraction(ends[1]) / ends[0], (farther[1] + 1) / (far[1] + 1)
             # A constant beside a logarithm still counts at far points.
             return (
                 growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM

@@ -23,6 +23,8 @@ from archline.analysis.recursion.system import Function
 MAX_FAILURES = 4
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
+BEYOND = 4
+"""How many values more than coefficients tell first whether a sum takes them all."""
 SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
 
@@ -171,8 +173,15 @@ class Program:
     # Fitting
     def fitted(self, points: Sequence[tuple[Point, Fraction]]) -> tuple[fmpq, ...] | None:
         """The coefficients for which the sum takes all given values, where they exist; the simplest of several."""
-        rows = [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
-        return solution(rows, len(self.elements))
+        count = len(self.elements)
+        # What does not fit a few values does not fit all, and mostly nothing does.
+        if len(points) > count + BEYOND and solution(self._equations(points[: count + BEYOND]), count) is None:
+            return None
+        return solution(self._equations(points), count)
+
+    def _equations(self, points: Sequence[tuple[Point, Fraction]]) -> list[list[fmpq]]:
+        """That the sum takes the given values: the elements there, then the value."""
+        return [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
 
     # The program
     def require(self, step: Step, point: Point) -> None:

@@ -135,11 +135,39 @@ OPEN: list[tuple[Facts, Poly]] = [
 @pytest.mark.parametrize(("facts", "value"), PROVED, ids=[to_text(value) for _, value in PROVED])
 def test_what_is_proved_at_once(facts: Facts, value: Poly) -> None:
     assert facts.nonnegative(value)
+    assert not facts.refutes(value)
 
 
 @pytest.mark.parametrize(("facts", "value"), OPEN, ids=[to_text(value) for _, value in OPEN])
 def test_what_is_false_is_not_proved(facts: Facts, value: Poly) -> None:
     assert not facts.nonnegative(value)
+
+
+@slow
+@given(expressions(("n", "m")), st.sampled_from(KNOWN))
+def test_what_is_refuted_is_not_proved(value: Poly, known: tuple[Facts, list[Point]]) -> None:
+    facts, points = known
+    assert not (facts.refutes(value) and facts.nonnegative(value))
+    # Some of the points that refute are at the least sizes.
+    low = min(points, key=lambda point: (point["n"], point["m"]))
+    if len(facts.bounds["n"].lower) == len(facts.bounds["m"].lower) == 1 and facts.bounds["m"].lower[0] == ONE:
+        assert facts.refutes(value) or evaluate(value, low) >= 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "refuted"),
+    [
+        (PLAIN, n - m, True), (PLAIN, m - n, True), (PLAIN, n - 2, True), (PLAIN, -n + 1_000, True),
+        (PLAIN.with_nonnegative(n - m), n - m, False), (PLAIN.with_nonnegative(n - m), m - n, True),
+        (PLAIN, n - d, False), (PLAIN, data - 1, False), (PLAIN, a.floor_div(n, m) - 1, True),
+        # The program promises that m divides n.
+        (PLAIN, a.quotient(n, m) - 1, False),
+        # No integers satisfy the facts.
+        (PLAIN.with_nonnegative(-n), n - 5, False),
+    ],
+)  # fmt: skip
+def test_points_that_refute(facts: Facts, value: Poly, refuted: bool) -> None:
+    assert facts.refutes(value) == refuted
 
 
 def test_sizes_that_are_divided_or_powers() -> None:

@@ -63,11 +63,45 @@ def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest
         assert coded(function) is not None
         drawn = [random.choice((0, 1, 2, 16, 17, 33, random.randint(1, 300), 2**40 + 3)) for _ in range(60)]
         points = [dict(zip(function.parameters, drawn[at:], strict=False)) for at in range(50)]
+        directly = followed(known, name, points)
+        monkeypatch.setattr(Values, "_directly", lambda *_: None)
         monkeypatch.setattr(cases, "MANY", 10**9)
         expected = followed(known, name, points)
+        assert directly == expected
         monkeypatch.setattr(cases, "MANY", 0)
         assert followed(known, name, points) == expected
         assert len({each for each in expected if not isinstance(each, str)}) > 5
+
+
+def test_calls_that_nest_deeply_are_followed() -> None:
+    """f(n) = f(n - 1) + 1 down to 0: far more calls within each other than Python allows."""
+    module = load_text(
+        """
+algorithm f(x: inout real[n]):
+    if n > 1:
+        x[0] += 1.0
+        f(x[1..n])
+"""
+    )
+    recursions = Statements(module, False).recursions
+    assert recursions.extracted(module.algorithms["f"])
+    known = recursions._extraction.systems("flops.add")
+    (name,) = known
+    values = Values(known)
+    assert [values.at(name, {"n": n}) for n in (50, 20_000, 60)] == [49, 19_999, 59]
+    with pytest.raises(EvaluationError, match="too many steps"):
+        values.at(name, {"n": 30_000}, 100)
+
+
+def test_steps_are_counted() -> None:
+    known = functions("scan.recursive::prefix_sum_pairs", "span")
+    (name,) = known
+    values = Values(known)
+    with pytest.raises(EvaluationError, match="too many steps"):
+        values.at(name, {"n": 2**20}, 10)
+    assert values.at(name, {"n": 2**20}, 100) > 20
+    with pytest.raises(EvaluationError, match="a call"):
+        values.at(name, {"n": -1})
 
 
 def test_fractions_are_whole_where_counts_are() -> None:

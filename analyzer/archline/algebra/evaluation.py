@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, rational
+from archline.algebra.polynomial import Atom, Monomial, Number, Poly, Symbol, rational
 
 MAX_BITS = 4_000_000
 
@@ -24,40 +23,73 @@ Apply = Callable[[str, tuple[fmpq, ...]], fmpq]
 """The value of a function that the expression leaves open, at its arguments."""
 
 
-@dataclass(frozen=True)
-class _Point:
-    symbols: Mapping[str, fmpq]
-    apply: Apply | None
+class Place:
+    """A point at which expressions are evaluated; what they have in common is computed once."""
+
+    def __init__(self, point: Mapping[str, Number], apply: Apply | None = None) -> None:
+        self._symbols = {name: rational(given) for name, given in point.items()}
+        self._apply = apply
+        self._known: dict[Atom, fmpq] = {}
+
+    def learn(self, name: str, number: Number) -> None:
+        """Give one more symbol."""
+        self._symbols[name] = rational(number)
+
+    def number(self, value: Poly) -> fmpq:
+        """The exact value. Raises EvaluationError."""
+        result = fmpq(0)
+        for monomial, coefficient in value.terms.items():
+            result += coefficient * self._product(monomial)
+        return result
+
+    def _product(self, monomial: Monomial) -> fmpq:
+        """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
+        product = fmpq(1)
+        failure: EvaluationError | None = None
+        for atom, exponent in monomial:
+            try:
+                number = self._known.get(atom)
+                if number is None:
+                    number = self._known[atom] = self._atom(atom)
+                product *= _power(number, exponent)
+            except EvaluationError as problem:
+                failure = failure or problem
+        if failure is not None and product:
+            raise failure
+        return product
+
+    def _atom(self, atom: Atom) -> fmpq:
+        match atom:
+            case Symbol():
+                if atom.name not in self._symbols:
+                    raise EvaluationError(f"`{atom.name}` has no value")
+                return self._symbols[atom.name]
+            case a.Applied() if self._apply is not None:
+                return self._apply(atom.function, tuple(map(self.number, atom.arguments)))
+            case a.PositivePart():
+                return max(fmpq(0), self.number(atom.argument))
+            case a.Floor() | a.Quotient():
+                top, bottom = map(self.number, atom.parts)
+                if not bottom:
+                    raise EvaluationError("a division by 0")
+                return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
+            case a.CeilLog2():
+                number = self.number(atom.argument)
+                return fmpq(max(0, int(number.ceil()) - 1).bit_length())
+            case a.Exponential():
+                exponent = self.number(atom.exponent)
+                if exponent.q != 1:
+                    raise EvaluationError("a power with a fraction as exponent")
+                return _power(fmpq(atom.base), int(exponent.p))
+            case a.Function():
+                return function_value(atom.function, self.number(atom.argument))
+        raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
 def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
     """The exact value with every symbol given; raises EvaluationError. `apply` gives the values of open functions."""
-    found = _evaluate(value, _Point({name: rational(given) for name, given in point.items()}, apply))
+    found = Place(point, apply).number(value)
     return Fraction(int(found.p), int(found.q))
-
-
-def _evaluate(value: Poly, point: _Point) -> fmpq:
-    cache: dict[Atom, fmpq] = {}
-    result = fmpq(0)
-    for monomial, coefficient in value.terms.items():
-        result += coefficient * _product(monomial, cache, point)
-    return result
-
-
-def _product(monomial: Monomial, cache: dict[Atom, fmpq], point: _Point) -> fmpq:
-    """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
-    product = fmpq(1)
-    failure: EvaluationError | None = None
-    for atom, exponent in monomial:
-        try:
-            if atom not in cache:
-                cache[atom] = _atom(atom, point)
-            product *= _power(cache[atom], exponent)
-        except EvaluationError as problem:
-            failure = failure or problem
-    if failure is not None and product:
-        raise failure
-    return product
 
 
 def _power(base: fmpq, exponent: int) -> fmpq:
@@ -74,34 +106,6 @@ def _power(base: fmpq, exponent: int) -> fmpq:
 def _unit_power(base: fmpq, exponent: int) -> fmpq:
     """1 or -1 to a power, which may be beyond what the library takes."""
     return base if exponent % 2 else fmpq(1)
-
-
-def _atom(atom: Atom, point: _Point) -> fmpq:
-    match atom:
-        case Symbol():
-            if atom.name not in point.symbols:
-                raise EvaluationError(f"`{atom.name}` has no value")
-            return point.symbols[atom.name]
-        case a.Applied() if point.apply is not None:
-            return point.apply(atom.function, tuple(_evaluate(part, point) for part in atom.arguments))
-        case a.PositivePart():
-            return max(fmpq(0), _evaluate(atom.argument, point))
-        case a.Floor() | a.Quotient():
-            top, bottom = (_evaluate(part, point) for part in atom.parts)
-            if not bottom:
-                raise EvaluationError("a division by 0")
-            return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
-        case a.CeilLog2():
-            number = _evaluate(atom.argument, point)
-            return fmpq(max(0, int(number.ceil()) - 1).bit_length())
-        case a.Exponential():
-            exponent = _evaluate(atom.exponent, point)
-            if exponent.q != 1:
-                raise EvaluationError("a power with a fraction as exponent")
-            return _power(fmpq(atom.base), int(exponent.p))
-        case a.Function():
-            return function_value(atom.function, _evaluate(atom.argument, point))
-    raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
 def function_value(name: str, argument: fmpq) -> fmpq:

@@ -16,6 +16,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.witnesses import Witnesses
 
 MAX_STEPS = 400
 
@@ -160,6 +161,14 @@ class Facts:
             known = _Proof(facts).holds(value) or facts._by_integrality(value)
             facts._proved[value] = known
         return known
+
+    def refutes(self, value: Poly) -> bool:
+        """Whether the value is below 0 somewhere: no proof of anything else is to be looked for."""
+        return self.oldest(value.names)._witnesses.refute(value)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        return Witnesses((name, each.lower, each.upper) for name, each in self.bounds.items())
 
     def _by_integrality(self, value: Poly) -> bool:
         """An integer is at least 0 where it is above -1; floors lose less than 1 each to their fractions."""

@@ -25,7 +25,9 @@ def never_negative(value: Poly, facts: Facts) -> bool:
     facts = facts.oldest(value.names)
     known = _decided.setdefault(facts, {})
     if value not in known:
-        known[value] = facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+        known[value] = not facts.refutes(value) and (
+            facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+        )
     return known[value]
 
 

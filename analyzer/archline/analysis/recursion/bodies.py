@@ -39,18 +39,35 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Way:
+    """The decisions taken so far, and what they imply."""
+
+    decisions: tuple[Decision, ...]
+    known: Knowledge
+
+
+@dataclass(frozen=True)
 class Case:
     """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
 
-    `facts` hold there, `known` are the values >= 0 of the decisions. `data` names integers that only the data gives.
+    `facts` hold there. `data` names integers that only the data gives.
     """
 
-    decisions: tuple[Decision, ...]
+    way: Way
     facts: Facts
     tally: Tally
     steps: tuple[Step, ...]
     data: tuple[str, ...]
-    known: tuple[Poly, ...] = ()
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The conditions on sizes with their outcomes."""
+        return self.way.decisions
+
+    @property
+    def known(self) -> tuple[Poly, ...]:
+        """The values >= 0 of the decisions."""
+        return self.way.known.nonnegative
 
 
 class TooManyCasesError(Exception):
@@ -63,14 +80,6 @@ class _UndecidedError(Exception):
     def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
         super().__init__()
         self.branch, self.indicator, self.condition, self.scope = branch, indicator, condition, scope
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The decisions taken so far, and what they imply."""
-
-    decisions: tuple[Decision, ...]
-    known: Knowledge
 
 
 class Openness(Protocol):
@@ -103,7 +112,7 @@ class Bodies(Statements):
         self._kinds = tuple(kinds)
         self._outer = outer
         self._openness = open_
-        self._way = _Way((), Knowledge(Facts()))
+        self._way = Way((), Knowledge(Facts()))
         self._loops = 0
         self._following: tuple[s.Stmt, ...] = ()
         self._data: dict[str, None] = {}
@@ -118,7 +127,7 @@ class Bodies(Statements):
         """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
         start = declared(self.module, self._algorithm)
         found: list[Case] = []
-        pending = [_Way((), Knowledge(start.facts))]
+        pending = [Way((), Knowledge(start.facts))]
         while pending:
             if len(found) + len(pending) > MAX_CASES:
                 raise TooManyCasesError
@@ -129,7 +138,12 @@ class Bodies(Statements):
                 pending.extend(reversed(list(_ways(way, open_))))
         return found
 
-    def _follow(self, scope: Scope, way: _Way) -> Case:
+    def along(self, ways: Iterable[Way]) -> list[Case]:
+        """The same, where the ways are known: other kinds of flops are decided by the same conditions."""
+        start = declared(self.module, self._algorithm)
+        return [self._follow(replace(start, facts=way.known.facts), way) for way in ways]
+
+    def _follow(self, scope: Scope, way: Way) -> Case:
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.block(self._algorithm.body, scope)
@@ -143,7 +157,7 @@ class Bodies(Statements):
                 facts = facts.with_symbol(name, *ends)
             elif name not in facts.bounds:
                 facts = facts.with_symbol(name)
-        return Case(way.decisions, facts, closed, steps, tuple(self._data), way.known.nonnegative)
+        return Case(way, facts, closed, steps, tuple(self._data))
 
     # What differs from other algorithms
     def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[Step, ...]]:
@@ -296,7 +310,7 @@ class Bodies(Statements):
             self._older = outer
 
 
-def _ways(way: _Way, undecided: _UndecidedError) -> Iterable[_Way]:
+def _ways(way: Way, undecided: _UndecidedError) -> Iterable[Way]:
     """Both outcomes of a condition, as far as they are possible."""
     branch, scope = undecided.branch, undecided.scope
     assert branch.condition is not None
@@ -305,7 +319,7 @@ def _ways(way: _Way, undecided: _UndecidedError) -> Iterable[_Way]:
         known = before.learn(_values(branch.condition, taken, scope))
         if known is not None:
             decision = Decision(branch, taken, undecided.indicator, undecided.condition)
-            yield _Way((*way.decisions, decision), known)
+            yield Way((*way.decisions, decision), known)
 
 
 def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ...]]:

@@ -7,7 +7,7 @@ Only what takes arithmetic and comparisons is written; other functions are left 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from math import ceil, lcm
@@ -47,18 +47,16 @@ class NotWrittenError(Exception):
 
 def coded(function: Function) -> Code | None:
     """The function in Python, where that can be written."""
-    writer = _Writer({name: f"v{index}" for index, name in enumerate(function.parameters)})
+    writer = Writer({name: f"v{index}" for index, name in enumerate(function.parameters)})
     try:
-        cases = [_Case(number, each, writer) for number, each in enumerate(function.equations)]
-        lines = list(islice(_tree(cases, {}, 1), MAX_LINES))
+        cases = [_case(number, each, writer) for number, each in enumerate(function.equations)]
+        lines = written(cases, "return None", 1)
     except NotWrittenError:
-        return None
-    if len(lines) == MAX_LINES:
         return None
     head = f"def found({', '.join(writer.names.values())}):"
     scope: dict[str, Code] = {}
     # The text is made of numbers and of names that are given here.
-    exec("\n".join((head, *lines)), {"Found": Found, "levels": _levels, "whole": _whole}, scope)
+    exec("\n".join((head, *lines)), {"Found": Found, **HELPERS}, scope)
     return scope["found"]
 
 
@@ -73,11 +71,16 @@ def _whole(value: Number, by: int) -> Number:
     return part.numerator if part.denominator == 1 else part
 
 
+HELPERS = {"levels": _levels, "whole": _whole}
+"""What the text of an expression calls."""
+
+
 @dataclass(frozen=True)
-class _Writer:
-    """Writes expressions in the sizes, whose names in Python it has."""
+class Writer:
+    """Writes expressions in the sizes, whose names in Python it has, and in the values of `functions` at calls."""
 
     names: Mapping[str, str]
+    functions: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, value: Poly) -> str:
         scale = lcm(*(int(each.q) for each in value.terms.values()))
@@ -103,6 +106,8 @@ class _Writer:
                 return f"levels({self.text(atom.argument)})"
             case a.Floor() if atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
                 return f"(({self.text(atom.argument)})//{atom.modulus.constant_term})"
+            case a.Applied() if atom.function in self.functions:
+                return f"{self.functions[atom.function]}({', '.join(map(self.text, atom.arguments))})"
         raise NotWrittenError
 
     def condition(self, indicator: Poly) -> str:
@@ -117,26 +122,44 @@ class _Writer:
         return f"({call.function!r}, ({''.join(f'{self.text(each)}, ' for each in call.arguments)}))"
 
 
-class _Case:
-    """An equation: the conditions that lead to it, each with its outcome, and what it then is."""
+@dataclass(frozen=True)
+class Case:
+    """An equation: the conditions that lead to it, each with its outcome, and the statement that it then is."""
 
-    def __init__(self, number: int, equation: Equation, writer: _Writer) -> None:
-        self.outcomes = [(writer.condition(each.indicator), each.taken) for each in equation.decisions]
-        rest, factors = by_call(equation.value)
-        nested = calls(rest)
-        if not all(factor.is_constant for factor in factors.values()):
-            # One that is 0 may stand at a call whose sizes are none.
-            raise NotWrittenError
-        linear = _together(f"({writer.text(factor)}, {writer.place(call)})" for call, factor in factors.items())
-        whole = None if nested else writer.text(rest)
-        self.result = f"return Found({number}, {whole}, {linear}, {_together(map(writer.place, nested))})"
+    outcomes: Sequence[tuple[str, bool]]
+    statement: str
+
+
+def outcomes(equation: Equation, writer: Writer) -> list[tuple[str, bool]]:
+    """The conditions that lead to an equation, each with its outcome."""
+    return [(writer.condition(each.indicator), each.taken) for each in equation.decisions]
+
+
+def _case(number: int, equation: Equation, writer: Writer) -> Case:
+    rest, factors = by_call(equation.value)
+    nested = calls(rest)
+    if not all(factor.is_constant for factor in factors.values()):
+        # One that is 0 may stand at a call whose sizes are none.
+        raise NotWrittenError
+    linear = _together(f"({writer.text(factor)}, {writer.place(call)})" for call, factor in factors.items())
+    whole = None if nested else writer.text(rest)
+    found = f"return Found({number}, {whole}, {linear}, {_together(map(writer.place, nested))})"
+    return Case(outcomes(equation, writer), found)
 
 
 def _together(texts: Iterable[str]) -> str:
     return f"({''.join(f'{each}, ' for each in texts)})"
 
 
-def _tree(cases: Sequence[_Case], known: Mapping[str, bool], depth: int) -> Iterator[str]:
+def written(cases: Sequence[Case], otherwise: str, depth: int) -> list[str]:
+    """The conditions and what follows from them, line by line. Raises NotWrittenError where that is long."""
+    lines = list(islice(_tree(cases, {}, otherwise, depth), MAX_LINES))
+    if len(lines) == MAX_LINES:
+        raise NotWrittenError
+    return lines
+
+
+def _tree(cases: Sequence[Case], known: Mapping[str, bool], otherwise: str, depth: int) -> Iterator[str]:
     """The conditions in their order, each asked once on every way, down to the case that applies."""
     if depth > DEEPEST:
         raise NotWrittenError
@@ -150,11 +173,11 @@ def _tree(cases: Sequence[_Case], known: Mapping[str, bool], depth: int) -> Iter
             if known[question] != taken:
                 break
         else:
-            yield space + case.result
+            yield space + case.statement
             return
         if ask is not None:
             for head, outcome in ((f"if {ask}:", True), ("else:", False)):
                 yield space + head
-                yield from _tree(cases, {**known, ask: outcome}, depth + 1)
+                yield from _tree(cases, {**known, ask: outcome}, otherwise, depth + 1)
             return
-    yield space + "return None"
+    yield space + otherwise

@@ -36,7 +36,8 @@ NEAR_ENOUGH = Fraction(32)
 """The factor at which a search for a bound that grows as the function does ends, if no smaller one is wanted."""
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
-
+ROUNDED = 1 - 1e-9
+"""How much of the largest factor one may seem to be, in floating point, that is as large."""
 
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
@@ -208,10 +209,19 @@ class Context:
         steady = all(
             self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
         )
-        near, far = (
-            max((self._factor(value, *each) for each in seen), default=Fraction(1)) for seen in (self.weighed, self.far)
-        )
+        near, far = (self._largest(value, seen) for seen in (self.weighed, self.far))
         return Bound(value, near, far, steady, tuple(self.steps))
+
+    def _largest(self, value: Poly, seen: Sequence[Seen]) -> Fraction:
+        """The largest of the factors; floating point tells which of them may be that."""
+        ratios = [self._ratio(value, *each) for each in seen]
+        try:
+            rough = [above / below for above, below in ratios]
+        except OverflowError:
+            rough = [0.0] * len(ratios)
+        most = max(rough, default=0.0)
+        largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
+        return max((Fraction(1), *largest))
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
@@ -225,6 +235,14 @@ class Context:
         return [each for pair in self.directions for each in pair]
 
     def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
+        return max(Fraction(*self._ratio(value, point, real)), Fraction(1))
+
+    def _ratio(self, value: Poly, point: Point, real: Fraction) -> tuple[int, int]:
+        """How many times the function a bound is, or the other way round, each with one added, as a fraction."""
         there = self.writer.number(value, point)
-        factor = (there + 1) / (real + 1) if self.upper else (real + 1) / max(there + 1, Fraction(1, 4))
-        return max(factor, Fraction(1))
+        above, below = there.numerator + there.denominator, there.denominator
+        if self.upper:
+            return above * real.denominator, below * (real.numerator + real.denominator)
+        if 4 * above < below:
+            above, below = 1, 4
+        return (real.numerator + real.denominator) * below, real.denominator * above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
@@ -66,12 +66,13 @@ class Extraction:
 
     def _extract(self, algorithm: s.Algorithm) -> Extracted:
         try:
-            kinds = self._kinds(algorithm)
+            first = self._bodies(algorithm, (), split=False).cases()
+            kinds, ways = _kinds(first), [case.way for case in first]
             metrics = [*(f"flops.{kind}" for kind in kinds), "work", "span"]
-            cases = self._cases(algorithm, kinds, split=False)
+            cases = tuple(self._bodies(algorithm, kinds, split=False).along(ways))
             systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in metrics}
             if None in systems.values():
-                bounded = self._cases(algorithm, kinds, split=True)
+                bounded = tuple(self._bodies(algorithm, kinds, split=True).along(ways))
                 for metric, found in systems.items():
                     if found is None:
                         systems[metric] = self._system(metric, algorithm, bounded, split=True)
@@ -80,15 +81,8 @@ class Extraction:
             return Extracted(algorithm, (TOTAL,), dict.fromkeys((f"flops.{TOTAL}", "work", "span"), reason))
         return Extracted(algorithm, kinds, {metric: found for metric, found in systems.items() if found}, cases)
 
-    def _kinds(self, algorithm: s.Algorithm) -> tuple[str, ...]:
-        """The kinds of flops that occur in the body itself, and so in all."""
-        found: dict[str, None] = {}
-        for case in self._cases(algorithm, (), split=False):
-            found |= dict.fromkeys(case.tally.flops)
-        return tuple(sorted({*found, TOTAL} - {UNKNOWN}))
-
-    def _cases(self, algorithm: s.Algorithm, kinds: tuple[str, ...], split: bool) -> tuple[Case, ...]:
-        return tuple(Bodies(self._outer, algorithm, kinds, _Hidden(self, algorithm, kinds, split)).cases())
+    def _bodies(self, algorithm: s.Algorithm, kinds: tuple[str, ...], split: bool) -> Bodies:
+        return Bodies(self._outer, algorithm, kinds, _Hidden(self, algorithm, kinds, split))
 
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
@@ -161,6 +155,12 @@ class _Hidden:
         return Known(
             *(Poly.of_atom(a.Applied(_name(metric, target, False, upper), arguments)) for upper in (False, True))
         )
+
+
+def _kinds(cases: Iterable[Case]) -> tuple[str, ...]:
+    """The kinds of flops that occur in the body itself, and so in all."""
+    found = {kind for case in cases for kind in case.tally.flops}
+    return tuple(sorted((found | {TOTAL}) - {UNKNOWN}))
 
 
 def _equation(case: Case, amount: Known, upper: bool) -> Equation:

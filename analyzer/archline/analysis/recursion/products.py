@@ -74,6 +74,10 @@ class Packing:
         """The most factors, those of negative powers too, of the monomials."""
         return max(map(self._degrees.__getitem__, terms), default=0)
 
+    def whole(self, terms: Iterable[int]) -> bool:
+        """Whether no power in the monomials is below the line."""
+        return all(power > 0 for code in terms for _, power in _powers(code))
+
     def reducible(self, terms: Iterable[int]) -> int:
         """The places of atoms in it whose squares are written without, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
@@ -171,18 +175,26 @@ def _small(monomial: Monomial) -> bool:
 def _products(packing: Packing, facts: Sequence[Packed], degree: int, shape: tuple[int, int]) -> Iterator[Packed]:
     major, most = shape
     masks = [packing.reducible(each) for each in facts]
+    own = [packing.degree(each) for each in facts]
+    # Degrees add up, but where powers below the line or squares that are written without come in.
+    adding = all(map(packing.whole, facts))
     one = packing.packed(ONE)
     yield one
-    layer = [(0, 0, one)]
+    layer = [(0, 0, 0, one)]
     for _ in range(degree):
         above = layer
         layer = []
-        for least, others, terms in above:
+        for least, others, known, terms in above:
             mask = packing.reducible(terms)
             for index in range(least, major if others == most else len(facts)):
-                value = packing.product(terms, facts[index], mask & masks[index])
-                if packing.degree(value) <= degree:
-                    layer.append((index, others + (index >= major), value))
+                shared = mask & masks[index]
+                exact = adding and not shared
+                if exact and known + own[index] > degree:
+                    continue
+                value = packing.product(terms, facts[index], shared)
+                reached = known + own[index] if exact else packing.degree(value)
+                if reached <= degree:
+                    layer.append((index, others + (index >= major), reached, value))
         yield from (value for *_, value in layer if value)
 
 

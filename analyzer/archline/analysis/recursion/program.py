@@ -8,7 +8,7 @@ from itertools import islice
 
 from flint import fmpq
 
-from archline.algebra.compiled import Compiler, Compute, Environment
+from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
@@ -23,6 +23,8 @@ from archline.analysis.recursion.system import Function
 MAX_FAILURES = 4
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
+BEYOND = 4
+"""How many values more than coefficients tell first whether a sum takes them all."""
 SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
 
@@ -44,14 +46,14 @@ class _Place:
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
         self._compiled, self._environment = compiled, environment
-        self._numbers: dict[Poly, Fraction] = {}
+        self._numbers: dict[Poly, Number] = {}
 
-    def number(self, value: Poly) -> Fraction:
+    def number(self, value: Poly) -> Number:
         found = self._numbers.get(value)
         if found is None:
             compute = self._compiled[value]
             self._compiled.compiler.extend(self._environment)
-            found = self._numbers[value] = Fraction(compute(self._environment))
+            found = self._numbers[value] = compute(self._environment)
         return found
 
 
@@ -97,8 +99,8 @@ class Writer:
         times = total(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
-    def number(self, value: Poly, point: Point) -> Fraction:
-        """The value at a point."""
+    def number(self, value: Poly, point: Point) -> Number:
+        """The value at a point, an integer of Python where it is whole."""
         # The same few points come again and again; kept, none of them makes way for another at its address.
         seen = self._seen.get(id(point))
         if seen is None:
@@ -171,8 +173,15 @@ class Program:
     # Fitting
     def fitted(self, points: Sequence[tuple[Point, Fraction]]) -> tuple[fmpq, ...] | None:
         """The coefficients for which the sum takes all given values, where they exist; the simplest of several."""
-        rows = [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
-        return solution(rows, len(self.elements))
+        count = len(self.elements)
+        # What does not fit a few values does not fit all, and mostly nothing does.
+        if len(points) > count + BEYOND and solution(self._equations(points[: count + BEYOND]), count) is None:
+            return None
+        return solution(self._equations(points), count)
+
+    def _equations(self, points: Sequence[tuple[Point, Fraction]]) -> list[list[fmpq]]:
+        """That the sum takes the given values: the elements there, then the value."""
+        return [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
 
     # The program
     def require(self, step: Step, point: Point) -> None:
@@ -200,7 +209,7 @@ class Program:
         numbers = self._numbers(point)
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
-    def _numbers(self, point: Point) -> list[Fraction]:
+    def _numbers(self, point: Point) -> list[Number]:
         return [self._writer.number(each.value, point) for each in self.elements]
 
     def solve(self) -> tuple[fmpq, ...] | None:

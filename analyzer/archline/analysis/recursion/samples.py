@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import ceil, floor
 from random import Random
-from weakref import WeakKeyDictionary
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -22,32 +22,61 @@ FEW = 4
 TRIES = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
+KEPT = 64
+"""How many sets of points are kept."""
 
 
 _Applying = tuple[Equation, dict[str, int | Fraction]]
-_known: WeakKeyDictionary[Function, dict[tuple[int, int], tuple[_Applying, ...]]] = WeakKeyDictionary()
+_Numbered = tuple[int, dict[str, int | Fraction]]
+"""A point, and which of the equations applies there."""
+
+
+class _Shape:
+    """What the points of a function depend on: all metrics of an algorithm have the same."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self._parts: tuple[object, ...] = (
+            function.algorithm,
+            function.facts,
+            *(part for each in function.equations for part in (each.decisions, each.facts)),
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self._parts)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Shape) or len(self._parts) != len(other._parts):
+            return False
+        one, two = self.function, other.function
+        same = one.parameters == two.parameters and one.least == two.least and one.where == two.where
+        return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
 
 
 def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
     """Up to `each` points for every equation, with the equation that applies there."""
-    known = _known.setdefault(function, {})
-    if (each, seed) not in known:
-        known[each, seed] = tuple(_points(function, each, seed))
-    return known[each, seed]
+    return tuple((function.equations[place], point) for place, point in _known(_Shape(function), each, seed))
 
 
-def _points(function: Function, each: int, seed: int) -> Iterator[_Applying]:
-    found = dict.fromkeys(function.equations, 0)
+@lru_cache(maxsize=KEPT)
+def _known(shape: _Shape, each: int, seed: int) -> tuple[_Numbered, ...]:
+    return tuple(_points(shape.function, each, seed))
+
+
+def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
+    places = {equation: place for place, equation in enumerate(function.equations)}
+    found = [0] * len(places)
     cases = Cases(function)
     for arguments in dict.fromkeys(_arguments(function, seed)):
         try:
             equation, point = cases.at(arguments)
         except EvaluationError:
             continue
-        if found[equation] < each and _allowed(function, arguments):
-            found[equation] += 1
-            yield equation, point
-        if all(count >= each for count in found.values()):
+        place = places[equation]
+        if found[place] < each and _allowed(function, arguments):
+            found[place] += 1
+            yield place, point
+        if all(count >= each for count in found):
             return
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -15,6 +16,9 @@ from archline.analysis.recursion.knowledge import Alternatives, Knowledge, alter
 from archline.analysis.recursion.system import Equation, Function, by_call, calls
 
 MAX_LEAST = 1 << 12
+
+_least: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
+"""What was found: every metric of an algorithm asks the same of its calls, for each side of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,13 @@ def regions(function: Function, steps: Sequence[Step]) -> tuple[Region, ...]:
 
 def least_of(value: Poly, facts: Facts) -> int | None:
     """The greatest constant that the value is proved to be at least, as far as it is searched."""
+    known = _least.setdefault(facts, {})
+    if value not in known:
+        known[value] = _least_of(value, facts)
+    return known[value]
+
+
+def _least_of(value: Poly, facts: Facts) -> int | None:
     low = next((low for low in (0, -1, -4) if facts.nonnegative(value - low)), None)
     if low is None:
         return None

@@ -20,9 +20,10 @@ from flint import fmpq
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
 from archline.analysis.recursion import caps, heads
-from archline.analysis.recursion.arrays import Array
+from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
+from archline.analysis.recursion.choice import Choice
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
 from archline.analysis.recursion.finite import points
@@ -143,7 +144,7 @@ class Synthesis:
             ends = number(element.value, far[0]), number(element.value, farther[0])
             if ends[0] <= 0:
                 return False
-            own, growth = ends[1] / ends[0], (farther[1] + 1) / (far[1] + 1)
+            own, growth = Fraction(ends[1]) / ends[0], (farther[1] + 1) / (far[1] + 1)
             # A constant beside a logarithm still counts at far points.
             return (
                 growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
@@ -206,20 +207,33 @@ class Synthesis:
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        found = self._proposed(parts, elements, signs, MAX_LEFT_OUT if products <= FEW else 0)
+        goal = self._goal(elements)
+        found = self._proposed(parts, elements, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None
         context = self._context
-        best: Bound | None = None
         wanted = self._near(elements, found) * ROOM
         known = list(zip(parts, found.weights, strict=True))
-        for coefficients in _short(found.coefficients.tolist(), self._sign):
-            if self._proved(known, elements, coefficients):
-                bound = self._bound(elements, coefficients)
-                best = bound if bound.better(best) else best
-                if bound.factor <= wanted and (bound.steady or not context.far):
-                    break
-        return best
+        short = tuple(_short(found.coefficients.tolist(), self._sign))
+        choice = Choice(
+            short,
+            self._largest(goal, short),
+            lambda coefficients: self._bound(elements, coefficients),
+            lambda coefficients: self._proved(known, elements, coefficients),
+        )
+        return choice.best(wanted, lambda bound: bound.factor <= wanted and (bound.steady or not context.far))
+
+    def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
+        """The largest factor of the bound with each of several coefficients, in floating point."""
+        context = self._context
+        if not len(goal.watched):
+            return np.zeros(len(short))
+        numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
+        ones = np.array([1 / float(value + 1) for _, value in (*context.weighed, *context.far)])[:, None]
+        shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
+        factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
+        largest: Array = factors.max(axis=0)
+        return largest
 
     def _near(self, elements: Sequence[Element], found: Proposal) -> Fraction:
         """The factor of what floating point proposes, measured as those of bounds are."""
@@ -227,10 +241,10 @@ class Synthesis:
         return min(found.factor, self._context.bound(_combined([each.value for each in elements], exact)).factor)
 
     def _proposed(
-        self, parts: Sequence[Part], elements: Sequence[Element], signs: Sequence[int], most: int
+        self, parts: Sequence[Part], elements: Sequence[Element], wanted: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
         """The best bound that is steady, where one is about near enough, else the best of all."""
-        goal = self._goal(elements)
+        goal, signs = wanted
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(elements)]))
             found = propose(parts, steady, signs, most)

@@ -9,6 +9,7 @@ from archline.algebra.compiled import Number
 from archline.algebra.evaluation import EvaluationError
 from archline.analysis.recursion.cases import Cases, Frame
 from archline.analysis.recursion.coded import Place
+from archline.analysis.recursion.direct import Directly, TooManyError
 from archline.analysis.recursion.system import Function
 
 MAX_CALLS = 200_000
@@ -21,15 +22,40 @@ class Values:
         self._functions = dict(functions)
         self._cases: dict[str, Cases] = {}
         self._known: dict[Place, Number] = {}
+        self._direct: Directly | None = None
+        self._nested = False
 
     def learn(self, functions: Mapping[str, Function]) -> None:
         """Add functions."""
-        self._functions |= functions
+        if not functions.keys() <= self._functions.keys():
+            self._functions |= functions
+            self._direct = None
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
         """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
+        arguments = tuple(sizes[each] for each in self._functions[name].parameters)
+        found = self._directly(name, arguments, most)
+        return Fraction(self._followed((name, arguments), most) if found is None else found)
+
+    def _directly(self, name: str, arguments: tuple[int, ...], most: int) -> Number | None:
+        """The value, where the functions can be written and their calls nest little. Raises TooManyError."""
+        if self._nested:
+            return None
+        try:
+            if self._direct is None:
+                self._direct = Directly(self._functions, self._known)
+            return self._direct.at(name, arguments, most)
+        except TooManyError:
+            raise
+        except EvaluationError:
+            # A call inside a max may stand under a guard that fails.
+            return None
+        except RecursionError:
+            self._nested = True
+            return None
+
+    def _followed(self, wanted: Place, most: int) -> Number:
         before = len(self._known)
-        wanted = name, tuple(sizes[each] for each in self._functions[name].parameters)
         pending: list[tuple[Place, Frame | None]] = [(wanted, None)]
         open_: set[Place] = set()
         while pending:
@@ -48,7 +74,7 @@ class Values:
             frame = self._of(place[0]).frame(place[1], self._valid)
             pending.append((place, frame))
             pending.extend((each, None) for each in frame.needed if each not in self._known)
-        return Fraction(self._known[wanted])
+        return self._known[wanted]
 
     def _of(self, name: str) -> Cases:
         if name not in self._cases:

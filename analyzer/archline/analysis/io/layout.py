@@ -53,12 +53,11 @@ def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> P
 def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
     """The lines of an interval of a row by where it begins and ends; 1 at most where it is empty.
 
-    None where it may be worse than empty, or lines are not those of rows.
+    None where it may be worse than empty, or lines are not those of rows; for a few words, whose sums would be long.
     """
     low, high = interval
-    if array.strided or not array.aligned or not low or low == high:
-        return None
-    if not facts.nonnegative(a.as_gaps(high - low + 1)):
+    words = a.as_gaps(high - low + 1)
+    if array.strided or not array.aligned or not low or words.is_constant or not facts.nonnegative(words):
         return None
     return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
 

@@ -36,7 +36,8 @@ NEAR_ENOUGH = Fraction(32)
 """The factor at which a search for a bound that grows as the function does ends, if no smaller one is wanted."""
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
-
+AT_LEAVES = Fraction(3, 2)
+"""How many times farther off bounds may be at leaves, where the cost itself is shown."""
 
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
@@ -93,6 +94,7 @@ class Context:
     ) -> None:
         self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
+        self._everywhere = everywhere
         self._random = Random(0)
         inside: dict[Equation, Point] = {}
         for equation, point in samples.points(function, LARGE, 1):
@@ -114,9 +116,12 @@ class Context:
         if everywhere:
             self.regions = (Region({}),)
         self.steps = [each for step in steps for each in reached(step, self.regions)]
-        self.writer = Writer(function)
+        # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
+        self.writer = Writer(function, tangents=upper and values is not None)
         self.points: list[tuple[Step, Point]] = []
         self.weighed: list[Seen] = []
+        self.near: list[tuple[Seen, Fraction]] = []
+        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
         self._sample()
 
     def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
@@ -143,15 +148,20 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
+        at_leaves = Fraction(1) if self._everywhere else AT_LEAVES
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
+            self.near.append(((point, value), Fraction(1) if equation.recursive else at_leaves))
             for step in self.steps:
                 if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
                     self.points.extend((step, each) for each in full)
+        for place in samples.doubled(self.function):
+            if (value := self._value(place)) is not None:
+                self.near.append(((place, value), Fraction(1)))
 
     @cached_property
     def directions(self) -> list[tuple[Seen, Seen]]:
@@ -167,7 +177,10 @@ class Context:
             or any(limited(self.function, self.steps))
         )
         for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
-            ways = (samples.far(self.function, exponent, more) for exponent in exponents)
+            ways = (
+                samples.far(self.function, exponent, (None, 0, exponent // 2) if more else (None,))
+                for exponent in exponents
+            )
             for ends in zip(*ways, strict=True):
                 seen = [
                     (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None
@@ -208,14 +221,13 @@ class Context:
         steady = all(
             self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
         )
-        near, far = (
-            max((self._factor(value, *each) for each in seen), default=Fraction(1)) for seen in (self.weighed, self.far)
-        )
+        near = max((Fraction(1), *(self._factor(value, *each) / share for each, share in self.near)))
+        far = max((Fraction(1), *(self._factor(value, *each) for each in self.far)))
         return Bound(value, near, far, steady, tuple(self.steps))
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
-        points = [point for point in samples.far(self.function, VERY_FAR) if point is not None]
+        points = [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
         sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in points]
         return max((each if self.upper else 1 / each for each in sizes), default=Fraction(1))
 

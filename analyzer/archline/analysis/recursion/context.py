@@ -37,7 +37,7 @@ NEAR_ENOUGH = Fraction(32)
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 AT_LEAVES = Fraction(3, 2)
-"""How many times farther off bounds may be at leaves, where the cost itself is shown."""
+"""How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
 
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
@@ -148,13 +148,12 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
-        at_leaves = Fraction(1) if self._everywhere else AT_LEAVES
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
-            self.near.append(((point, value), Fraction(1) if equation.recursive else at_leaves))
+            self.near.append(((point, value), self._share(equation)))
             for step in self.steps:
                 if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
@@ -162,6 +161,14 @@ class Context:
         for place in samples.doubled(self.function):
             if (value := self._value(place)) is not None:
                 self.near.append(((place, value), Fraction(1)))
+
+    def _share(self, equation: Equation) -> Fraction:
+        """How far off a bound may be where the equation applies, beside elsewhere."""
+        known = equation.facts.bounds
+        fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
+        # What is lost in one group of cases is lost again in those that call it.
+        apart = fixed and not (self._everywhere or equation.recursive or self.wanted < NEAR_ENOUGH)
+        return AT_LEAVES if apart else Fraction(1)
 
     @cached_property
     def directions(self) -> list[tuple[Seen, Seen]]:

@@ -4,8 +4,9 @@
     python benchmarks/tightness.py --generated 200          # generated programs: unknown, exact and factors by kind
 
 An exact closed form has the factor 1. Sizes are above those of the leaves: powers of 2, their neighbours, odd ones and
-unequal ones. Beside upper/lower stand upper/count and count/lower where the recurrence gives the count itself. A lower
-bound of 0 under a count or an upper bound above 0 has no factor.
+unequal ones; of two or three sizes also ones of 1 beside ones of 2^60. Beside upper/lower stand upper/count and
+count/lower where the recurrence gives the count itself. A lower bound of 0 under a count or an upper bound above 0 has
+no factor.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import inf
 
 from common import ROOT, machine
@@ -36,6 +38,9 @@ from archline.language.model import Module
 
 SIZES = (17, 18, 24, 31, 32, 33, 47, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 500, 1000, 1024, 1025)
 RATIOS = ((1, 1, 1), (1, 2, 1), (4, 1, 1), (1, 1, 8), (1, 3, 5))
+UNEQUAL = (1, 2, 4, 16, 17, 31, 33, 1 << 10, (1 << 40) + 1, 1 << 60)
+"""Two and three sizes take these in every combination with one above those of leaves."""
+LEAF = 16
 SLOW = 3.0
 """Seconds; a derivation that takes longer is named."""
 Sizes = Mapping[str, int]
@@ -62,16 +67,23 @@ def factors(cost: Cost, points: Sequence[Sizes]) -> Factors | None:
     for point in points:
         try:
             low, high = evaluate(cost.lower, point), evaluate(cost.upper, point)
-            counts = None if cost.ends is None else cost.ends(point)
         except EvaluationError:
             continue
         between.append(_factor(high, low))
-        if counts is not None:
+        if (counts := _counts(cost, point)) is not None:
             lower.append(_factor(counts[0], low))
             upper.append(_factor(high, counts[1]))
     if not between:
         return None
     return Factors(max(between), max(upper, default=None), max(lower, default=None))
+
+
+def _counts(cost: Cost, point: Sizes) -> tuple[Fraction, Fraction] | None:
+    """The least and the greatest count; None where the recurrence does not give it, or takes too many steps."""
+    try:
+        return None if cost.ends is None else cost.ends(point)
+    except EvaluationError:
+        return None
 
 
 def _factor(large: Fraction, small: Fraction) -> float:
@@ -95,6 +107,10 @@ def points(module: Module, algorithm: s.Algorithm) -> list[Sizes]:
         for size in SIZES
         for ratios in (RATIOS if len(names) > 1 else RATIOS[:1])
     ]
+    if len(names) in (2, 3):
+        found += [
+            dict(zip(names, sizes, strict=True)) for sizes in product(UNEQUAL, repeat=len(names)) if max(sizes) > LEAF
+        ]
     return [point for point in found if all(holds(fact, point) for fact in algorithm.where)]
 
 

@@ -49,6 +49,11 @@ class Element:
         """How fast it grows with the sizes; logarithms count as 0, powers of them as 2."""
         return max(map(_growth, self.value.terms), default=0)
 
+    @property
+    def proved(self) -> Inner:
+        """What it is in proofs."""
+        return Inner(self.value) if self.inner is None else self.inner
+
     def at_call(self, function: Function, call: a.Applied, caller: Caller) -> Poly:
         """The element at the sizes of a call. Raises NotComparableError."""
         given = sizes_of_call(function, call.arguments)
@@ -169,8 +174,9 @@ def _term(monomial: Monomial) -> Element:
 
 
 def times(left: Element, right: Element) -> Element:
-    """The product, with the side of either."""
-    return Element(left.value * right.value, sign=left.sign or right.sign)
+    """The product, with the side of either, and with what stands for either in proofs."""
+    both = None if left.inner is right.inner is None else left.proved * right.proved
+    return Element(left.value * right.value, sign=left.sign or right.sign, inner=both)
 
 
 def _all_sizes(function: Function) -> Poly:

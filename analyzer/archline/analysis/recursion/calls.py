@@ -11,7 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
 from archline.analysis.proofs import first, never_negative
-from archline.analysis.recursion.halvings import counted, remaining
+from archline.analysis.recursion.halvings import counted, counted_at_most, remaining
 from archline.analysis.recursion.reals import least_fall, most_fall
 from archline.analysis.recursion.system import Function
 
@@ -50,26 +50,28 @@ def sizes_of_call(function: Function, arguments: tuple[Poly, ...]) -> Mapping[st
 class Caller:
     """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds.
 
-    `facts` grow by those symbols.
+    `facts` grow by those symbols. `tangents`: a logarithm is at most its tangent at the least size, not only that at 1.
     """
 
     facts: Facts
     references: tuple[Poly, ...]
+    tangents: bool = False
     _bounded: set[str] = field(default_factory=set)
     _ordered: list[Logarithm] = field(default_factory=list)
     _known: dict[str, Poly] = field(default_factory=dict)
     _signs: dict[Poly, Poly] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
-        """The value with the sizes of the call; numbers of halvings, of lower bounds alone, as what they are at least.
+        """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
 
-        Their factors are never negative. Raises NotComparableError where a call may have less than half.
+        Those at least are in lower bounds alone, those at most in upper ones, and their factors are never negative.
+        Raises NotComparableError where a call may have less than half.
         """
-        found = {atom: floor for atom in value.atoms() if (floor := counted(atom)) is not None}
+        found = [atom for atom in value.atoms() if _counts_halvings(atom)]
         if not found or not given:
             return self._placed(self.facts.simplify(value.substitute(given)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
-        numbers = {names[atom]: remaining(atom, floor, given, self.facts) for atom, floor in found.items()}
+        numbers = {names[atom]: remaining(atom, given, self.facts) for atom in found}
         if any(each is None for each in numbers.values()):
             raise NotComparableError
         symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
@@ -139,15 +141,17 @@ class Caller:
 
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = _name(atom)
-        if counted(atom) is not None and self._most(atom.argument) == 0:
+        if _counts_halvings(atom) and self._most(atom.argument) == 0:
             # At leaves.
             return ZERO
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
-            lower, upper = [Poly.constant(self._least(argument))], []
+            least = self._least(argument)
+            lower, upper = [Poly.constant(least)], []
             if facts.nonnegative(argument):
                 # That of 0 is 0, as that of 1 is.
-                upper.append(argument - 1 if facts.nonnegative(argument - 1) else argument)
+                level = max(0, least - 1) if self.tangents else 0
+                upper.append(_tangent(argument, level) if facts.nonnegative(argument - 1) else argument)
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
             self._with_ordered(atom, lower, upper)
@@ -301,6 +305,15 @@ class Caller:
             if below is not None and not smaller:
                 break
         return above, below
+
+
+def _tangent(argument: Poly, level: int) -> Poly:
+    """What ceil(log2(v)) is at most for an integer v >= 1: level + (v - 1)/2^level, which is it at v = 2^level + 1."""
+    return level + (argument - 1) / (1 << level)
+
+
+def _counts_halvings(atom: Atom) -> bool:
+    return counted(atom) is not None or counted_at_most(atom) is not None
 
 
 def _name(atom: Logarithm) -> str:

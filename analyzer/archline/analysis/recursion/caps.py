@@ -7,7 +7,7 @@ it: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) + m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement
 
@@ -17,7 +17,8 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
 from archline.analysis.recursion.bases import Element, distinct, divisors, rank, sided, sizes_in, times
 from archline.analysis.recursion.calls import sizes_of_call
-from archline.analysis.recursion.halvings import halvings
+from archline.analysis.recursion.halvings import halvings, most_halvings
+from archline.analysis.recursion.inner import Inner
 from archline.analysis.recursion.pieces import pieces, shared
 from archline.analysis.recursion.steps import Step, least_of
 from archline.analysis.recursion.system import Function
@@ -45,10 +46,18 @@ class Split:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
 
-    @property
-    def halvings(self) -> Element:
-        """How often at least it is halved until it is at most that: it falls by at most 1 at floor(v/2)."""
-        return Element(halvings(self.size, self.most + 1), sign=-1)
+    def halvings(self, upper: bool) -> Element:
+        """How often at most, or at least, it is halved until it is at most that.
+
+        The one falls by at least 1 at ceil(v/2), the other by at most 1 at floor(v/2).
+        """
+        if not upper:
+            return Element(halvings(self.size, self.most + 1), sign=-1)
+        counted = most_halvings(self.size, self.most)
+        depth = a.exponent_of_two(self.most)
+        # Of powers of two it is the same, and easier to read.
+        value = counted if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
+        return Element(value, sign=1, inner=Inner(counted))
 
     def at_leaf(self, upper: bool) -> Poly:
         """What the size is at most, or at least, at a leaf."""
@@ -143,27 +152,47 @@ def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator
     squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     yield distinct([*few, *leaves])
-    if not upper and any(each.serial for each in found.values()):
-        # What calls of others add at each level, once and as a sum over levels.
-        yield from (_deep(some, leaves, found.values(), power) for power in (1, 2))
+    sums = list(_sums(some, leaves, found, upper))
+    if not upper:
+        yield from sums
     yield distinct([*few, *leaves, *logs])
     yield distinct([*some, *leaves, *logs, *squares])
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in serial if x.degree)])
+    if upper:
+        yield from sums
     deep = [*serial, *(times(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
 
 
+def counts(function: Function, steps: Sequence[Step]) -> list[Element]:
+    """How often at most sizes are halved down to leaves of a fixed size, for upper bounds."""
+    return [each.halvings(True) for each in splits(function, steps).values()]
+
+
+def _sums(
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], upper: bool
+) -> Iterator[tuple[Element, ...]]:
+    """Sets for what calls of others add at each level, once and as a sum over levels.
+
+    Without sizes that are divided at once, other sets are as near from above.
+    """
+    in_turn, at_once = (any(each.serial == wanted for each in found.values()) for wanted in (True, False))
+    if in_turn and (at_once or not upper):
+        yield from (_deep(some, leaves, found, most, upper) for most in (1, 2))
+
+
 def _deep(
-    some: Sequence[Element], leaves: Sequence[Element], found: Collection[Split], most: int
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], most: int, upper: bool
 ) -> tuple[Element, ...]:
     """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.
 
     With the powers of numbers of halvings up to `most`.
     """
     long = [each for each in some if each.degree]
-    wide = [Element(x.value * each.at_leaf(False)) for x in long for each in found if not each.serial]
-    deep = [power for each in found if each.serial for power in _powers(each.halvings, most)]
-    counts = [power for each in found for power in _powers(each.halvings, most)]
+    wide = [Element(x.value * each.at_leaf(upper)) for x in long for each in found.values() if not each.serial]
+    levels = {name: each.halvings(upper) for name, each in found.items()}
+    deep = [power for name, each in found.items() if each.serial for power in _powers(levels[name], most)]
+    counts = [power for each in levels.values() for power in _powers(each, most)]
     return distinct([*some, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
 
 

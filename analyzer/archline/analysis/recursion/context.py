@@ -38,6 +38,8 @@ GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 ROUNDED = 1 - 1e-9
 """How much of the largest factor one may seem to be, in floating point, that is as large."""
+AT_LEAVES = Fraction(3, 2)
+"""How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
 
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
@@ -94,6 +96,7 @@ class Context:
     ) -> None:
         self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
+        self._everywhere = everywhere
         self._random = Random(0)
         inside: dict[Equation, Point] = {}
         for equation, point in samples.points(function, LARGE, 1):
@@ -115,9 +118,12 @@ class Context:
         if everywhere:
             self.regions = (Region({}),)
         self.steps = [each for step in steps for each in reached(step, self.regions)]
-        self.writer = Writer(function)
+        # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
+        self.writer = Writer(function, tangents=upper and values is not None)
         self.points: list[tuple[Step, Point]] = []
         self.weighed: list[Seen] = []
+        self.near: list[tuple[Seen, Fraction]] = []
+        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
         self._sample()
 
     def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
@@ -149,10 +155,22 @@ class Context:
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
+            self.near.append(((point, value), self._share(equation)))
             for step in self.steps:
                 if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
                     self.points.extend((step, each) for each in full)
+        for place in samples.doubled(self.function):
+            if (value := self._value(place)) is not None:
+                self.near.append(((place, value), Fraction(1)))
+
+    def _share(self, equation: Equation) -> Fraction:
+        """How far off a bound may be where the equation applies, beside elsewhere."""
+        known = equation.facts.bounds
+        fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
+        # What is lost in one group of cases is lost again in those that call it.
+        apart = fixed and not (self._everywhere or equation.recursive or self.wanted < NEAR_ENOUGH)
+        return AT_LEAVES if apart else Fraction(1)
 
     @cached_property
     def directions(self) -> list[tuple[Seen, Seen]]:
@@ -168,7 +186,10 @@ class Context:
             or any(limited(self.function, self.steps))
         )
         for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
-            ways = (samples.far(self.function, exponent, more) for exponent in exponents)
+            ways = (
+                samples.far(self.function, exponent, (None, 0, exponent // 2) if more else (None,))
+                for exponent in exponents
+            )
             for ends in zip(*ways, strict=True):
                 seen = [
                     (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None
@@ -209,12 +230,14 @@ class Context:
         steady = all(
             self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
         )
-        near, far = (self._largest(value, seen) for seen in (self.weighed, self.far))
+        near = self._largest(value, self.near)
+        far = self._largest(value, [(each, Fraction(1)) for each in self.far])
         return Bound(value, near, far, steady, tuple(self.steps))
 
-    def _largest(self, value: Poly, seen: Sequence[Seen]) -> Fraction:
-        """The largest of the factors; floating point tells which of them may be that."""
-        ratios = [self._ratio(value, *each) for each in seen]
+    def _largest(self, value: Poly, seen: Sequence[tuple[Seen, Fraction]]) -> Fraction:
+        """The largest of the factors, each beside what is allowed; floating point tells which of them may be that."""
+        pairs = ((self._ratio(value, *each), share) for each, share in seen)
+        ratios = [(above * share.denominator, below * share.numerator) for (above, below), share in pairs]
         try:
             rough = [above / below for above, below in ratios]
         except OverflowError:
@@ -225,7 +248,7 @@ class Context:
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
-        points = [point for point in samples.far(self.function, VERY_FAR) if point is not None]
+        points = [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
         sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in points]
         return max((each if self.upper else 1 / each for each in sizes), default=Fraction(1))
 

@@ -1,6 +1,7 @@
 """How often a size v is halved until it is below k, at least: ceil(log2(floor(v/k) + 1)), a term of lower bounds.
 
-At floor(v/2) it is one less where v >= k, and so at least that at either half of v.
+At floor(v/2) it is one less where v >= k, and so at least that at either half of v. Until it is at most k, that is
+ceil(log2(ceil(v/k))) at most, a term of upper bounds: one less at ceil(v/2) where v > k.
 """
 
 from __future__ import annotations
@@ -17,14 +18,30 @@ def halvings(size: Poly, end: Poly) -> Poly:
     return a.ceil_log2(a.floor_div(size, end) + 1)
 
 
+def most_halvings(size: Poly, end: Poly) -> Poly:
+    """How often a size is halved until it is at most `end`, at most."""
+    return a.ceil_log2(a.ceil_div(size, end))
+
+
 def counted(atom: Atom) -> a.Floor | None:
-    """The floor(v/k) of such a number, v being a size."""
+    """The floor(v/k) of such a number at least, v being a size."""
+    return _floor(atom, 1)
+
+
+def counted_at_most(atom: Atom) -> a.Floor | None:
+    """The floor((v + k - 1)/k) of such a number at most, which is ceil(v/k)."""
+    return _floor(atom, 0)
+
+
+def _floor(atom: Atom, more: int) -> a.Floor | None:
     if not isinstance(atom, a.CeilLog2):
         return None
-    rest = atom.argument - 1
+    rest = atom.argument - more
     found = next((each for each in rest.atoms() if isinstance(each, a.Floor)), None)
-    plain = found is not None and rest == Poly.of_atom(found) and a.symbol_of(found.argument) is not None
-    return found if plain else None
+    if found is None or rest != Poly.of_atom(found):
+        return None
+    size = found.argument if more else found.argument + 1 - found.modulus
+    return None if a.symbol_of(size) is None else found
 
 
 def without_halvings(value: Poly, facts: Facts) -> Poly:
@@ -88,10 +105,20 @@ def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
             yield atom, floor
 
 
-def remaining(atom: Atom, floor: a.Floor, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """What a number of halvings is at least at the sizes of a call; None where that may have less than half."""
-    size = floor.argument
-    there = facts.simplify(size.substitute(given))
-    if there == size:
-        return Poly.of_atom(atom)
-    return Poly.of_atom(atom) - 1 if facts.nonnegative(there.scaled(2) - size + 1) else None
+def remaining(atom: Atom, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
+    """What a number of halvings is at least, or at most, at the sizes of a call; None where that is not known."""
+    number = Poly.of_atom(atom)
+    least, most = counted(atom), counted_at_most(atom)
+    if least is not None:
+        size = least.argument
+        there = facts.simplify(size.substitute(given))
+        if there == size:
+            return number
+        return number - 1 if facts.nonnegative(there.scaled(2) - size + 1) else None
+    if most is not None:
+        size, end = most.argument + 1 - most.modulus, most.modulus
+        there = facts.simplify(size.substitute(given))
+        if facts.nonnegative(size + 1 - there.scaled(2)) and facts.nonnegative(size - end - 1):
+            return number - 1
+        return number if facts.nonnegative(size - there) else None
+    return None

@@ -28,6 +28,9 @@ class Inner:
         """The product itself."""
         return self.plain * self.indicator * product(map(Poly.of_atom, self.logs))
 
+    def __mul__(self, other: Inner) -> Inner:
+        return Inner(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
+
     def here(self, caller: Caller) -> Poly:
         """The product in symbols of the caller, for its own sizes."""
         return self.plain * caller.indicator(self.indicator) * product(map(caller.falling, self.logs))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
-from archline.algebra.atoms import PositivePart, positive_part
+from archline.algebra.atoms import Applied, PositivePart, positive_part
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Atom, OutOfBudgetError, Poly, budget
+from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, budget
 from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.finite import holds_everywhere, proved
 from archline.analysis.recursion.system import Equation, Function
@@ -28,9 +28,24 @@ def holds_at_leaves(function: Function, value: Poly, upper: bool) -> bool:
         return False
 
 
-def clamped(cases: Iterable[Equation], low: Poly) -> Poly:
-    """A lower bound in some cases that is not below 0 in any of them."""
+def clamped(cases: Sequence[Equation], low: Poly) -> Poly:
+    """A lower bound in some cases that is not below 0, nor 0 where all cases are known to add something themselves."""
+    if all(bounded_below(low - 1, each.facts) for each in cases):
+        return low
+    own = _added(cases)
+    if all(proved(own - 1, each.facts) for each in cases):
+        return own + positive_part(low - own)
     return low if all(bounded_below(low, each.facts) for each in cases) else positive_part(low)
+
+
+def _added(cases: Sequence[Equation]) -> Poly:
+    """What some cases cost without their calls, where that is the same sum of products of sizes; else 0."""
+    first, *others = (
+        each.facts.simplify(each.value.map_atoms(lambda atom: ZERO if isinstance(atom, Applied) else None))
+        for each in cases
+    )
+    plain = all(isinstance(atom, Symbol) for atom in first.atoms()) and all(each == first for each in others)
+    return first if plain and all(first.names.isdisjoint(each.data) for each in cases) else ZERO
 
 
 def bounded_below(value: Poly, facts: Facts) -> bool:

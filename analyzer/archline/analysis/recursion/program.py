@@ -58,10 +58,13 @@ class _Place:
 
 
 class Writer:
-    """Steps in symbols: what elements gain in them, each written once for all programs."""
+    """Steps in symbols: what elements gain in them, each written once for all programs.
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    `tangents`: whether proofs know more of how large logarithms are.
+    """
+
+    def __init__(self, function: Function, tangents: bool = False) -> None:
+        self._function, self._tangents = function, tangents
         self.solved = 0
         self._references = references(function)
         self._callers: dict[Step, Caller] = {}
@@ -150,7 +153,7 @@ class Writer:
 
     def _caller(self, step: Step) -> Caller:
         if step not in self._callers:
-            self._callers[step] = Caller(step.facts, self._references)
+            self._callers[step] = Caller(step.facts, self._references, self._tangents)
         return self._callers[step]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -80,27 +81,55 @@ def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
             return
 
 
+def doubled(function: Function) -> Iterator[Point]:
+    """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
+
+    One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
+    """
+    names = function.sizes
+    leaf = max((_leaf(function, name) for name in names), default=0)
+    if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
+        return
+    cases = Cases(function)
+    for size in (2 * leaf - 1, 2 * leaf + 1):
+        for choice in product((True, False), repeat=len(names)):
+            ends = zip(names, choice, strict=True)
+            arguments = tuple(size if chosen else function.least.get(name, 1) for name, chosen in ends)
+            if any(choice) and _allowed(function, arguments):
+                # Some of the cases by themselves have none there.
+                with suppress(EvaluationError):
+                    yield cases.at(arguments)[1]
+
+
+def _leaf(function: Function, name: str) -> int:
+    """The greatest value of a size in cases without calls, 0 where there is none."""
+    known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
+    return 0 if None in known else max((each for each in known if each is not None), default=0)
+
+
 def _allowed(function: Function, arguments: Sequence[int]) -> bool:
     """Whether the algorithm's facts hold at the sizes."""
     sizes = dict(zip(function.parameters, arguments, strict=True))
     return all(holds(fact, sizes) for fact in function.where)
 
 
-def far(function: Function, exponent: int, more: bool = False) -> Iterator[dict[str, int | Fraction] | None]:
+def far(
+    function: Function, exponent: int, others: tuple[int | None, ...] = (None,)
+) -> Iterator[dict[str, int | Fraction] | None]:
     """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
 
-    `more`: also with some sizes about the square root of that, and with the least.
+    `others` are exponents of the other sizes, None for the least.
     """
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     cases = Cases(function)
-    for choice in product((0, exponent, exponent // 2, -1) if more else (0, exponent), repeat=len(names)):
+    for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
         arguments = tuple(
-            (2 ** (powers[name] * (scale // powers[name])) if name in powers else 2**scale + 3)
-            if scale > 0
-            else max(function.least.get(name, 1), 1 if scale else 4)
+            (2 ** (powers[name] * (scale // powers[name])) if name in powers and scale else 2**scale + 3)
+            if scale is not None
+            else function.least.get(name, 1)
             for name, scale in zip(names, choice, strict=True)
         )
         try:

@@ -356,7 +356,7 @@ def _signature(system: System) -> str:
 
 def _clamped(function: Function, low: Bound | None) -> Poly:
     """A lower bound of the recursive cases."""
-    return ZERO if low is None else clamped((each for each in function.equations if each.recursive), low.value)
+    return ZERO if low is None else clamped([each for each in function.equations if each.recursive], low.value)
 
 
 def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:

@@ -50,6 +50,8 @@ STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
 ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
+LARGE, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
+"""Above this factor it may get no more than this much larger."""
 PLAINLY = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
@@ -110,7 +112,7 @@ class Synthesis:
         # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
         for elements in several:
             yield elements, ROUGHLY
-            yield from ((distinct([*elements, *leaves]), ROUGHLY) for leaves in islice(self._capped(), 1))
+            yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
         if not several:
             yield from ((each, ROUGHLY) for each in self._capped())
         yield from ((each, ALIKE) for each in self._families())
@@ -168,6 +170,14 @@ class Synthesis:
         if self._caps and context.wanted == NEAR_ENOUGH:
             yield from caps.families(context.function, context.steps, context.upper)
 
+    def _with_leaves(self, elements: tuple[Element, ...]) -> Iterator[tuple[Element, ...]]:
+        """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
+        context = self._context
+        # Beside logarithms, with the other sign, they would hide how a lower bound grows.
+        counts = caps.counts(context.function, context.steps) if context.upper else []
+        for leaves in islice(self._capped(), 1):
+            yield distinct([*elements, *leaves, *counts])
+
     def _families(self) -> Iterator[tuple[Element, ...]]:
         """Sets of elements for any recursion, from the plain to the rich."""
         context = self._context
@@ -212,7 +222,8 @@ class Synthesis:
         if found is None:
             return None
         context = self._context
-        wanted = self._near(elements, found) * ROOM
+        near = self._near(elements, found)
+        wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
         short = tuple(_short(found.coefficients.tolist(), self._sign))
         choice = Choice(
@@ -229,10 +240,11 @@ class Synthesis:
         if not len(goal.watched):
             return np.zeros(len(short))
         numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
-        ones = np.array([1 / float(value + 1) for _, value in (*context.weighed, *context.far)])[:, None]
+        seen = [*context.near, *((each, Fraction(1)) for each in context.far)]
+        ones = np.array([1 / float(value + 1) for (_, value), _ in seen])[:, None]
         shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
         factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
-        largest: Array = factors.max(axis=0)
+        largest: Array = (factors / np.array([float(share) for _, share in seen])[:, None]).max(axis=0)
         return largest
 
     def _near(self, elements: Sequence[Element], found: Proposal) -> Fraction:
@@ -304,10 +316,12 @@ class Synthesis:
     def _goal(self, elements: Sequence[Element]) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
-        near = [self._factors(elements, *each) for each in context.weighed]
+        near = [self._factors(elements, *each) for each, _ in context.near]
         far = [self._factors(elements, *each) for each in context.far]
-        watched = [[*each, 1.0] for each in (*near, *far)]
-        mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
+        # Of a lower bound the entries are those of 1/factor.
+        shares = [float(share if context.upper else 1 / share) for _, share in context.near]
+        watched = [[*each, share] for each, share in zip((*near, *far), (*shares, *(1.0 for _ in far)), strict=True)]
+        mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(each.inner is not None for each in elements):
             # At the factor that leaves allow, nothing else tells the coefficients of products of logarithms.
             mean = mean + LATE * np.array(far).mean(axis=0)

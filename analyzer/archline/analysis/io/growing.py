@@ -135,6 +135,8 @@ def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple
         return None
     (first, last), (low, high) = union.by_row.rows, union.by_row.entries
     facts = union.facts.with_symbol(ROW, (first,), (last,))
+    if not facts.nonnegative(high - low + 1):
+        return None
     words = sum_over(high - low + 1, ROW, first, union.facts.maximum(first, last + 1), union.facts)
     # Apart from each other, and as many as the rows have: then they are those of the rows.
     if union.facts.simplify(words - sum((_words(sweep) for _, sweep in parts), ZERO)):

@@ -34,8 +34,11 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
     whole = antidifference(inside, _PLACE, modulus)
 
     def up_to(end: Poly) -> Poly:
-        number = facts.simplify(a.floor_div(end + shift, modulus))
-        rest = facts.simplify(end + shift - modulus * number)
+        count = facts.simplify(end + shift)
+        # No more values than a block has are those of the first one, all of it too.
+        first = count.is_constant and facts.nonnegative(count) and facts.nonnegative(modulus - count)
+        number = ZERO if first else facts.simplify(a.floor_div(count, modulus))
+        rest = facts.simplify(count - modulus * number)
         return antidifference(whole, _BLOCK, number) + antidifference(inside, _PLACE, rest).substitute({_BLOCK: number})
 
     return up_to(hi) - up_to(lo)

@@ -59,6 +59,15 @@ def test_bounds_hold(value: Poly, lo: Poly, end: Poly) -> None:
             assert upper is None or evaluate(upper, point) >= reached
 
 
+@pytest.mark.parametrize("start", range(4))
+def test_sums_of_floors_from_a_constant_on(start: int) -> None:
+    """Up to the end of the first block all floors are 0, so that floor(1/m), 1 for m = 1 only, does not come in."""
+    closed = sum_over(a.floor_div(i, m), "i", Poly.constant(start), n + start, FACTS)
+    assert "floor(1/m)" not in to_text(closed)
+    for point in POINTS:
+        assert evaluate(closed, point) == sum(v // point["m"] for v in range(start, point["n"] + start))
+
+
 def test_faulhaber() -> None:
     # Sums of squares and cubes, as every textbook has them.
     assert sum_over(i**2, "i", ZERO, n, FACTS) == (n - 1) * n * (n * 2 - 1) / 6

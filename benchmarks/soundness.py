@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from common import ROOT, machine
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -29,6 +30,8 @@ from io_points import Point, Subject, arrays, kernels, loops, recursion
 GENERATED = {loops: 250, arrays: 200, recursion: 50}
 COUNT = 8
 """Capacities a trace, about."""
+MOST_DATA = 500_000
+"""Words of arguments from which on they are not doubled again."""
 SHORT = 50_000
 """Runs that are expected to have more accesses are compiled."""
 LARGE = ("matmul_basic", "transpose::", "spmv_csr", "jacobi", "matmul_co", "mergesort::", "floyd", "gemv::")
@@ -100,6 +103,9 @@ class Examination:
                 self._note(row, subject, points)
             except (ArchlineError, ValueError, AssertionError, ZeroDivisionError):
                 # Some sizes belong together, and do not when doubled.
+                return
+            if sum(map(np.size, arguments.values())) > MOST_DATA:
+                # Some algorithms access little of their data, as a search does.
                 return
             growth = max(2, -(-accesses // spent)) if spent > 1 else 8
             spent = accesses

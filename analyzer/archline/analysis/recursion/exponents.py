@@ -77,7 +77,7 @@ class _Proof:
         if value not in self._known:
             self._steps -= 1
             spend(len(value.terms))
-            self._known[value] = self._steps >= 0 and self._decided(value)
+            self._known[value] = self._steps >= 0 and not self._facts.refutes(value) and self._decided(value)
         return self._known[value]
 
     def _decided(self, value: Poly) -> bool:

@@ -30,8 +30,8 @@ from io_points import Point, Subject, arrays, kernels, loops, recursion
 GENERATED = {loops: 250, arrays: 200, recursion: 50}
 COUNT = 8
 """Capacities a trace, about."""
-MOST_DATA = 500_000
-"""Words of arguments from which on they are not doubled again."""
+MOST_DATA = 10_000_000
+"""The most words of arguments that are expected when they are doubled once more."""
 SHORT = 50_000
 """Runs that are expected to have more accesses are compiled."""
 LARGE = ("matmul_basic", "transpose::", "spmv_csr", "jacobi", "matmul_co", "mergesort::", "floyd", "gemv::")
@@ -90,7 +90,7 @@ class Examination:
     def growing(self, row: str, subject: Subject, most: int) -> None:
         """Points at sizes that double, as long as runs are expected to have no more accesses than allowed."""
         assert subject.larger is not None
-        spent, growth = 1, 8
+        spent, growth, data = 1, 8, 0
         for step in range(1, 14):
             try:
                 arguments = subject.larger(self._source, step)
@@ -104,8 +104,9 @@ class Examination:
             except (ArchlineError, ValueError, AssertionError, ZeroDivisionError):
                 # Some sizes belong together, and do not when doubled.
                 return
-            if sum(map(np.size, arguments.values())) > MOST_DATA:
-                # Some algorithms access little of their data, as a search does.
+            data, before = sum(map(np.size, arguments.values())), data
+            if data * max(2, data // max(1, before)) ** 2 > MOST_DATA:
+                # Some algorithms access little of their data, as a search does; of some the exponents are doubled.
                 return
             growth = max(2, -(-accesses // spent)) if spent > 1 else 8
             spent = accesses
@@ -123,10 +124,8 @@ class Examination:
         return sum(len(row.points) for row in self.rows.values())
 
 
-def examine(options: argparse.Namespace) -> Examination:
+def examine(found: Examination, options: argparse.Namespace) -> None:
     """All points."""
-    source = random.Random(options.seed)
-    found = Examination(source)
     library = [each for each in kernels() if options.only in each.name]
     known = [each for each in library if found.bound(each.name, each)]
     generated = [kind(number) for kind, share in GENERATED.items() for number in range(share)]
@@ -145,7 +144,6 @@ def examine(options: argparse.Namespace) -> Examination:
         for each in known:
             if any(name in each.name for name in LARGE):
                 found.growing(each.name, each, options.large)
-    return found
 
 
 def report(found: Examination) -> None:
@@ -170,7 +168,11 @@ def main() -> None:
     parser.add_argument("--only", default="", help="subjects with this in their names")
     options = parser.parse_args()
     print(machine(), flush=True)
-    found = examine(options)
+    found = Examination(random.Random(options.seed))
+    try:
+        examine(found, options)
+    except KeyboardInterrupt:
+        print("interrupted: what was found until then")
     report(found)
     raise SystemExit(1 if found.violations else 0)
 

@@ -18,7 +18,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
 from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.layout import LINE, Interval, placed_run, run, stack_lines
-from archline.analysis.io.product import Product, UnboundedError, most, most_in
+from archline.analysis.io.product import Product, UnboundedError, largest_in, most, most_in, total_in
 from archline.analysis.io.windows import slope_of
 
 ROW = "row "
@@ -304,20 +304,13 @@ class Lines:
     @cached_property
     def largest(self) -> Product:
         """At most so many lines are touched in any window. Raises UnboundedError."""
-        chain = self.reference.chain[: self.depth]
-        if self._placed is not None and self.apart:
-            try:
-                return self._placed.at_most(chain)
-            except UnboundedError:
-                pass
-        return self.count.at_most(chain)
+        exact = self._placed if self.apart else None
+        return largest_in(exact, lambda: self.count, self.reference.chain[: self.depth])
 
     @cached_property
     def total(self) -> Product:
         """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
-        chain = self.reference.chain[: self.depth]
-        placed = None if self._placed is None else self._placed.added_over(chain)
-        return self.count.over(chain) if placed is None else placed
+        return total_in(self._placed, lambda: self.count, self.reference.chain[: self.depth])
 
     @cached_property
     def _placed(self) -> Product | None:

@@ -46,15 +46,16 @@ class Growing:
 def growing(references: Sequence[Reference]) -> Iterator[Growing]:
     """What may stay of the one array of some references, for each loop around whose windows hold ever more or less."""
     alike: dict[object, Growing] = {}
-    for swept in _all_swept(references):
-        for depth in range(1, len(swept[0].chain)):
-            found = _found(_alone, [swept], depth)
+    subjects = _subjects(references)
+    for subject in subjects:
+        for depth in range(1, len(subject[0].chain)):
+            found = _found(_alone, [subject], depth)
             if found is not None:
-                key = _place(swept[0], depth, found)
+                key = _place(subject[0], depth, found)
                 groups = (*alike[key].groups, *found.groups) if key in alike else found.groups
                 alike[key] = replace(found, groups=groups)
     yield from alike.values()
-    for one, other in combinations(_all_swept(references), 2):
+    for one, other in combinations(subjects, 2):
         for depth in range(1, len(one[0].chain)):
             if one[0].chain[:depth] == other[0].chain[:depth]:
                 found = _found(_side_by_side, [one, other], depth)
@@ -68,7 +69,7 @@ def _place(reference: Reference, depth: int, found: Growing) -> object:
     return id(found.loop), tuple(reference.lines(depth).box) if whole else id(reference), found.words
 
 
-def _all_swept(references: Sequence[Reference]) -> list[tuple[Reference, Access]]:
+def _subjects(references: Sequence[Reference]) -> list[tuple[Reference, Access]]:
     """References with an access that every iteration makes, whose lines are those of rows that stay where they are."""
     found = []
     for reference in references:

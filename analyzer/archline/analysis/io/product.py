@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from archline.algebra import atoms as a
@@ -98,6 +98,22 @@ class Product:
                 # The data decides the range: of its ends only bounds are known.
                 result = result.most(loop, loop.facts).times(loop.trips)
         return result
+
+
+def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+    """At least the greatest, whatever loops do: of an exact amount, or one no less. Raises UnboundedError."""
+    if exact is not None:
+        try:
+            return exact.at_most(chain)
+        except UnboundedError:
+            pass
+    return count().at_most(chain)
+
+
+def total_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+    """At least the sum over all iterations, in the same way. Raises UnboundedError."""
+    found = None if exact is None else exact.added_over(chain)
+    return count().over(chain) if found is None else found
 
 
 def _uncapped(value: Poly) -> Poly:

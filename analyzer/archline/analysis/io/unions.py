@@ -12,7 +12,7 @@ from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import ROW, Reference, monotone
 from archline.analysis.io.layout import Interval, box_lines, placed_run, run
-from archline.analysis.io.product import Product, UnboundedError, most
+from archline.analysis.io.product import Product, largest_in, most, total_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +95,12 @@ class Union:
     @property
     def largest(self) -> Product:
         """At most so many lines in any window. Raises UnboundedError."""
-        if self._placed is not None:
-            try:
-                return self._placed.at_most(self.chain)
-            except UnboundedError:
-                pass
-        return self.lines.at_most(self.chain)
+        return largest_in(self._placed, lambda: self.lines, self.chain)
 
     @property
     def total(self) -> Product:
         """At most so many lines in all windows, each counted for itself. Raises UnboundedError."""
-        placed = None if self._placed is None else self._placed.added_over(self.chain)
-        return self.lines.over(self.chain) if placed is None else placed
+        return total_in(self._placed, lambda: self.lines, self.chain)
 
     @cached_property
     def _placed(self) -> Product | None:

@@ -24,8 +24,11 @@ Integers = Any
 def holds_everywhere(value: Poly, facts: Facts) -> bool:
     """Whether the value is proved to be at least 0: by algebra, or at each of a few sizes that the facts allow."""
     value = facts.simplify(value)
-    if facts.refutes(value):
-        return False
+    return not facts.refutes(value) and _holds(value, facts)
+
+
+def _holds(value: Poly, facts: Facts) -> bool:
+    """The same, of a simplified value that is not known to be below 0 somewhere."""
     ranges = _ranges(value, facts)
     if ranges is not None and prod(map(len, ranges.values())) <= 1:
         return _at_all(value, ranges)
@@ -40,11 +43,11 @@ def holds_everywhere(value: Poly, facts: Facts) -> bool:
 
 
 def proved(value: Poly, facts: Facts) -> bool:
-    """The same, or as a sum of products of facts."""
+    """Whether it is proved so, or as a sum of products of facts."""
     value = facts.simplify(value)
     if facts.refutes(value):
         return False
-    if holds_everywhere(value, facts):
+    if _holds(value, facts):
         return True
     # numpy takes long to import, and few programs need it.
     from archline.analysis.recursion import cone

@@ -49,7 +49,7 @@ from cosmic_ray.work_item import MutationSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("analyzer", "archline")
-COPIED = ("analyzer", "tests", "stdlib", "grammar", "machines", "examples", "pyproject.toml")
+COPIED = ("analyzer", "tests", "stdlib", "grammar", "machines", "bounds", "examples", "pyproject.toml")
 WANTED = 0.85
 
 OPERATORS = {
@@ -110,6 +110,10 @@ _EXECUTOR = (
     "test_executor_runs.py", "test_agreement_quick.py",
 )  # fmt: skip
 
+_ALGEBRA = (
+    "test_facts.py", "test_polynomial.py", "test_summation.py", "test_binades.py", "test_analysis_cases.py",
+    "test_agreement_quick.py", "test_remainders.py",
+)  # fmt: skip
 _GROWTH = (
     "test_growth_curves.py", "test_growth.py", "test_growth_certificates.py", "test_growth_command.py",
     # The checker shares nothing with the prover: what it rejects is a mistake of the prover's.
@@ -142,10 +146,7 @@ TARGETS = {
     ),
     "algebra": Target(
         ("algebra/*.py", "algebra/*/*.py"),
-        (
-            "test_facts.py", "test_polynomial.py", "test_summation.py", "test_binades.py", "test_analysis_cases.py",
-            "test_agreement_quick.py", "test_remainders.py",
-        ),
+        _ALGEBRA,
         {
             "growth/simplex.py": ("test_growth_simplex.py", *_GROWTH),
             "growth/*.py": _GROWTH,
@@ -166,6 +167,9 @@ TARGETS = {
             ),
             "sympy_bridge.py": ("test_api.py",),
             "algebra/compiled.py": ("test_compiled.py",),
+            "vectors.py": ("test_vectors.py",),
+            # Windows and lines are what sums and maxima are mostly bounded for.
+            **dict.fromkeys(("relaxation.py", "maximum.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),
         },
     ),
     "execution": Target(

@@ -161,7 +161,7 @@ def test_what_is_refuted_is_not_proved(value: Poly, known: tuple[Facts, list[Poi
         (PLAIN.with_nonnegative(n - m), n - m, False), (PLAIN.with_nonnegative(n - m), m - n, True),
         (PLAIN, n - d, False), (PLAIN, data - 1, False), (PLAIN, a.floor_div(n, m) - 1, True),
         # The program promises that m divides n.
-        (PLAIN, a.quotient(n, m) - 1, False),
+        (PLAIN, a.quotient(n, m) - 1, False), (PLAIN, a.floor_div(a.quotient(n, m), Poly.constant(2)) - 1, False),
         # No integers satisfy the facts.
         (PLAIN.with_nonnegative(-n), n - 5, False),
     ],

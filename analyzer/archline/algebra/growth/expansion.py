@@ -231,12 +231,3 @@ def joined(left: Term, right: Term) -> Term:
 def inverted(term: Term) -> Term:
     """1 over a term."""
     return frozenset((factor, -power) for factor, power in term)
-
-
-def term_text(term: Term) -> str:
-    """A term in the language's syntax."""
-    parts = []
-    for factor, power in sorted(term, key=lambda pair: pair[0].key):
-        base = factor.key if isinstance(factor.expr, s.Name | s.Call) else f"({factor.key})"
-        parts.append(base if power == UNITY else f"{base}^({power})")
-    return "*".join(parts) or "1"

@@ -26,14 +26,6 @@ class Bases:
         """The size up to which a base value holds."""
         return self.values[-1][0]
 
-    @property
-    def number(self) -> fmpq | None:
-        """The one base value, where it is one rational number."""
-        (_, terms) = self.values[0]
-        if len(self.values) > 1 or any(not term.is_constant or not term.exact for term in terms):
-            return None
-        return terms[0].coefficient if terms else fmpq(0)
-
 
 def bases_of(definition: Definition, functions: frozenset[str]) -> Bases:
     """The bases of a function of one size. Raises OutOfReachError where one is negative or no number."""

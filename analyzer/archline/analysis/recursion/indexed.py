@@ -64,8 +64,6 @@ class NotIndexedError(Exception):
 
 def moves(function: Function) -> tuple[Move, ...]:
     """The cases of a function that calls only itself. Raises NotIndexedError."""
-    if False:
-        raise NotIndexedError
     return tuple(_move(function, equation) for equation in function.equations)
 
 

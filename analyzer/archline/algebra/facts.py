@@ -7,18 +7,20 @@ that can only make the expression smaller; what remains at the end is a constant
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm
+from operator import attrgetter
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
 from archline.algebra.witnesses import Witnesses
 
 MAX_STEPS = 400
+_PARTS = attrgetter("parts")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,19 @@ class Bounds:
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
+
+
+class _Ages(dict[Atom, tuple[int, int, str]]):
+    """The ages of atoms, each found once."""
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        super().__init__()
+        self._symbols = {name: age for age, name in enumerate(symbols)}
+
+    def __missing__(self, atom: Atom) -> tuple[int, int, str]:
+        inside = max((self._symbols.get(name, len(self._symbols)) for name in atom.names), default=-1)
+        self[atom] = found = inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
+        return found
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,6 @@ class Facts:
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
-    _aged: dict[Atom, tuple[int, int, str]] = field(default_factory=dict, repr=False)
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
@@ -99,17 +113,14 @@ class Facts:
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
             added[name] = bounds
-            known = self.with_bounds(added)
-            if name not in self.bounds:
-                known = replace(known, _before=(name, self))
+            before = None if name in self.bounds else (name, self)
+            known = Facts(added, self.rewrites, self.quotients, self.powers, _before=before)
             self._extended[name, bounds] = known
         return known
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
         """The same divisibility under other bounds, of symbols from the oldest to the youngest."""
-        return replace(
-            self, bounds=bounds, _proved={}, _extended={}, _taught={}, _simplified={}, _aged={}, _before=None
-        )
+        return Facts(bounds, self.rewrites, self.quotients, self.powers)
 
     def oldest(self, names: frozenset[str]) -> Facts:
         """The facts without the youngest symbols, as far as none of the names is among them: they decide the same."""
@@ -119,7 +130,7 @@ class Facts:
         return facts
 
     def _rewriting(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
-        return replace(self.with_bounds(self.bounds), rewrites=rewrites, quotients=quotients, powers=powers)
+        return Facts(self.bounds, rewrites, quotients, powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
         """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
@@ -182,21 +193,13 @@ class Facts:
         """Whether the integer `value` is proved to be at least 1."""
         return self.nonnegative(value - 1)
 
-    def age(self, atom: Atom) -> tuple[int, int, str]:
-        """Youngest symbol inside, then depth: a composite is younger than what it is made of."""
-        known = self._aged.get(atom)
-        if known is None:
-            inside = max((self._ages.get(name, len(self._ages)) for name in atom.names), default=-1)
-            known = inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
-            self._aged[atom] = known
-        return known
-
     @cached_property
-    def _ages(self) -> dict[str, int]:
-        return {name: age for age, name in enumerate(self.bounds)}
+    def ages(self) -> Mapping[Atom, tuple[int, int, str]]:
+        """Youngest symbol inside an atom, then depth: a composite is younger than what it is made of."""
+        return _Ages(self.bounds)
 
     def _youngest(self, value: Poly) -> Atom | None:
-        return max(value.atoms(), key=self.age, default=None)
+        return max(value.atoms(), key=self.ages.__getitem__, default=None)
 
     # Simplification
     def positive_part(self, value: Poly) -> Poly:
@@ -217,6 +220,8 @@ class Facts:
 
     def simplify(self, value: Poly) -> Poly:
         """Resolve every max, floor and the like that the facts decide."""
+        if not any(map(_PARTS, value.atoms())):
+            return value
 
         def resolve(atom: Atom) -> Poly | None:
             if not atom.parts:
@@ -331,7 +336,7 @@ class Facts:
 def _scaled_to_one(value: Poly) -> Poly:
     """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
     first = next(iter(value.terms.values()), None)
-    return value if first is None else value.scaled(1 / abs(first))
+    return value if first is None or first == 1 or first == -1 else value.scaled(1 / abs(first))
 
 
 def _common(numbers: Iterable[fmpq]) -> fmpq:
@@ -370,10 +375,11 @@ class _Proof:
         self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
-        if value.is_constant:
+        terms = value.terms
+        if not terms or (len(terms) == 1 and ONE_MONOMIAL in terms):
             return bool(value.constant_term >= 0)
         self.steps -= 1
-        spend(len(value.terms))
+        spend(len(terms))
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)
@@ -384,13 +390,14 @@ class _Proof:
         return known
 
     def _search(self, value: Poly) -> bool:
-        if all(coefficient > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
+        if min(value.terms.values()) > 0 and self._all_nonnegative(value):
             return True
-        if any(isinstance(atom, a.Exponential) for atom in value.atoms()):
+        atoms = value.atoms()
+        if a.Exponential in map(type, atoms):
             for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
                 if smaller is not None and self.holds(smaller):
                     return True
-        atom = max(value.atoms(), key=self.facts.age)
+        atom = max(atoms, key=self.facts.ages.__getitem__)
         if isinstance(atom, Symbol):
             return self._by_symbol(value, atom)
         if isinstance(atom, a.PositivePart):

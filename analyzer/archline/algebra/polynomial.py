@@ -18,7 +18,7 @@ from flint import fmpq, fmpz
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
-NOTHING = fmpq(0)
+NOTHING, _UNIT = fmpq(0), fmpq(1)
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
 
@@ -143,7 +143,7 @@ class Poly:
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
         """A power of an atom."""
-        return Poly({((atom, exponent),): fmpq(1)}) if exponent else Poly.constant(1)
+        return Poly({((atom, exponent),): _UNIT}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
@@ -165,7 +165,7 @@ class Poly:
     def names(self) -> frozenset[str]:
         """The symbols that occur, inside atoms too."""
         if self._names is None:
-            self._names = frozenset().union(*(atom.names for atom in self.atoms()))
+            self._names = frozenset().union(*[atom.names for atom in self.atoms()])
         return self._names
 
     def atoms(self) -> KeysView[Atom]:
@@ -194,7 +194,8 @@ class Poly:
 
     # Arithmetic
     def __add__(self, other: Poly | Number) -> Poly:
-        other = as_poly(other)
+        if not isinstance(other, Poly):
+            return self._plus(rational(other))
         if not other.terms:
             return self
         if not self.terms:
@@ -211,11 +212,24 @@ class Poly:
 
     __radd__ = __add__
 
+    def _plus(self, number: fmpq) -> Poly:
+        """The sum with a number."""
+        if not number:
+            return self
+        terms = dict(self.terms)
+        total = terms.get(ONE_MONOMIAL, NOTHING) + number
+        if total:
+            terms[ONE_MONOMIAL] = total
+        else:
+            del terms[ONE_MONOMIAL]
+        return Poly(terms)
+
     def __neg__(self) -> Poly:
         return Poly({monomial: -coefficient for monomial, coefficient in self.terms.items()})
 
     def __sub__(self, other: Poly | Number) -> Poly:
-        other = as_poly(other)
+        if not isinstance(other, Poly):
+            return self._plus(-rational(other))
         if not other.terms:
             return self
         terms = dict(self.terms)
@@ -232,16 +246,18 @@ class Poly:
         return as_poly(other) + (-self)
 
     def __mul__(self, other: Poly | Number) -> Poly:
-        other = as_poly(other)
-        if other.is_constant:
-            return self.scaled(other.constant_term)
-        if self.is_constant:
-            return other.scaled(self.constant_term)
-        _budget.spend(len(self.terms) * len(other.terms))
+        if not isinstance(other, Poly):
+            return self.scaled(other)
+        ours, theirs = self.terms, other.terms
+        if len(theirs) <= 1 and (not theirs or ONE_MONOMIAL in theirs):
+            return self.scaled(theirs.get(ONE_MONOMIAL, NOTHING))
+        if len(ours) <= 1 and (not ours or ONE_MONOMIAL in ours):
+            return other.scaled(ours.get(ONE_MONOMIAL, NOTHING))
+        _budget.spend(len(ours) * len(theirs))
         terms: dict[Monomial, fmpq] = {}
         reducible = False
-        for left, a in self.terms.items():
-            for right, b in other.terms.items():
+        for left, a in ours.items():
+            for right, b in theirs.items():
                 monomial, again = _product(left, right)
                 reducible = reducible or again
                 total = terms.get(monomial)
@@ -253,7 +269,7 @@ class Poly:
 
     def scaled(self, factor: Number) -> Poly:
         """The polynomial times a constant."""
-        constant = rational(factor)
+        constant = factor if isinstance(factor, fmpq) else rational(factor)
         if constant == 1:
             return self
         if not constant:
@@ -326,10 +342,10 @@ class Poly:
         """A canonical text, for ordering and identity (not for people)."""
         if self._key is None:
             rows = sorted(
-                ("*".join(f"{atom.key}^{power}" for atom, power in monomial), str(coefficient))
+                ("*".join([f"{atom.key}^{power}" for atom, power in monomial]), str(coefficient))
                 for monomial, coefficient in self.terms.items()
             )
-            self._key = "+".join(f"{coefficient}*{monomial}" for monomial, coefficient in rows) or "0"
+            self._key = "+".join([f"{coefficient}*{monomial}" for monomial, coefficient in rows]) or "0"
         return self._key
 
     def __eq__(self, other: object) -> bool:
@@ -430,7 +446,7 @@ def _reduced(poly: Poly) -> Poly:
                 # atom^power = base^(power - 1) * atom, where atom^2 = base * atom.
                 product = product * square ** (power - 1) * Poly.of_atom(atom)
             else:
-                product = product * Poly({((atom, power),): fmpq(1)})
+                product = product * Poly({((atom, power),): _UNIT})
         total = total + product
     return total
 

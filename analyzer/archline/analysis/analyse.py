@@ -19,6 +19,7 @@ from archline.analysis.regimes import with_regimes
 from archline.analysis.scope import Scope, declared
 from archline.analysis.statements import Result, Statements
 from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
+from archline.language import parser
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
@@ -53,9 +54,10 @@ def derive(module: Module, algorithm: s.Algorithm) -> Costs:
 
 
 def forget() -> None:
-    """Drop what is kept of recursive algorithms, which are otherwise derived once: for measurements."""
+    """Drop what is kept of recursive algorithms, and of short texts, which are derived and read once: to measure."""
     _solved.clear()
     _shared.cache_clear()
+    parser.forget()
 
 
 def _text(algorithm: s.Algorithm) -> object:

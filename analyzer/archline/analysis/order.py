@@ -187,13 +187,9 @@ def _domain(facts: tuple[s.Fact, ...]) -> Domain | None:
         raise
 
 
-# Metrics of an algorithm share bounds and growths, and reading takes longer than most proofs.
-_expression = lru_cache(maxsize=256)(parse_expression)
-
-
 def _holds(f: str, g: str, domain: Domain) -> bool:
     try:
-        return proves(_expression(f), _expression(g), domain)
+        return proves(parse_expression(f), parse_expression(g), domain)
     except ArchlineError as problem:
         # Nothing is claimed where there are no sizes; else a side is not positive, or has no growth.
         return problem.diagnostics[0].rule is rules.NO_SIZES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from lark import Lark, Token
@@ -23,6 +23,8 @@ from archline.resources import resource
 
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
+KEPT = 512
+"""How many fragments are kept: analyses read what they wrote themselves again and again."""
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
 
 
@@ -101,6 +103,12 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
     return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
 
 
+def forget() -> None:
+    """Drop the fragments that are kept, for measurements."""
+    _parse_fragment.cache_clear()
+
+
+@lru_cache(maxsize=KEPT)
 def _parse_fragment(text: str, name: str, start: str) -> Any:
     source = Source(name, text)
     # A fragment is one line: a newline in it would only confuse the indentation.

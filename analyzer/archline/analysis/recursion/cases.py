@@ -88,7 +88,7 @@ class Cases:
     """The equations of one function; `called` gives the values of calls inside a max."""
 
     def __init__(self, function: Function, called: Apply | None = None) -> None:
-        self._function = function
+        self.function = function
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
         self._cases = [self._case(equation) for equation in function.equations]
@@ -112,7 +112,7 @@ class Cases:
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """The equation that applies, and the sizes by name with what stands for some. Raises EvaluationError."""
-        point = coordinates(self._function, arguments)
+        point = coordinates(self.function, arguments)
         return self._applying(self._compiler.environment(tuple(point.values()))).equation, point
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
@@ -121,7 +121,7 @@ class Cases:
         self._asked += 1
         if plain and self._asked > MANY and self._code is not None:
             return self._from_code(self._code(*arguments), arguments, valid)
-        numbers = arguments if plain else tuple(coordinates(self._function, arguments).values())
+        numbers = arguments if plain else tuple(coordinates(self.function, arguments).values())
         environment = self._compiler.environment(numbers)
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
@@ -133,7 +133,7 @@ class Cases:
 
     @cached_property
     def _code(self) -> Code | None:
-        return coded(self._function)
+        return coded(self.function)
 
     def _from_code(self, found: Found | None, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
         if found is None:
@@ -146,7 +146,7 @@ class Cases:
 
     def _plain(self, arguments: tuple[Number, ...]) -> bool:
         """Whether these are sizes, as they mostly are, and nothing else stands for them."""
-        if self._function.facts.quotients:
+        if self.function.facts.quotients:
             return False
         for number, least in zip(arguments, self._least, strict=True):
             if type(number) is not int or (least is not None and number < least):
@@ -157,7 +157,7 @@ class Cases:
         """Whether these are sizes: a call in a max may stand under a guard that fails."""
         if not self._plain(arguments):
             try:
-                coordinates(self._function, arguments)
+                coordinates(self.function, arguments)
             except EvaluationError:
                 return False
         return True

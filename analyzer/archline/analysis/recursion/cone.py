@@ -303,7 +303,7 @@ def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array
         for column, value in enumerate(part.gains):
             own.add(column, value)
         rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
-        numbers = -np.array(products.numbers)
+        numbers = -np.array(products.numbers, dtype=float)
         blocks.append((places(products.rows, height), places(products.columns, width), numbers))
         blocks.append((places(own.rows, height), places(own.columns), np.array(own.numbers)))
         right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))

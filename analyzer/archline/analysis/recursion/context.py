@@ -263,9 +263,10 @@ class Context:
     def _ratio(self, value: Poly, point: Point, real: Fraction) -> tuple[int, int]:
         """How many times the function a bound is, or the other way round, each with one added, as a fraction."""
         there = self.writer.number(value, point)
-        above, below = there.numerator + there.denominator, there.denominator
+        below, unit = there.denominator, real.denominator
+        above, own = there.numerator + below, real.numerator + unit
         if self.upper:
-            return above * real.denominator, below * (real.numerator + real.denominator)
+            return above * unit, below * own
         if 4 * above < below:
             above, below = 1, 4
-        return (real.numerator + real.denominator) * below, real.denominator * above
+        return own * below, unit * above

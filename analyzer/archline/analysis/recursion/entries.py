@@ -33,8 +33,9 @@ class Entries:
             self.numbers.append(as_float(number))
 
     def matrix(self, width: int) -> Matrix:
-        """With so many columns."""
-        return Matrix(places(self.rows), places(self.columns), np.array(self.numbers), (len(self.places), width))
+        """With so many columns. Raises OverflowError for numbers beyond those of floating point."""
+        numbers = np.array(self.numbers, dtype=float)
+        return Matrix(places(self.rows), places(self.columns), numbers, (len(self.places), width))
 
 
 def places(numbers: Sequence[int], first: int = 0) -> Places:

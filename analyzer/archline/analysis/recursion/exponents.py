@@ -86,7 +86,7 @@ class _Proof:
             return self._facts.nonnegative(value) or holds_in_binades(value, self._facts)
         if (points := self._points(value)) is not None:
             return _holds_at_all(value, points)
-        atom = max(others, key=self._facts.age)
+        atom = max(others, key=self._facts.ages.__getitem__)
         parts = value.coefficients(atom)
         if set(parts) - {0, 1}:
             return False

@@ -65,11 +65,17 @@ class Priced(Program):
             self._solver.setOptionValue("simplex_strategy", PRIMAL)
         return None
 
+    def mark(self) -> None:
+        self._width = self._solver.getNumCol()
+        super().mark()
+
     def back(self) -> None:
-        # Columns that came in since then are at 0.
-        known = self._marked
-        states = known.col_status
-        known.col_status = [*states, *[self._least] * (self._solver.getNumCol() - len(states))]
+        added = self._solver.getNumCol() - self._width
+        if added:
+            # Columns that came in since then are at 0. Reading all states takes as long as finding the corner anew.
+            known = self._marked
+            known.col_status = [*known.col_status, *[self._least] * added]
+            self._width += added
         super().back()
 
     def _paying(self) -> Places:

@@ -32,6 +32,14 @@ class _Kept(dict[int, int]):
         return value
 
 
+class _Numbered(dict[int, int]):
+    """Numbers monomials from 0 as they come."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = number = len(self)
+        return number
+
+
 class Packing:
     """The atoms of some expressions and their monomials as integers."""
 
@@ -85,13 +93,14 @@ class Packing:
     def product(self, left: Packed, right: Packed, shared: int) -> Packed:
         """The product; `shared` are the places, as bits, of atoms in both whose squares are written without."""
         spend(len(left) * len(right))
-        found: Packed = {}
-        for one, a in left.items():
-            for other, b in right.items():
-                code = one + other
-                known = found.get(code)
-                found[code] = a * b if known is None else known + a * b
-        if not all(found.values()):
+        (first, a), *others = right.items()
+        # No two terms fall together before a second one is multiplied in.
+        found = {code + first: number * a for code, number in left.items()}
+        for other, b in others:
+            for code, number in left.items():
+                place = code + other
+                found[place] = found[place] + number * b if place in found else number * b
+        if others and not all(found.values()):
             found = {code: number for code, number in found.items() if number}
         return self._reduced(found, shared) if shared else found
 
@@ -158,12 +167,13 @@ class Products:
 
     def entries(self) -> Entries:
         """All columns. Raises OverflowError for numbers beyond those of floating point."""
-        rows: dict[int, int] = {}
+        rows = _Numbered()
         found = Entries()
         for column, terms in enumerate(self._columns):
             found.columns += [column] * len(terms)
-            found.rows += [rows.setdefault(code, len(rows)) for code in terms]
-            found.numbers += map(as_float, terms.values())
+            found.rows += [rows[code] for code in terms]
+            # Most are integers, of which arrays make floating point themselves.
+            found.numbers += [each if type(each) is int else as_float(each) for each in terms.values()]
         found.places = {self._packing.monomial(code): row for code, row in rows.items()}
         return found
 

@@ -60,15 +60,25 @@ def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...
 
 
 @lru_cache(maxsize=KEPT)
+def _cases(shape: _Shape) -> Cases:
+    """What applies where; of another function of the same shape, it is the equation in the same place."""
+    return Cases(shape.function)
+
+
+@lru_cache(maxsize=KEPT)
 def _known(shape: _Shape, each: int, seed: int) -> tuple[_Numbered, ...]:
     return tuple(_points(shape.function, each, seed))
 
 
 def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
-    places = {equation: place for place, equation in enumerate(function.equations)}
+    cases = _cases(_Shape(function))
+    places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
-    cases = Cases(function)
-    for arguments in dict.fromkeys(_arguments(function, seed)):
+    tried: set[tuple[int, ...]] = set()
+    for arguments in _arguments(function, seed):
+        if arguments in tried:
+            continue
+        tried.add(arguments)
         try:
             equation, point = cases.at(arguments)
         except EvaluationError:
@@ -81,16 +91,25 @@ def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
             return
 
 
-def doubled(function: Function) -> Iterator[Point]:
+def doubled(function: Function) -> tuple[Point, ...]:
     """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
 
     One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
     """
+    return _known_doubled(_Shape(function))
+
+
+@lru_cache(maxsize=KEPT)
+def _known_doubled(shape: _Shape) -> tuple[Point, ...]:
+    return tuple(_doubled(shape.function))
+
+
+def _doubled(function: Function) -> Iterator[Point]:
     names = function.sizes
     leaf = max((_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases = Cases(function)
+    cases = _cases(_Shape(function))
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -113,16 +132,23 @@ def _allowed(function: Function, arguments: Sequence[int]) -> bool:
     return all(holds(fact, sizes) for fact in function.where)
 
 
-def far(
-    function: Function, exponent: int, others: tuple[int | None, ...] = (None,)
-) -> Iterator[dict[str, int | Fraction] | None]:
+def far(function: Function, exponent: int, others: tuple[int | None, ...] = (None,)) -> tuple[Point | None, ...]:
     """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
 
     `others` are exponents of the other sizes, None for the least.
     """
+    return _known_far(_Shape(function), exponent, others)
+
+
+@lru_cache(maxsize=KEPT)
+def _known_far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> tuple[Point | None, ...]:
+    return tuple(_far(shape.function, exponent, others))
+
+
+def _far(function: Function, exponent: int, others: tuple[int | None, ...]) -> Iterator[Point | None]:
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
-    cases = Cases(function)
+    cases = _cases(_Shape(function))
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue

@@ -25,7 +25,7 @@ from archline.analysis.recursion.bases import Element, distinct, families, logar
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.choice import Choice
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
-from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Seen
+from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.levels import leveled
@@ -142,18 +142,20 @@ class Synthesis:
         """Whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.number
 
-        def alike(element: Element, far: Seen, farther: Seen) -> bool:
-            ends = number(element.value, far[0]), number(element.value, farther[0])
+        def alike(element: Element, far: Point, farther: Point, growth: Fraction) -> bool:
+            ends = number(element.value, far), number(element.value, farther)
             if ends[0] <= 0:
                 return False
-            own, growth = Fraction(ends[1]) / ends[0], (farther[1] + 1) / (far[1] + 1)
+            own = Fraction(ends[1]) / ends[0]
             # A constant beside a logarithm still counts at far points.
             return (
                 growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
             )
 
         return all(
-            any(alike(element, far, farther) for element in elements) for far, farther in self._context.directions
+            any(alike(element, far, farther, growth) for element in elements)
+            for (far, before), (farther, after) in self._context.directions
+            for growth in [(after + 1) / (before + 1)]
         )
 
     def _special(self) -> Iterator[tuple[Element, ...]]:
@@ -337,9 +339,9 @@ class Synthesis:
         return np.array(rows)
 
     def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
-        unit, sign = value + 1, self._sign
+        above, below = self._sign * value.denominator, value.numerator + value.denominator
         numbers = [self._context.writer.number(each.value, point) for each in elements]
-        return [sign * ((n.numerator * unit.denominator) / (n.denominator * unit.numerator)) for n in numbers]
+        return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:

@@ -29,7 +29,7 @@ class Equation:
     data: tuple[str, ...]
     known: tuple[Poly, ...] = ()
 
-    @property
+    @cached_property
     def recursive(self) -> bool:
         """Whether a call occurs."""
         return bool(calls(self.value))

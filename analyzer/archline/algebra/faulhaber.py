@@ -28,6 +28,8 @@ def _faulhaber(power: int) -> tuple[fmpq, ...]:
 
 def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
     """F(at) where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x."""
+    if not at:
+        return ZERO
     result = ZERO
     powers = [ONE]
     for exponent, coefficient in sorted(value.coefficients(Symbol(variable)).items()):

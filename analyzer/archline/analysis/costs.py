@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -68,18 +69,28 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """An upper bound wherever all of `needs` are at least 0, which `when` tells, whatever else holds there too.
+    """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
     `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
-    it is worth telling; `kept` tells how it comes about.
+    it is worth telling: `condition` says where it holds, `keeping` how it comes about.
     """
 
-    when: str
+    condition: Callable[[], str] = field(repr=False)
     needs: tuple[Poly, ...] = field(repr=False)
     upper: Poly
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
     told: bool = True
-    kept: tuple[Kept, ...] = field(default=(), repr=False)
+    keeping: Callable[[], tuple[Kept, ...]] = field(default=tuple, repr=False)
+
+    @cached_property
+    def when(self) -> str:
+        """Where it holds."""
+        return self.condition()
+
+    @cached_property
+    def kept(self) -> tuple[Kept, ...]:
+        """What is kept in the cache there."""
+        return self.keeping()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import partial
 
 from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, ends_at
@@ -140,10 +141,10 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     others = [plan for plan in upper.plans if plan not in told]
     alternatives = tuple(_alternative(plan, planner, plan in told) for plan in (*others, *told))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    known = [each for each in alternatives if each.told and all(map(some.nonnegative, each.needs))]
+    known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
     levels = tuple((name, scope.facts.restore(value)) for name, value in lower.levels)
     compulsory = levels[0][1] if levels else ZERO
-    most = (known or alternatives)[-1].upper
+    most = (known or alternatives[-1]).upper
 
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(compulsory, point), Fraction(lower.orders.at(_integers(point))))
@@ -162,6 +163,12 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     return cost if known else _with_accesses(cost, _accesses(module, algorithm))
 
 
+def _everywhere(alternative: Alternative, facts: Facts) -> bool:
+    """Whether an alternative is known to hold wherever the facts do."""
+    needs = alternative.needs
+    return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
+
+
 def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
     return tuple(Floor(body.iterations, body.power) for body in orders.bodies)
 
@@ -170,7 +177,7 @@ def _with_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Where no plan is known to fit into every cache: there all accesses count."""
     if accesses.upper is None:
         raise UnboundedError
-    every = Alternative("Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
+    every = Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         assert cost.ends is not None
@@ -213,7 +220,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         return known[key]
 
     plain = not accesses.regimes
-    alternatives = [Alternative("Z >= L", (ONE_LINE,), accesses.upper, lambda: None, told=plain)]
+    alternatives = [Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, told=plain)]
     if not recursions.makes:
         alternatives.append(_fitting(restore(body.given)))
     return replace(
@@ -230,7 +237,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _fitting(lines: Poly) -> Alternative:
     """All arrays fit."""
-    return Alternative(f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
+    return Alternative(lambda: f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
 
 
 def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -255,9 +262,14 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
             return None
         return [list(map(room, each)) for each in needs], restore(misses)
 
-    kept = tuple(_kept(unit, restore) for unit in plan.units) if told else ()
-    when = _when(plan, planner) if told else ""
-    return Alternative(when, tuple(map(room, plan.needs)), restore(plan.misses), smooth, told, kept)
+    return Alternative(
+        partial(_when, plan, planner),
+        tuple(map(room, plan.needs)),
+        restore(plan.misses),
+        smooth,
+        told,
+        lambda: tuple(_kept(unit, restore) for unit in plan.units),
+    )
 
 
 def _kept(unit: Unit, restore: Callable[[Poly], Poly]) -> Kept:

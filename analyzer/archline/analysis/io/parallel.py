@@ -38,7 +38,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         _, most = ends_at(io, point)
         return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
 
-    alternatives = tuple(replace(each, upper=each.upper * count, kept=()) for each in io.alternatives)
+    alternatives = tuple(replace(each, upper=each.upper * count, keeping=tuple) for each in io.alternatives)
     regimes = tuple(replace(each, upper=each.upper * count) for each in io.regimes)
     # A line that is touched is fetched by one processor at least.
     return replace(

@@ -15,14 +15,17 @@ import numpy as np
 from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.io.accesses import Loop, contiguous_dimension
 from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
+from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, pins, shared
 
 MAX_STATES, MAX_OPTIONS = 32, 12
+MAX_MIXING = 100_000
+"""Term products for the mixtures of one plan."""
 FEW, LARGE = (2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 Numbers = Mapping[Unit, tuple[int, int]]
@@ -35,13 +38,19 @@ Region = frozenset[int]
 class Plan:
     """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
 
-    A region is the loops around some references: lines that are held there take room from each other.
+    A region is the loops around some references: lines that are held there take room from each other. `mixing` finds
+    the mixtures, which only values at sizes need.
     """
 
     units: tuple[Unit, ...]
     needs: tuple[Poly, ...]
     misses: Poly
-    mixtures: tuple[tuple[Mixture | Staying, ...], ...] = ()
+    mixing: Callable[[], Iterable[tuple[Mixture | Staying, ...]]] = tuple
+
+    @cached_property
+    def mixtures(self) -> tuple[tuple[Mixture | Staying, ...], ...]:
+        """For each array what spare lines could do."""
+        return tuple(self.mixing())
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,11 @@ class Cluster:
     references: tuple[Reference, ...]
     joint: tuple[Unit, ...]
     singles: tuple[tuple[Unit, ...], ...]
-    pins: tuple[Pin, ...]
+
+    @cached_property
+    def pins(self) -> tuple[Pin, ...]:
+        """The windows in which lines may be pinned."""
+        return tuple(pins(self.references))
 
     @property
     def whole(self) -> tuple[Unit, ...]:
@@ -93,6 +106,7 @@ class Planner:
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
     _taken: dict[Unit, tuple[list[bool], list[bool]]] = field(default_factory=dict)
+    _held: dict[tuple[Unit, ...], Poly] = field(default_factory=dict)
     _mixed: dict[tuple[Cluster, frozenset[Unit]], tuple[Mixture, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
@@ -151,7 +165,7 @@ class Planner:
                 members = frozenset(map(id, part))
                 if members not in known:
                     own = tuple(singles[id(each)] for each in part)
-                    known[members] = Cluster(tuple(part), tuple(joint(part)), own, tuple(pins(part)))
+                    known[members] = Cluster(tuple(part), tuple(joint(part)), own)
                 clusters.append(known[members])
             yield clusters
 
@@ -250,12 +264,16 @@ class Planner:
         return self._taken[unit]
 
     def _plan(self, units: tuple[Unit, ...]) -> Plan:
+        masks = list(map(self._masks, units))
         needs: list[Poly] = []
-        for region in self._regions:
-            lines = sum((unit.space for unit in units if _active(unit, region)), ZERO)
-            needs.append(lines + int(any(_fetches_anew(unit, region) for unit in units)))
+        for place in range(len(self._regions)):
+            held = tuple([unit for unit, (active, _) in zip(units, masks, strict=True) if active[place]])
+            # Plans differ in few units, so that most regions hold what they hold in another plan.
+            if held not in self._held:
+                self._held[held] = sum((unit.space for unit in held), ZERO)
+            needs.append(self._held[held] + int(any(anew[place] for _, anew in masks)))
         misses = sum((unit.misses for unit in units), ZERO)
-        return Plan(units, tuple(needs), misses, tuple(self._mixtures(units)))
+        return Plan(units, tuple(needs), misses, lambda: self._within_budget(units))
 
     def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
         """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
@@ -273,6 +291,14 @@ class Planner:
     def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
         """The regions in which what is held through a loop takes room."""
         return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))
+
+    def _within_budget(self, units: tuple[Unit, ...]) -> tuple[tuple[Mixture | Staying, ...], ...]:
+        """The mixtures of a plan, none where they are too large to find: the plan's own bound holds without them."""
+        try:
+            with budget(MAX_MIXING, own=True):
+                return tuple(self._mixtures(units))
+        except (TooComplexError, UnboundedError):
+            return ()
 
     def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Mixture | Staying, ...]]:
         """For each array what spare lines could do."""

@@ -23,22 +23,28 @@ from archline.analysis.io.windows import slope_of
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
+Classes = tuple[tuple[Poly, Poly], ...]
+"""Ways to split lines: at most so many of a class are held at a time, and there are so many classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
-    A scratch unit has no line of its own: one that all such share is fetched at every access. `classes` are ways to
-    split the lines: at most so many of a class are held at a time, and there are so many classes. Raises
-    UnboundedError where no closed form is found.
+    A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
+    `classes`. Raises UnboundedError where no closed form is found.
     """
 
     references: tuple[Reference, ...]
     loop: Loop | None
     measure: Measure = field(repr=False)
     scratch: bool = False
-    classes: tuple[tuple[Poly, Poly], ...] = field(default=(), repr=False)
+    splitting: Callable[[], Classes] = field(default=tuple, repr=False)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Ways to split the lines."""
+        return self.splitting()
 
     @cached_property
     def _measured(self) -> tuple[Poly, Poly]:
@@ -72,10 +78,10 @@ def alone(reference: Reference) -> Iterator[Unit]:
     chain = reference.chain
     for depth in range(len(chain) + 1):
         try:
-            classes = _classes([reference], reference.lines(depth).spread(), chain[:depth])
+            splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                yield _known(Unit((reference,), loop, partial(_held, depth, start), classes=classes))
+                yield _known(Unit((reference,), loop, partial(_held, depth, start), splitting=splitting))
         except UnboundedError:
             continue
     try:
@@ -228,9 +234,9 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
     union = Union(references, depth)
     try:
         slides = depth > 0 and union.slides(chain[-1])
-        classes = _classes(references, union.spread(), chain)
+        splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        return _known(Unit(tuple(references), loop, partial(_held_together, depth, slides), classes=classes))
+        return _known(Unit(tuple(references), loop, partial(_held_together, depth, slides), splitting=splitting))
     except UnboundedError:
         return None
 
@@ -241,18 +247,19 @@ def _held_together(depth: int, slides: bool, references: tuple[Reference, ...]) 
 
 
 def _classes(
-    references: Sequence[Reference], spread: tuple[Product, Product] | None, chain: Chain
-) -> tuple[tuple[Poly, Poly], ...]:
+    references: Sequence[Reference], spread: Callable[[], tuple[Product, Product] | None], chain: Chain
+) -> Classes:
     """The lines of windows by where in a row they are, and by row."""
-    if spread is None:
-        return ()
     array = references[0].array
     along = contiguous_dimension(array)
     try:
-        rows, wide = (each.at_most(chain).value for each in spread)
+        found = spread()
+        if found is None:
+            return ()
+        rows, wide = (each.at_most(chain).value for each in found)
+        everything = box_lines(array, Union(references, 0).box, references[0].facts)
     except UnboundedError:
         return ()
-    everything = box_lines(array, Union(references, 0).box, references[0].facts)
     of_rows = Product((everything.factors[along],)) if len(everything.factors) == len(array.extents) else None
     if of_rows is None:
         return ()

@@ -27,13 +27,13 @@ class Place:
     """A point at which expressions are evaluated; what they have in common is computed once."""
 
     def __init__(self, point: Mapping[str, Number], apply: Apply | None = None) -> None:
-        self._symbols = {name: rational(given) for name, given in point.items()}
+        self._symbols = dict(point)
         self._apply = apply
         self._known: dict[Atom, fmpq] = {}
 
     def learn(self, name: str, number: Number) -> None:
         """Give one more symbol."""
-        self._symbols[name] = rational(number)
+        self._symbols[name] = number
 
     def number(self, value: Poly) -> fmpq:
         """The exact value. Raises EvaluationError."""
@@ -63,7 +63,7 @@ class Place:
             case Symbol():
                 if atom.name not in self._symbols:
                     raise EvaluationError(f"`{atom.name}` has no value")
-                return self._symbols[atom.name]
+                return rational(self._symbols[atom.name])
             case a.Applied() if self._apply is not None:
                 return self._apply(atom.function, tuple(map(self.number, atom.arguments)))
             case a.PositivePart():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb, gcd, lcm
+from weakref import WeakKeyDictionary
 
 from flint import fmpq
 
@@ -20,6 +21,8 @@ from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
 
 MAX_RESIDUES = 24
+_summed: WeakKeyDictionary[Facts, dict[tuple[Poly, str, Poly, Poly], Poly]] = WeakKeyDictionary()
+"""Sums that were found, for as long as the facts that they were found under: windows and lines share many."""
 
 
 class UnresolvedError(Exception):
@@ -35,8 +38,12 @@ def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
     if lo == hi:
         return ZERO
-    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-    return _sum(inside.simplify(value), variable, lo, hi, facts, inside)
+    known = _summed.setdefault(facts, {})
+    key = value, variable, lo, hi
+    if key not in known:
+        inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+        known[key] = _sum(inside.simplify(value), variable, lo, hi, facts, inside)
+    return known[key]
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:

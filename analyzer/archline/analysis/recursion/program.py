@@ -9,7 +9,6 @@ from itertools import islice
 from flint import fmpq
 
 from archline.algebra.compiled import Compiler, Compute, Environment, Number
-from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
 from archline.analysis.recursion.bases import Element
@@ -189,16 +188,16 @@ class Program:
     # The program
     def require(self, step: Step, point: Point) -> None:
         """The inductive inequality of a step at a point."""
-        sign = 1 if self._upper else -1
+        sign, number = 1 if self._upper else -1, self._writer.number
         gains = self._numbers(point)
         for factor, call in step.calls:
-            times = evaluate(factor, point)
+            times = number(factor, point)
             if not times:
                 continue
-            there = coordinates(self._function, tuple(evaluate(each, point) for each in call.arguments))
+            there = coordinates(self._function, tuple([number(each, point) for each in call.arguments]))
             gains = [gain - times * value for gain, value in zip(gains, self._numbers(there), strict=True)]
         self._rows.append([rational(-sign * gain) for gain in gains])
-        self._limits.append(rational(-sign * evaluate(step.forcing, point)))
+        self._limits.append(rational(-sign * number(step.forcing, point)))
 
     def limit(self, point: Point, value: Fraction) -> None:
         """The bound is one at a point where the function is known."""

@@ -13,12 +13,21 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.summation import UnresolvedError, covered_segments, depends, floor_period, replace_atom, threshold
+from archline.algebra.summation import (
+    UnresolvedError,
+    covered_segments,
+    depends,
+    floor_period,
+    remembered,
+    replace_atom,
+    threshold,
+)
 
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
 
 
+@remembered
 def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """The largest `value` for lo <= variable < hi; needs lo < hi. Raises UnresolvedError."""
     if variable not in value.names:

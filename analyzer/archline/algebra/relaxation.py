@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import max_over
 from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, TooComplexError
-from archline.algebra.summation import UnresolvedError, contains, depends, replace_atom, sum_over
+from archline.algebra.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
 
 MAX_ROUNDS = 12
 
@@ -52,11 +50,10 @@ def _is_settled(value: Poly, variable: str) -> bool:
 
 
 _Ends = tuple[Poly | None, Poly | None]
-_Operation = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 
 
 def _bounded(
-    operation: _Operation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
+    operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     for _ in range(MAX_ROUNDS):

@@ -7,7 +7,8 @@ by telescoping. What none of these reaches raises `UnresolvedError`; `archline.a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from math import comb, gcd, lcm
 from weakref import WeakKeyDictionary
 
@@ -21,8 +22,6 @@ from archline.algebra.pairs import pair_of
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
 
 MAX_RESIDUES = 24
-_summed: WeakKeyDictionary[Facts, dict[tuple[Poly, str, Poly, Poly], Poly]] = WeakKeyDictionary()
-"""Sums that were found, for as long as the facts that they were found under: windows and lines share many."""
 
 
 class UnresolvedError(Exception):
@@ -34,16 +33,38 @@ class UnresolvedError(Exception):
         self.variable = variable
 
 
+Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
+"""What a value comes to for lo <= variable < hi under facts. Raises UnresolvedError."""
+
+
+def remembered(operation: Over) -> Over:
+    """The operation, which looks for nothing twice under the same facts: windows and lines share much."""
+    found: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
+
+    @wraps(operation)
+    def run(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+        known = found.setdefault(facts, {})
+        key = value, variable, lo, hi
+        if key not in known:
+            try:
+                known[key] = operation(value, variable, lo, hi, facts)
+            except UnresolvedError as problem:
+                known[key] = UnresolvedError(problem.atom, problem.variable)
+        result = known[key]
+        if isinstance(result, UnresolvedError):
+            raise UnresolvedError(result.atom, result.variable)
+        return result
+
+    return run
+
+
+@remembered
 def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
     if lo == hi:
         return ZERO
-    known = _summed.setdefault(facts, {})
-    key = value, variable, lo, hi
-    if key not in known:
-        inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-        known[key] = _sum(inside.simplify(value), variable, lo, hi, facts, inside)
-    return known[key]
+    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+    return _sum(inside.simplify(value), variable, lo, hi, facts, inside)
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:

@@ -19,6 +19,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.expectations import describe
 from archline.language.mistakes import code_of, line_hint, unclosed
 from archline.language.source import Source, Span
+from archline.language.tables import parser_of
 from archline.resources import resource
 
 MAX_BLOCK_DEPTH = 320
@@ -40,7 +41,7 @@ class _Indentation(Indenter):
 @cache
 def _grammar() -> Lark:
     text = (resource("grammar") / "archline.lark").read_text(encoding="utf-8")
-    return Lark(
+    return parser_of(
         text,
         parser="lalr",
         lexer="contextual",

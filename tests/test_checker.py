@@ -410,6 +410,16 @@ def test_a_while_without_a_bound_says_what_to_write() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "told"), [("int", ["a size that the caller gives is declared `b: size`"]), ("real", [])]
+)
+def test_a_number_in_a_contract_says_how_sizes_are_declared(kind: str, told: list[str]) -> None:
+    with pytest.raises(ArchlineError) as error:
+        load_text(f"algorithm f(b: {kind}, x: real[n]):\n    ensures work <= b\n    pass\n")
+    assert [each.hint for each in error.value.diagnostics if each.hint] == told
+    assert [each.rule.code for each in error.value.diagnostics] == ["AL207"]
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "    if n == m:\n        gram(A)\n",

@@ -160,7 +160,9 @@ def formulas_of(body: Body) -> Formulas:
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
-            return name_rules.NOT_A_SIZE, message, None
+            given = symbol.role is Role.SCALAR and symbol.type is Kind.INT
+            hint = f"a size that the caller gives is declared `{expr.id}: size`" if given else None
+            return name_rules.NOT_A_SIZE, message, hint
         names = body.scope.names(lambda each: each.type is Kind.STATIC)
         hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"

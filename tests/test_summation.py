@@ -94,6 +94,28 @@ def test_sum_of_logarithms() -> None:
     assert closed == n * depth - a.exponential(2, depth) + 1
 
 
+def test_what_is_remembered_holds_under_the_same_facts_alone() -> None:
+    reached = Poly.of_atom(a.PositivePart(m - i))
+    few, many = FACTS.with_nonnegative(n - m), FACTS.with_nonnegative(m - n)
+    for _ in range(2):
+        assert sum_over(reached, "i", ZERO, n, few) == m * (m + 1) / 2
+        assert sum_over(reached, "i", ZERO, n, many) == n * m - n * (n - 1) / 2
+        assert max_over(m - i * n, "i", ZERO, n, few) == m
+
+
+def test_what_has_no_sum_has_none_again() -> None:
+    square = a.floor_div(i * i, m)
+    seen = []
+    for _ in range(2):
+        with pytest.raises(UnresolvedError) as raised:
+            sum_over(square, "i", ZERO, n, FACTS)
+        seen.append(raised.value)
+    assert [each.variable for each in seen] == ["i", "i"]
+    assert seen[0].atom == seen[1].atom
+    # Another object, so that no stack of the first is kept.
+    assert seen[0] is not seen[1]
+
+
 def test_gaps_sum_to_the_total_and_the_largest_is_the_longest() -> None:
     total, longest = Poly.symbol("nz"), Poly.symbol("nr")
     facts = FACTS.with_symbol("nz", (ZERO,)).with_symbol("nr", (ZERO,), (total,))

@@ -16,7 +16,7 @@ from operator import attrgetter
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
 from archline.algebra.witnesses import Witnesses
 
 MAX_STEPS = 400
@@ -336,7 +336,7 @@ class Facts:
 def _scaled_to_one(value: Poly) -> Poly:
     """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
     first = next(iter(value.terms.values()), None)
-    return value if first is None or first == 1 or first == -1 else value.scaled(1 / abs(first))
+    return value if first is None else value.scaled(1 / abs(first))
 
 
 def _common(numbers: Iterable[fmpq]) -> fmpq:
@@ -375,11 +375,10 @@ class _Proof:
         self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
-        terms = value.terms
-        if not terms or (len(terms) == 1 and ONE_MONOMIAL in terms):
+        if value.is_constant:
             return bool(value.constant_term >= 0)
         self.steps -= 1
-        spend(len(terms))
+        spend(len(value.terms))
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)

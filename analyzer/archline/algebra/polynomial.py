@@ -248,16 +248,15 @@ class Poly:
     def __mul__(self, other: Poly | Number) -> Poly:
         if not isinstance(other, Poly):
             return self.scaled(other)
-        ours, theirs = self.terms, other.terms
-        if len(theirs) <= 1 and (not theirs or ONE_MONOMIAL in theirs):
-            return self.scaled(theirs.get(ONE_MONOMIAL, NOTHING))
-        if len(ours) <= 1 and (not ours or ONE_MONOMIAL in ours):
-            return other.scaled(ours.get(ONE_MONOMIAL, NOTHING))
-        _budget.spend(len(ours) * len(theirs))
+        if other.is_constant:
+            return self.scaled(other.constant_term)
+        if self.is_constant:
+            return other.scaled(self.constant_term)
+        _budget.spend(len(self.terms) * len(other.terms))
         terms: dict[Monomial, fmpq] = {}
         reducible = False
-        for left, a in ours.items():
-            for right, b in theirs.items():
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
                 monomial, again = _product(left, right)
                 reducible = reducible or again
                 total = terms.get(monomial)

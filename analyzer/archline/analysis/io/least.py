@@ -9,7 +9,7 @@ or last iteration is looked at. Every amount is at most the number of lines of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
@@ -31,11 +31,10 @@ _Add = Callable[[Poly, Turn, Facts], Poly]
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """The lines that a spot adds to windows, from below. `sums` are those that spots of the same windows share."""
+    """The lines that a spot adds to windows, from below."""
 
     spot: Spot
     windows: Windows
-    sums: dict[object, Poly | None] = field(default_factory=dict, repr=False)
 
     @property
     def _taking(self) -> Taking:
@@ -133,13 +132,6 @@ class Least:
 
     def _over(self, seen: Seen, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
         """An amount of every row summed over rows and windows; None where that has no closed form."""
-        rows = tuple((row.variable, row.lo, row.hi) for row in seen.rows)
-        key = rows, seen.needs, each, add, self._taking.along is None
-        if key not in self.sums:
-            self.sums[key] = self._summed(seen, each, around, add)
-        return self.sums[key]
-
-    def _summed(self, seen: Seen, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
         try:
             with polynomial.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):

@@ -143,9 +143,8 @@ class _Builder:
             return None
         plain = Family(kind.name, count, (), (), kind.trips, part)
         amounts: dict[Array, Alternatives] = {}
-        sums: dict[object, Poly | None] = {}
         for array in dict.fromkeys(spot.array for spot in found):
-            least = [Least(spot, windows, sums) for spot in found if spot.array is array]
+            least = [Least(spot, windows) for spot in found if spot.array is array]
             best = self._best([each for one in least for each in one.totals], plain.whole)
             if len(least) > 1:
                 best = self._best([*best, *self._together(least, plain.whole)], plain.whole)

@@ -32,14 +32,6 @@ class _Kept(dict[int, int]):
         return value
 
 
-class _Numbered(dict[int, int]):
-    """Numbers monomials from 0 as they come."""
-
-    def __missing__(self, code: int) -> int:
-        self[code] = number = len(self)
-        return number
-
-
 class Packing:
     """The atoms of some expressions and their monomials as integers."""
 
@@ -167,7 +159,8 @@ class Products:
 
     def entries(self) -> Entries:
         """All columns. Raises OverflowError for numbers beyond those of floating point."""
-        rows = _Numbered()
+        # Monomials are numbered as they come.
+        rows = _Kept(lambda _: len(rows))
         found = Entries()
         for column, terms in enumerate(self._columns):
             found.columns += [column] * len(terms)

@@ -67,11 +67,12 @@ def _cases(shape: _Shape) -> Cases:
 
 @lru_cache(maxsize=KEPT)
 def _known(shape: _Shape, each: int, seed: int) -> tuple[_Numbered, ...]:
-    return tuple(_points(shape.function, each, seed))
+    return tuple(_points(shape, each, seed))
 
 
-def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
-    cases = _cases(_Shape(function))
+def _points(shape: _Shape, each: int, seed: int) -> Iterator[_Numbered]:
+    function = shape.function
+    cases = _cases(shape)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
     tried: set[tuple[int, ...]] = set()
@@ -101,15 +102,16 @@ def doubled(function: Function) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=KEPT)
 def _known_doubled(shape: _Shape) -> tuple[Point, ...]:
-    return tuple(_doubled(shape.function))
+    return tuple(_doubled(shape))
 
 
-def _doubled(function: Function) -> Iterator[Point]:
+def _doubled(shape: _Shape) -> Iterator[Point]:
+    function = shape.function
     names = function.sizes
     leaf = max((_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases = _cases(_Shape(function))
+    cases = _cases(shape)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -142,13 +144,14 @@ def far(function: Function, exponent: int, others: tuple[int | None, ...] = (Non
 
 @lru_cache(maxsize=KEPT)
 def _known_far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> tuple[Point | None, ...]:
-    return tuple(_far(shape.function, exponent, others))
+    return tuple(_far(shape, exponent, others))
 
 
-def _far(function: Function, exponent: int, others: tuple[int | None, ...]) -> Iterator[Point | None]:
+def _far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> Iterator[Point | None]:
+    function = shape.function
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
-    cases = _cases(_Shape(function))
+    cases = _cases(shape)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue

@@ -160,6 +160,7 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
+_AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]
 
 
@@ -348,12 +349,17 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
             powers.setdefault(level, []).append((atom.base, power))
         else:
             rest.append((atom, power))
-    scale, factors = coefficient, [] if not rest else [f"({to_text(Poly({tuple(rest): fmpq(1)}), costs.parameters)})"]
+    scale, factors = coefficient, [_factor(to_text(Poly({tuple(rest): fmpq(1)}), costs.parameters))] if rest else []
     for level, bases in powers.items():
         scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
         exponent = " + ".join(f"({level.rate * power})*log2({number})" for number, power in bases)
         factors.append(f"({to_text(level.argument, costs.parameters)})^({exponent})")
-    return "*".join((f"({scale})" if scale.q != 1 or scale < 0 else str(scale), *factors))
+    return "*".join(factors if scale == 1 and factors else (str(scale), *factors))
+
+
+def _factor(text: str) -> str:
+    """A term as a factor: in brackets unless it is a product of names, calls and powers."""
+    return text if _AMBIGUOUS.isdisjoint(text) else f"({text})"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Atom, Poly, product, total
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
 from archline.analysis.proofs import first, never_negative
 from archline.analysis.recursion.halvings import counted, counted_at_most, remaining
 from archline.analysis.recursion.reals import least_fall, most_fall
@@ -271,7 +271,7 @@ class Caller:
         if set(parts) - {0, 1} or not sign.is_constant or abs(sign.constant_term) != 1:
             return None
         # floor(y/2) + t is ceil((y - 1)/2 + t), and v - floor(y/2) + t is ceil((2*v - y)/2 + t).
-        whole = inside - 1 + rest.scaled(2) if sign == 1 else rest.scaled(2) - inside
+        whole = inside - 1 + rest.scaled(2) if sign == ONE else rest.scaled(2) - inside
         plain = whole - whole.constant_term
         return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
 

@@ -33,12 +33,13 @@ from archline.analysis.recursion.telling import told
 from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
-from archline.analysis.tally import Tally
+from archline.analysis.tally import TOTAL, Tally
 from archline.analysis.uncapped import uncapped, without_maxima
 from archline.language import syntax as s
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
+ALL_FLOPS = f"flops.{TOTAL}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +120,7 @@ class Recursions:
         system = self.extracted(algorithm).systems[metric]
         if isinstance(system, Unknown):
             return Closed(system)
-        same = algorithm, _signature(system)
-        try:
-            if same not in self._alike:
-                with budget(MAX_EFFORT, own=True):
-                    self._alike[same] = self._solved(algorithm, metric)
-            found = self._alike[same]
-        except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
-            reason = str(problem) or "the sizes of its calls do not compare with its own"
-            found = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
+        found = (self._summed(algorithm) if metric == ALL_FLOPS else None) or self._searched(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
         if not all(_settled(each, functions) for each in system.functions.values()):
@@ -141,6 +134,31 @@ class Recursions:
 
         return replace(found, ends=ends)
 
+    def _summed(self, algorithm: s.Algorithm) -> Closed | None:
+        """All flops as the sum of those of each kind, where these are known exactly; how, is found when it is told."""
+        kinds = [self.closed(algorithm, f"flops.{each}") for each in self.extracted(algorithm).kinds if each != TOTAL]
+        exact = [
+            known.amount.upper
+            for known in kinds
+            if isinstance(known.amount, Known) and known.amount.exact and not known.regimes
+        ]
+        if len(exact) < len(kinds):
+            return None
+        flops = sum(exact, ZERO)
+        return Closed(Known(flops, flops))
+
+    def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> Closed:
+        """What the recurrences of a metric themselves tell."""
+        same = algorithm, _signature(system)
+        if same not in self._alike:
+            try:
+                with budget(MAX_EFFORT, own=True):
+                    self._alike[same] = self._solved(algorithm, metric)
+            except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
+                reason = str(problem) or "the sizes of its calls do not compare with its own"
+                self._alike[same] = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
+        return self._alike[same]
+
     def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
         """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
         extracted = self.extracted(algorithm)
@@ -148,7 +166,7 @@ class Recursions:
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         if isinstance(system, Unknown) or lower is None or upper is None:
             return None
-        proofs = self.closed(algorithm, metric).proofs
+        proofs = self._searched(algorithm, metric, system).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
         if least.indices is None or most.indices is None:
             return told(system, lower, upper, proofs, more)
@@ -199,7 +217,7 @@ class Recursions:
 
         def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             found = self.everywhere(function, metric, side is Side.UPPER)
-            if found is None or (side is Side.EXACT and self._exact.get(function.name) is None):
+            if found is None or (side is Side.EXACT and not self._is_exact(function, metric)):
                 wanted = "closed form" if side is Side.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
@@ -218,6 +236,10 @@ class Recursions:
             return facts.simplify(found.substitute(given))
 
         return at
+
+    def _is_exact(self, function: Function, metric: str) -> bool:
+        amount = self.closed(function.algorithm, metric).amount
+        return self._exact.get(function.name) is not None or (isinstance(amount, Known) and amount.exact)
 
     def _given(self, metric: str, function: Function) -> Given:
         """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""

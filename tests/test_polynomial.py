@@ -240,6 +240,7 @@ def test_what_is_too_large_is_refused() -> None:
         (a.ceil_log2(a.ceil_div(n, b)), "ceil(log2(ceil(n/b)))"),
         (a.ceil_log2(n * m * b), "ceil(log2(n*m*b))"),
         (a.ceil_log2(n * m * b * Poly.symbol("q")), "ceil(log2(max(1, n*m*b*q)))"),
+        (n * a.ceil_log2(n) + m * b + m, "m*b + n*ceil(log2(n)) + m"),
         (n**2 + m * n + m**3 + n + m + 2, "m^3 + n^2 + n*m + n + m + 2"),
         (Poly.of_atom(a.Applied("f", (n, m + 1))), "f(n, m + 1)"),
         (Poly.of_atom(a.Gap(a.Segments("row", n, m, None, False), b)), "(row[b + 1] - row[b])"),

@@ -179,6 +179,19 @@ def test_logarithms_that_are_rational(of: fmpq, to: fmpq, value: fmpq) -> None:
     assert exponents.log_ratio(of, to) == exponents.rational(value)
 
 
+@pytest.mark.parametrize(
+    ("of", "factor", "text"),
+    [
+        (fmpq(3), 2, "log2(9)"), (fmpq(3, 2), 2, "2*log2(3/2)"), (fmpq(3, 2), 1, "log2(3/2)"),
+        (fmpq(3, 2), fmpq(2, 5), "log2(9/4)/5"), (fmpq(3), 101, "101*log2(3)"),
+    ],
+)  # fmt: skip
+def test_multiples_of_logarithms_are_written_in_one_where_that_is_shorter(
+    of: fmpq, factor: fmpq | int, text: str
+) -> None:
+    assert exponents.Exponent(fmpq(0), fmpq(factor), of, fmpq(2)).text() == text
+
+
 def test_exponents_known_by_enclosures_have_no_multiples() -> None:
     root = exponent_of(((fmpq(1), fmpq(1, 2)), (fmpq(1), fmpq(1, 4))))
     one = exponents.ONE
@@ -317,6 +330,8 @@ def test_sizes_that_rounding_has_moved_are_moved_back(numbers: Arithmetic) -> No
         assert numbers.key(moved) == numbers.key(numbers.number(size))
         assert float(numbers.plain(numbers.floor(moved))) == (size if size < 10**6 else pytest.approx(size, abs=1))
         assert numbers.difference(moved, numbers.number(size)) == 0
+        near = numbers.number(Fraction(size * 10**11 - 1, 10**11))
+        assert float(numbers.plain(numbers.size(near))) == (size if size < 10**6 else pytest.approx(size))
     assert numbers.key(numbers.number(1000)) != numbers.key(numbers.number(Fraction(1000001, 1000)))
     assert numbers.key(numbers.number(0)) != numbers.key(numbers.number(-1))
     assert numbers.difference(numbers.number(1000001), numbers.number(1000000)) == 1

@@ -13,7 +13,7 @@ from algebra_strategies import SIZES, expressions
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ONE, Poly
-from archline.algebra.vectors import LARGEST, Column, Vectors, is_plain
+from archline.algebra.vectors import LARGEST, Column, Vectors, is_plain, over_one_line
 
 N, M = (Poly.symbol(name) for name in SIZES)
 numbers = st.one_of(st.integers(-6, 40), st.integers(-(10**12), 10**12), st.integers(-(2**70), 2**70))
@@ -102,6 +102,12 @@ def test_negative_powers_are_divided_by_at_the_end() -> None:
     for expression in (N / 3 + N * M**-1, N**2 * M**-2 - M**-1, M**-1 * a.floor_div(N, M) * 5 + N**3):
         agrees(expression, rows)
         agrees(expression, [*rows, (0, 0), (5, 0), (0, 4)])
+
+
+def test_a_sum_of_quotients_is_written_over_one_line() -> None:
+    assert over_one_line(N + M**-1) == (N * M + 1, M)
+    assert over_one_line(N * M**-2 - N**-1) == (N**2 - M**2, N * M**2)
+    assert over_one_line(N - M / 3) == (N - M / 3, ONE)
 
 
 def test_a_factor_of_0_rules_out_one_without_a_value() -> None:

@@ -17,6 +17,49 @@ MOVING = {
         """,
         {"n": 16, "p": 1}, {"n": 12, "p": 3},
     ),
+    "places that take turns, far apart": case(
+        """
+        algorithm main(a: inout real[n], k: size):
+            where n >= 4*k
+            for i in 0..n//k - 3:
+                a[i*k] += a[(i + 3)*k]
+        """,
+        {"n": 256, "k": 8}, {"n": 128, "k": 4}, {"n": 12, "k": 3},
+    ),
+    "places that take turns, as far apart as two iterations": case(
+        """
+        algorithm main(a: inout real[n]):
+            where n is power of 2, n >= 8
+            for d in 0..log2(n) - 2:
+                for i in 0..n/2^(d + 2):
+                    a[(2*i + 1)*2^(d + 1) - 1] += a[4*i*2^d]
+        """,
+        {"n": 64}, {"n": 256}, {"n": 8},
+    ),
+    "a counter that falls while the data says so": case(
+        """
+        algorithm main(a: inout real[n]):
+            for i in 1..n:
+                local j: int = i
+                while j > 0 and a[j - 1] > 0.2 at most i times:
+                    a[j] = a[j - 1]*0.9
+                    j -= 1
+        """,
+        {"n": 24}, {"n": 60}, {"n": 1},
+    ),
+    "a counter that begins behind the end": case(
+        """
+        algorithm main(a: inout real[n], b: inout real[n]):
+            b[0] = 1
+            for t in 0..3:
+                local j: int = t//2
+                for k in 0..n:
+                    if j + 3 < n and a[j + 3] > 0.5:
+                        b[j + 3] = 1
+                        j += 1
+        """,
+        {"n": 1}, {"n": 2}, {"n": 30},
+    ),
     "counters that others shift": case(
         """
         algorithm main(x: real[4*n], n: size) -> real:

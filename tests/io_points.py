@@ -26,12 +26,14 @@ from archline.language import syntax as s
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
-from io_programs import array_program_from_seed
+from io_programs import ArrayProgram, array_program_from_seed
 from programs import program_from_seed
 from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed
 from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
+from stride_programs import stride_program_from_seed
+from walk_programs import walk_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)
 Sizes = Mapping[str, int]
@@ -260,15 +262,35 @@ def recursion(number: int) -> Subject:
 
 def arrays(number: int) -> Subject:
     """The generated recursive program of a seed whose arrays are accessed."""
-    program = array_program_from_seed(number)
+    return _of_arrays(f"arrays {number}", array_program_from_seed(number))
+
+
+def walks(number: int) -> Subject:
+    """The generated program of a seed in which the data moves integers along rows."""
+    return _of_arrays(f"walks {number}", walk_program_from_seed(number))
+
+
+def strides(number: int) -> Subject:
+    """The generated program of a seed that steps through rows of 2^r entries by strides."""
+
+    def sizes(source: random.Random) -> Sizes:
+        return {"n": 1 << source.randint(4, 8), "m": source.randint(1, 16)}
+
+    return _of_arrays(f"strides {number}", stride_program_from_seed(number), sizes)
+
+
+def _of_arrays(name: str, program: ArrayProgram, choose: Callable[[random.Random], Sizes] | None = None) -> Subject:
     module = load_text(program.text)
 
-    def draw(source: random.Random) -> Arguments:
+    def any_sizes(source: random.Random) -> Sizes:
         most = source.choice((4, 12, 40) if len(program.sizes) > 1 else (4, 20, 100))
-        sizes = {name: source.randint(1, most) for name in program.sizes}
+        return {name: source.randint(1, most) for name in program.sizes}
+
+    def draw(source: random.Random) -> Arguments:
+        sizes = (choose or any_sizes)(source)
         data = np.random.default_rng(source.randrange(2**32))
         return {
             name: data.uniform(0.1, 1.0, tuple(sizes[each] for each in shape)) for name, shape in program.shapes.items()
         }
 
-    return Subject(f"arrays {number}", module, module.algorithms["main"], program.text, draw)
+    return Subject(name, module, module.algorithms["main"], program.text, draw)

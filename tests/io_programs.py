@@ -30,7 +30,8 @@ def array_program_from_seed(seed: int) -> ArrayProgram:
     return ArrayProgram("\n".join([*text, "", *vectors.text()]) + "\n", {"A": ("n", "m")}, ("n", "m"))
 
 
-def _indented(lines: Sequence[str]) -> Lines:
+def indented(lines: Sequence[str]) -> Lines:
+    """Lines one level deeper."""
     return [f"    {line}" for line in lines]
 
 
@@ -61,9 +62,9 @@ class _Vectors:
         return [
             f"algorithm {self.name}({parameters}):",
             f"    if n <= {least}:",
-            *_indented(_indented(leaf)),
+            *indented(indented(leaf)),
             "    else:",
-            *_indented(_indented(body)),
+            *indented(indented(body)),
         ]
 
     def _call(self, locals_: tuple[str, ...], slow: bool) -> Lines:
@@ -73,11 +74,11 @@ class _Vectors:
         same = [part, *({"0..h": ["n - h..n", "1..h + 1", "g..g + h"]}.get(part, []))]
         arguments = [f"{source.choice((*self.names, *locals_))}[{source.choice(same)}]" for _ in self.names]
         if source.random() < 0.15 and part in ("0..h", "h..n"):
-            return ["for q in 0..2:", *_indented([f"{self.name}({', '.join(arguments)})"])]
+            return ["for q in 0..2:", *indented([f"{self.name}({', '.join(arguments)})"])]
         if source.random() < 0.15:
-            return [f"if {self.names[0]}[0] > 0.5:", *_indented([f"{self.name}({', '.join(arguments)})"])]
+            return [f"if {self.names[0]}[0] > 0.5:", *indented([f"{self.name}({', '.join(arguments)})"])]
         if source.random() < 0.1:
-            return ["if n % 2 == 0:", *_indented([f"{self.name}({', '.join(arguments)})"])]
+            return ["if n % 2 == 0:", *indented([f"{self.name}({', '.join(arguments)})"])]
         return [f"{self.name}({', '.join(arguments)})"]
 
     def walk(self, names: Sequence[str], size: str) -> Lines:
@@ -92,10 +93,10 @@ class _Vectors:
         body = [line]
         if source.random() < 0.2:
             condition = source.choice(("i % 2 == 0", f"{one}[i] > 0.5", "i > 1"))
-            body = [f"if {condition}:", *_indented(body)]
-        lines = [f"for i in {loop.format(lo=lo, size=size)}:", *_indented(body)]
+            body = [f"if {condition}:", *indented(body)]
+        lines = [f"for i in {loop.format(lo=lo, size=size)}:", *indented(body)]
         if source.random() < 0.4:
-            lines = [f"for t in 0..{source.choice((2, 3))}:", *_indented(lines)]
+            lines = [f"for t in 0..{source.choice((2, 3))}:", *indented(lines)]
         return lines
 
 
@@ -116,9 +117,9 @@ class _Matrix:
         return [
             f"algorithm main(A: inout real[n, m]{self._layout}):",
             f"    if n <= {source.choice((1, 2, 3))} or m <= {source.choice((1, 2, 4))}:",
-            *_indented(_indented(self._walk())),
+            *indented(indented(self._walk())),
             "    else:",
-            *_indented(_indented(body)),
+            *indented(indented(body)),
         ]
 
     def _call(self, slow: bool) -> Lines:
@@ -153,7 +154,7 @@ class _Matrix:
                 ("for i in 0..n:", "for j in min(i, m)..m:"),
             )
         )
-        lines = [outer, *_indented([inner, *_indented([f"{picked[0]} += {picked[1]}"])])]
+        lines = [outer, *indented([inner, *indented([f"{picked[0]} += {picked[1]}"])])]
         if source.random() < 0.4:
-            lines = ["for t in 0..2:", *_indented(lines)]
+            lines = ["for t in 0..2:", *indented(lines)]
         return lines

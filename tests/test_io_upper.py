@@ -15,7 +15,7 @@ from archline.execution.cache import optimal
 from archline.language.loader import load_text
 from io_cases import KINDS
 from io_moving_cases import MOVING
-from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion
+from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion, strides, walks
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
 
@@ -78,8 +78,10 @@ def test_points_of_generated_programs(part: int) -> None:
         *(arrays(number) for number in range(part, 48, 4)),
         *(loops(number) for number in range(part, 12, 4)),
         *(recursion(number) for number in range(part, 12, 4)),
+        *(walks(number) for number in range(part, 60, 4)),
+        *(strides(number) for number in range(part, 16, 4)),
     ]
-    assert sum(assert_points(each, source, 6) for each in subjects) >= 45
+    assert sum(assert_points(each, source, 6) for each in subjects) >= 100
 
 
 # Hand-checked values.

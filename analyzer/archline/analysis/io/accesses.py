@@ -58,18 +58,31 @@ class View:
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class Walk:
+    """How a place moves one way along a row all through a loop, given by its variable.
+
+    Places of one `course` are so many entries apart as their `shift` is, wherever they are; all lie within `bounds`.
+    """
+
+    loop: str
+    course: tuple[object, ...]
+    shift: int
+    bounds: tuple[Poly, Poly] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Access:
     """One element read or written, or read and written (`times` is 2), each time that it is reached.
 
-    A place that the data decides may move one way along a row all through a loop: `stream` is that loop's variable.
+    A place that the data decides may move one way along a row, as `walk` tells.
     Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0.
     """
 
     array: Array
     place: tuple[Poly | None, ...]
     span: Span = field(repr=False)
-    stream: str | None = None
+    walk: Walk | None = None
     certain: bool = False
     when: tuple[Poly, ...] = ()
     times: int = 1

@@ -16,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
 from archline.algebra.summation import UnresolvedError
-from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, Walk, contiguous_dimension
 from archline.analysis.io.layout import LINE, Interval, placed_run, run, stack_lines
 from archline.analysis.io.product import Product, UnboundedError, largest_in, most, most_in, total_in
 from archline.analysis.io.windows import slope_of
@@ -31,9 +31,10 @@ NARROW = 4
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
-    An interval is None where the data decides the place; then it may be anywhere in the dimension. `order` has the
-    numbers of the first and the last access in the text of the program, calls written out. Without `whole_lines`,
-    w words of a row count as w/L + 2 lines: more, and without floors.
+    An interval is None where the data decides the place; then it may be anywhere in the dimension. Of a place that
+    moves along a row, as `walk` tells, it is all where that may be. `order` has the numbers of the first access and the
+    last one in the text, calls written out. Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and
+    without floors.
     """
 
     array: Array
@@ -56,6 +57,16 @@ class Reference:
         if depth not in self._lines:
             self._lines[depth] = Lines(self, depth)
         return self._lines[depth]
+
+    @property
+    def walk(self) -> Walk | None:
+        """How the places move that the data decides, which are then all the same."""
+        return self.accesses[0].walk
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the data decides the place, which is another one each time, but one of them."""
+        return None in self.place or self.walk is not None
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
@@ -206,7 +217,7 @@ class Lines:
     def per_row(self) -> Product:
         """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
         array = self.reference.array
-        if not self._inner and None in self.reference.place:
+        if not self._inner and self.reference.is_free:
             return Product()
         if array.moves:
             return Product((self._anywhere_on_stack(),))
@@ -335,7 +346,7 @@ class Lines:
     @cached_property
     def slides(self) -> bool:
         """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
-        if self.depth == 0 or (not self._inner and None in self.reference.place):
+        if self.depth == 0 or (not self._inner and self.reference.is_free):
             return False
         loop = self.reference.chain[self.depth - 1]
         if not self._depends(loop):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
 from archline.analysis.io.accesses import Access, Array, Chain, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import Interval
@@ -19,7 +18,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
     groups: list[tuple[Array, Chain, list[Access], list[int]]] = []
     for order, (access, chain) in enumerate(found):
         for array, loops, members, orders in groups:
-            if array is access.array and loops == chain and _near(access.place, members, contiguous_dimension(array)):
+            if array is access.array and loops == chain and _near(access, members, contiguous_dimension(array)):
                 members.append(access)
                 orders.append(order)
                 break
@@ -31,18 +30,20 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
     ]
 
 
-def _near(place: tuple[Poly | None, ...], members: Sequence[Access], along: int) -> bool:
+def _near(access: Access, members: Sequence[Access], along: int) -> bool:
     """Whether a place is in the row of others, and near."""
-    for dimension, (own, other) in enumerate(zip(place, members[0].place, strict=True)):
+    first = members[0]
+    # What the data decides twice are two places, but for one that moves along a row.
+    same = access.walk is not None and access.walk == first.walk
+    for dimension, (own, other) in enumerate(zip(access.place, first.place, strict=True)):
         if own is None or other is None:
-            if own is not other:
+            if own is not other or dimension != along or not same:
                 return False
             continue
         apart = own - other
         if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
             return False
-    # What the data decides twice are two places.
-    return None not in place
+    return True
 
 
 def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ...]:
@@ -51,7 +52,8 @@ def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ..
         places = [member.place[dimension] for member in members]
         known = [place for place in places if place is not None]
         if len(known) < len(places):
-            found.append(None)
+            walk = members[0].walk
+            found.append(None if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
             continue
         shifts = [(place - known[0]).constant_term for place in known]
         found.append((known[0] + min(shifts), known[0] + max(shifts)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.io.accesses import Array, View
-from archline.analysis.io.streams import Around
+from archline.analysis.io.streams import Around, assigned
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
 
@@ -16,7 +16,8 @@ from archline.language import syntax as s
 class Place:
     """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
 
-    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0.
+    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0. `integers` are those
+    of the data, which statements may set, whose values are known here.
     """
 
     scope: Scope
@@ -29,6 +30,7 @@ class Place:
     locals: tuple[Array, ...] = ()
     certain: bool = True
     when: tuple[Poly, ...] = ()
+    integers: Mapping[str, Poly] = field(default_factory=dict)
 
     @property
     def algorithm_top(self) -> bool:
@@ -40,10 +42,24 @@ class Place:
         """Whether every run comes here, whatever the sizes are."""
         return self.certain and not self.when and not self.loops
 
+    @property
+    def knowing(self) -> Scope:
+        """What names mean, integers of the data that are known here among them."""
+        return replace(self.scope, values={**self.scope.values, **self.integers}) if self.integers else self.scope
+
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
         """In the body of a loop."""
-        around, certain = (*self.around, (loop, variable)), self.certain and certain
-        return replace(self, scope=scope, loops=(*self.loops, variable), around=around, certain=certain)
+        around = (*self.around, Around(loop, variable, self.scope.facts, self.integers))
+        loops, certain = (*self.loops, variable), self.certain and certain
+        inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
+        return inner.after(loop)
+
+    def after(self, statement: s.Stmt) -> Place:
+        """Behind a statement, or in a loop: integers that it sets are not known."""
+        changed = self.integers.keys() & set(assigned(statement))
+        if not changed:
+            return self
+        return replace(self, integers={name: value for name, value in self.integers.items() if name not in changed})
 
     def under(self, conditions: tuple[Poly, ...] | None) -> Place:
         """Where conditions hold; None where more than sizes and loop variables decide."""

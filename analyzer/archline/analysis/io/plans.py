@@ -21,7 +21,7 @@ from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, pins, shared
+from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, course, interleaved, pins, shared, walking
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_MIXING = 100_000
@@ -371,9 +371,7 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             unit = as_one(references, depth)
             if unit is not None:
                 yield unit
-        unit = continued(references)
-        if unit is not None:
-            yield unit
+        yield from filter(None, (continued(references), walking(references), interleaved(references)))
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
@@ -390,16 +388,22 @@ def partitions(references: Sequence[Reference]) -> Iterator[list[list[Reference]
     if len(references) == 1:
         return
     yield [list(references)]
+    yield _grouped((course(each), each) for each in references)
     for depth in range(max(len(each.chain) for each in references) + 1):
         # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
         for like, inner in ((_moving, depth), (_row, depth), (_moving, max(0, depth - 1))):
-            parts: dict[object, list[Reference]] = {}
-            for place, reference in enumerate(references):
-                key: object = place
-                if len(reference.chain) >= depth:
-                    key = (*map(id, reference.chain[:depth]), *like(reference, inner))
-                parts.setdefault(key, []).append(reference)
-            yield list(parts.values())
+            yield _grouped(
+                ((*map(id, each.chain[:depth]), *like(each, inner)) if len(each.chain) >= depth else id(each), each)
+                for each in references
+            )
+
+
+def _grouped(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
+    """Those with one key together."""
+    parts: dict[object, list[Reference]] = {}
+    for key, reference in keyed:
+        parts.setdefault(key, []).append(reference)
+    return list(parts.values())
 
 
 def _moving(reference: Reference, depth: int) -> tuple[object, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from flint import fmpq
+
 from archline.algebra import atoms as a
 from archline.algebra import polynomial
 from archline.algebra.facts import Facts
@@ -13,6 +15,9 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
 from archline.algebra.relaxation import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.summation import UnresolvedError, replace_atom, sum_over
 from archline.analysis.io.accesses import Chain, Loop
+
+LINE = Poly.symbol("L")
+_FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
 
 class UnboundedError(Exception):
@@ -53,6 +58,8 @@ class Product:
             found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
         except (UnresolvedError, TooComplexError):
             found = None
+        if found is None or variable in found.names:
+            found = _geometric(polynomial.product(bound), variable, lo, hi, facts)
         if found is None or variable in found.names:
             return Product((*free, *(most(each, variable, lo, hi, facts) for each in bound))).times(hi - lo)
         return Product((*free, found))
@@ -125,6 +132,34 @@ def _uncapped(value: Poly) -> Poly:
             if coefficient > 0 or not any(isinstance(atom, a.PositivePart) for atom, _ in monomial)
         }
     )
+
+
+def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+    """At least the sum of min(x, y) where y shrinks, or grows, by a factor: that of y, or of x where that is less.
+
+    Of iterations with the largest y so many have x that what is left of y has shrunk by L, as strides that double do.
+    """
+    for atom in value.atoms():
+        if not isinstance(atom, a.PositivePart) or variable not in atom.names:
+            continue
+        parts = value.coefficients(atom)
+        if set(parts) - {0, 1} or not parts[1].is_constant or parts[1].constant_term >= 0:
+            continue
+        one = parts.get(0, ZERO)
+        for flat, steep in ((one, one + parts[1] * atom.argument), (one + parts[1] * atom.argument, one)):
+            factor = _factor(steep, variable)
+            if factor is not None:
+                greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
+                rest = greatest / (1 - min(factor, 1 / factor))
+                few = a.ceil_log2(LINE) * most(flat, variable, lo, hi, facts)
+                return facts.minimum(rest, few + rest * LINE**-1)
+    return None
+
+
+def _factor(value: Poly, variable: str) -> fmpq | None:
+    """By how much each value is more than the one before, where that is always the same factor of 2 or more, or 1/2."""
+    after = value.substitute({variable: Poly.symbol(variable) + 1})
+    return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
 
 
 def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:

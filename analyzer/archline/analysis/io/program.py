@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.data_loops import data_range, rises
-from archline.analysis.io.accesses import Access, Array, Loop, Node, View, contiguous_dimension
+from archline.analysis.io.accesses import Access, Array, Loop, Node, View, Walk, contiguous_dimension
 from archline.analysis.io.callees import Callees
 from archline.analysis.io.conditions import negated, wanted
 from archline.analysis.io.layout import whole
@@ -97,7 +97,8 @@ class Program(Callees):
                 yield from self._if(branches, place)
 
     def _after(self, statement: s.Stmt, place: Place) -> Place:
-        """The place behind a statement: what it names, declares and assumes."""
+        """The place behind a statement: what it names, declares, sets and assumes."""
+        before, place = place, place.after(statement)
         match statement:
             case s.Let(name=name, value=value) if self.is_view(value):
                 return replace(place, views={**place.views, name: self.view(value, place)})
@@ -109,8 +110,11 @@ class Program(Callees):
                 return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
                 return self._declare(name, shape, layout, place)
-            case s.Local(name=name):
-                return replace(place, scope=place.scope.without_value(name))
+            case s.Local(name=name, type=type, value=value, when=when):
+                place = replace(place, scope=place.scope.without_value(name))
+                plain = value is not None and when is None and type.element == "int"
+                first = static(value, before.knowing) if value is not None and plain else None
+                return place if first is None else replace(place, integers={**place.integers, name: first})
             case s.Assume(facts=assumed) if place.always:
                 facts = with_all(place.scope.facts, assumed, place.scope)
                 return replace(place, scope=place.scope.with_facts(facts))
@@ -277,14 +281,14 @@ class Program(Callees):
         for each in expr.subscripts:
             assert not isinstance(each, s.Slice)
             yield from self.reads(each, place)
-            subscripts.append(static(each, place.scope))
+            subscripts.append(static(each, place.knowing))
         view = place.views[expr.array]
         access = self._access(view, tuple(subscripts), expr.span, place)
-        yield replace(access, stream=self._stream(expr, subscripts, place))
+        yield replace(access, walk=self._walk(expr, subscripts, place))
 
-    def _stream(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> str | None:
-        """The loop in which an element of a row that the data picks moves one way."""
-        view, along = place.views[expr.array], 0
+    def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> Walk | None:
+        """How an element of a row that the data picks moves one way through a loop."""
+        view = place.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
             last, *rows = range(len(subscripts))
@@ -294,12 +298,16 @@ class Program(Callees):
             return None
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
-        found = stream(expr.array, subscript, place.around, place.scope.fixed)
+        found = stream(expr.array, subscript, place.around, place.scope.fixed, place.scope.values)
         moved = {name for each in subscripts if each is not None for name in each.names}
-        names = [variable for _, variable in place.around]
-        if found is None or moved & set(names[names.index(found) :]):
+        names = [each.variable for each in place.around]
+        if found is None or moved & set(names[names.index(found.around.variable) :]):
             return None
-        return found
+        bounds, start = None, view.starts[along]
+        if start is not None:
+            low, high = found.within(view.extents[last])
+            bounds = start + low, start + high
+        return Walk(found.around.variable, (expr.array, found.terms), found.shift, bounds)
 
     def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: Place) -> Access:
         self._count += 1
@@ -329,6 +337,7 @@ class Program(Callees):
             depth=place.depth + 1,
             around=(),
             certain=place.certain and not given,
+            integers={},
         )
         body = tuple(self.block(target.body, inner))
         yield from self.sized(given, body)

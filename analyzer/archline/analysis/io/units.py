@@ -16,7 +16,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
-from archline.analysis.io.layout import box_lines
+from archline.analysis.io.layout import LINE, Interval, box_lines
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
 from archline.analysis.io.windows import slope_of
@@ -183,17 +183,87 @@ def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, P
 
 def _passing(reference: Reference) -> Iterator[Unit]:
     """The line at which an integer of the data points that moves one way through a row."""
-    streams = {access.stream for access in reference.accesses}
-    variables = [loop.variable for loop in reference.chain]
-    if len(streams) == 1 and (name := streams.pop()) in variables:
-        depth = variables.index(name)
+    depth = _walked(reference)
+    if depth is not None:
         yield _known(Unit((reference,), reference.chain[depth], partial(_passed, depth)))
+
+
+def _walked(reference: Reference) -> int | None:
+    """The depth of the loop through which the places of a reference move one way, where it is around them."""
+    walk, variables = reference.walk, [loop.variable for loop in reference.chain]
+    return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
 
 
 def _passed(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """Each line of the row once every time that the loop runs."""
     (reference,) = references
-    return Product((ONE,)), reference.lines(depth).count.over(reference.chain[:depth])
+    return Product((ONE,)), reference.lines(depth).total
+
+
+def walking(references: Sequence[Reference]) -> Unit | None:
+    """Places that move along a row together: the lines from the first to the last of them."""
+    array, depths = references[0].array, {_walked(each) for each in references}
+    if len({course(each) for each in references}) > 1 or None in depths or array.layout == "zmorton" or array.moves:
+        return None
+    (depth,) = depths
+    assert depth is not None
+    try:
+        return _known(Unit(tuple(references), references[0].chain[depth], partial(_passed_together, depth)))
+    except UnboundedError:
+        return None
+
+
+def course(reference: Reference) -> object:
+    """What places that move along a row together have in common."""
+    walk = reference.walk
+    return id(reference) if walk is None else (walk.loop, walk.course, _rows(reference), *map(id, reference.chain))
+
+
+def _passed_together(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    shifts = [each.walk.shift for each in references if each.walk is not None]
+    words = Poly.constant(max(shifts) - min(shifts))
+    return Product((a.ceil_div(words, LINE) + 1,)), Union(references, depth).total
+
+
+def interleaved(references: Sequence[Reference]) -> Unit | None:
+    """Places in one row that take turns, no farther apart than one iteration is from the next: their own lines do.
+
+    Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
+    """
+    array, chain, rows = references[0].array, references[0].chain, _rows(references[0])
+    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+        return None
+    if any(each.is_free or each.chain != chain or _rows(each) != rows for each in references):
+        return None
+    loop = chain[-1]
+    entries = [interval for each in references if (interval := each.place[contiguous_dimension(array)])]
+    strides = {slope_of(end, loop.variable) for interval in entries for end in interval}
+    stride = strides.pop() if len(strides) == 1 else None
+    if stride is None or any(loop.variable in end.names for interval in rows if interval for end in interval):
+        return None
+    room = stride if loop.inside.positive(stride) else -stride
+    if not all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries):
+        return None
+    try:
+        return _known(Unit(tuple(references), loop, _in_turn))
+    except UnboundedError:
+        return None
+
+
+def _rows(reference: Reference) -> tuple[Interval | None, ...]:
+    """Where the places are in all dimensions but that of rows."""
+    along = contiguous_dimension(reference.array)
+    return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)
+
+
+def _in_turn(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines between the first place and the last, or those of each place."""
+    chain = references[0].chain
+    depth, loop = len(chain), chain[-1]
+    space = sum((each.lines(depth).largest.value for each in references), ZERO)
+    each = sum((each.lines(depth).count.value for each in references), ZERO) * loop.facts.positive_part(loop.trips)
+    between = Union(references, depth - 1).lines.value
+    return Product((space,)), Product((loop.facts.minimum(between, each),)).over(chain[:-1])
 
 
 def crossings(offsets: Sequence[int]) -> int:

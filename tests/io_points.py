@@ -32,6 +32,7 @@ from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed
 from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
+from stencil_programs import stencil_program_from_seed
 from stride_programs import stride_program_from_seed
 from walk_programs import walk_program_from_seed
 
@@ -277,6 +278,19 @@ def strides(number: int) -> Subject:
         return {"n": 1 << source.randint(4, 8), "m": source.randint(1, 16)}
 
     return _of_arrays(f"strides {number}", stride_program_from_seed(number), sizes)
+
+
+def stencils(number: int) -> Subject:
+    """The generated program of a seed that sweeps over grids."""
+    program = stencil_program_from_seed(number)
+    module = load_text(program.text)
+    algorithm = module.algorithms["main"]
+
+    def draw(source: random.Random) -> Arguments:
+        most = source.choice((4, 9, 20)) if len(program.sizes) == 2 else source.choice((3, 6))
+        return arguments(algorithm, {name: source.randint(1, most) for name in program.sizes}, source)
+
+    return Subject(f"stencils {number}", module, algorithm, program.text, draw)
 
 
 def _of_arrays(name: str, program: ArrayProgram, choose: Callable[[random.Random], Sizes] | None = None) -> Subject:

@@ -15,7 +15,7 @@ from archline.execution.cache import optimal
 from archline.language.loader import load_text
 from io_cases import KINDS
 from io_moving_cases import MOVING
-from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion, strides, walks
+from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion, stencils, strides, walks
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
 
@@ -80,6 +80,7 @@ def test_points_of_generated_programs(part: int) -> None:
         *(recursion(number) for number in range(part, 12, 4)),
         *(walks(number) for number in range(part, 60, 4)),
         *(strides(number) for number in range(part, 16, 4)),
+        *(stencils(number) for number in range(part, 16, 4)),
     ]
     assert sum(assert_points(each, source, 6) for each in subjects) >= 100
 
@@ -220,6 +221,54 @@ def test_a_stencil_with_three_rows(line: int) -> None:
         lines = 3 * ((m - 1) // line + 1) + 1
         once = n * rounded_up(m, line) + (n - 2) * ((m - 4) // line + 2)
         assert upper(text, {"n": n, "m": m}, lines, line) <= once
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_stencil_with_two_rows_and_a_line(line: int) -> None:
+    """Between A[i + 1, j], which the sweep comes to, and A[i - 1, j], which it leaves, lie two rows and a line."""
+    text = (
+        "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
+        "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
+    )
+    for n, m in ((5, 9), (12, 30), (7, 8)):
+        row = rounded_up(m, line)
+        once = n * row + (n - 2) * ((m - 4) // line + 2)
+        assert upper(text, {"n": n, "m": m}, 2 * row + 2, line) <= once
+        assert upper(text, {"n": n, "m": m}, 2 * row - 1, line) > once
+
+
+def of_library(target: str, point: Sizes) -> Fraction:
+    """The bound of an algorithm of the library."""
+    module, algorithm = load(target)
+    cost = io_of(module, algorithm)
+    assert cost.ends is not None
+    return cost.ends(point)[1]
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_merging_with_three_lines(line: int) -> None:
+    """A line of each array where its integer points: all that is merged, and what it is merged into, once."""
+    for n, m in ((1, 1), (7, 30), (40, 9)):
+        once = rounded_up(n, line) + rounded_up(m, line) + rounded_up(n + m, line)
+        assert of_library("sort.merge::merge", {"n": n, "m": m, "Z": 3 * line, "L": line}) == once
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_insertion_with_two_lines(line: int) -> None:
+    """a[i] before the walk from i down to 0, its lines once, and the place of the key behind it: for each i."""
+    for n in (1, 2, 9, 40):
+        walks = sum(rounded_up(i + 1, line) + 2 for i in range(1, n))
+        assert of_library("sort.insertion_sort::insertion_sort", {"n": n, "Z": 2 * line, "L": line}) <= walks
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_scan_over_strides_that_double_with_two_lines(line: int) -> None:
+    """Both places of a stride of 2^(d + 1) pass n/2^d lines, and no more than the row has."""
+    for level in (4, 7, 10):
+        n = 1 << level
+        sweep = sum(min(n >> d, rounded_up(n, line) + 1) for d in range(level))
+        found = of_library("scan.prefix_sum::prefix_sum_tree", {"n": n, "Z": 2 * line, "L": line})
+        assert found <= 2 * sweep + 2 * rounded_up(n, line) + 1
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.sweeping import sweeping
 from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, course, interleaved, pins, shared, walking
 
 MAX_STATES, MAX_OPTIONS = 32, 12
@@ -63,6 +64,7 @@ class Mixture:
     fine: Poly
     coarse: Poly
     each: Poly
+    once: Poly
     classes: Poly
     regions: tuple[int, ...]
 
@@ -334,9 +336,9 @@ class Planner:
         for unit in cluster.whole:
             if unit not in fine and not unit.scratch:
                 regions = self._regions_of(unit.loop)
-                yield from (Mixture(fetched, unit.misses, each, count, regions) for each, count in unit.classes)
+                yield from (Mixture(fetched, unit.misses, *classes, regions) for classes in unit.classes)
         for pin in cluster.pins:
-            yield Mixture(fetched, pin.lines * pin.windows, ONE, pin.lines, self._regions_of(pin.loop))
+            yield Mixture(fetched, pin.lines * pin.windows, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
 
 
 def _holds(loop: Loop | None, region: Region) -> bool:
@@ -371,6 +373,7 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             unit = as_one(references, depth)
             if unit is not None:
                 yield unit
+        yield from sweeping(references)
         yield from filter(None, (continued(references), walking(references), interleaved(references)))
 
 

@@ -23,8 +23,9 @@ from archline.analysis.io.windows import slope_of
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
-Classes = tuple[tuple[Poly, Poly], ...]
-"""Ways to split lines: at most so many of a class are held at a time, and there are so many classes."""
+Classes = tuple[tuple[Poly, Poly, Poly], ...]
+"""Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
+together; there are so many classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +82,18 @@ def alone(reference: Reference) -> Iterator[Unit]:
             splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                yield _known(Unit((reference,), loop, partial(_held, depth, start), splitting=splitting))
+                yield known(Unit((reference,), loop, partial(_held, depth, start), splitting=splitting))
         except UnboundedError:
             continue
     try:
         yield from one_line(reference)
         yield from _passing(reference)
-        yield _known(Unit((reference,), None, _each_access, scratch=True))
+        yield known(Unit((reference,), None, _each_access, scratch=True))
     except UnboundedError:
         return
 
 
-def _known(unit: Unit) -> Unit:
+def known(unit: Unit) -> Unit:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
     counters = {loop.variable for reference in unit.references for loop in reference.chain}
     if counters & (unit.space.names | unit.misses.names):
@@ -136,7 +137,7 @@ def one_line(reference: Reference) -> Iterator[Unit]:
     assert place is not None
     rows = reference.lines(len(chain) - 1).apart
     if len(reference.accesses) > 1 and not rows and slope_of(place[0], chain[-1].variable) == ONE:
-        yield _known(Unit((reference,), chain[-1], _last_line))
+        yield known(Unit((reference,), chain[-1], _last_line))
 
 
 def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
@@ -171,7 +172,7 @@ def continued(references: Sequence[Reference]) -> Unit | None:
         if not behind or end != still[0]:
             return None
     try:
-        return _known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain))))
+        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain))))
     except UnboundedError:
         return None
 
@@ -185,7 +186,7 @@ def _passing(reference: Reference) -> Iterator[Unit]:
     """The line at which an integer of the data points that moves one way through a row."""
     depth = _walked(reference)
     if depth is not None:
-        yield _known(Unit((reference,), reference.chain[depth], partial(_passed, depth)))
+        yield known(Unit((reference,), reference.chain[depth], partial(_passed, depth)))
 
 
 def _walked(reference: Reference) -> int | None:
@@ -208,7 +209,7 @@ def walking(references: Sequence[Reference]) -> Unit | None:
     (depth,) = depths
     assert depth is not None
     try:
-        return _known(Unit(tuple(references), references[0].chain[depth], partial(_passed_together, depth)))
+        return known(Unit(tuple(references), references[0].chain[depth], partial(_passed_together, depth)))
     except UnboundedError:
         return None
 
@@ -245,7 +246,7 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
     if not all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries):
         return None
     try:
-        return _known(Unit(tuple(references), loop, _in_turn))
+        return known(Unit(tuple(references), loop, _in_turn))
     except UnboundedError:
         return None
 
@@ -306,7 +307,7 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
         slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        return _known(Unit(tuple(references), loop, partial(_held_together, depth, slides), splitting=splitting))
+        return known(Unit(tuple(references), loop, partial(_held_together, depth, slides), splitting=splitting))
     except UnboundedError:
         return None
 
@@ -334,7 +335,7 @@ def _classes(
     if of_rows is None:
         return ()
     others = Product(tuple(each for place, each in enumerate(everything.factors) if place != along))
-    return (rows, of_rows.value), (wide, others.value)
+    return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
 
 
 def shared(references: Sequence[Reference]) -> Chain:

@@ -73,8 +73,8 @@ def _values(plan: Plan) -> Iterator[Poly]:
     yield from (*plan.needs, plan.misses)
     for each in chain.from_iterable(plan.mixtures):
         match each:
-            case Mixture(fine=fine, coarse=coarse, each=lines, classes=classes):
-                yield from (fine, coarse, lines, classes)
+            case Mixture(fine=fine, coarse=coarse, each=lines, once=once, classes=classes):
+                yield from (fine, coarse, lines, once, classes)
             case Staying(growing=held):
                 yield from (held.words, held.saved, held.first, held.last)
 
@@ -96,10 +96,10 @@ class _Here:
     def mixed(self, way: _Mix) -> _Mixed:
         """What a class of lines saves."""
         if way not in self._mixed:
-            numbers = (part(self.environment) for part in (way.fine, way.coarse, way.each, way.classes))
-            fine, coarse, each, classes = numbers
+            numbers = (part(self.environment) for part in (way.fine, way.coarse, way.each, way.once, way.classes))
+            fine, coarse, each, once, classes = numbers
             gain = Fraction(fine - coarse) / classes if classes > 0 else Fraction(0)
-            self._mixed[way] = _Mixed(gain, each, classes, _about(gain))
+            self._mixed[way] = _Mixed(gain, each, once, classes, _about(gain))
         return self._mixed[way]
 
     def stays(self, way: _Stay) -> list[tuple[int, Fraction]]:
@@ -141,6 +141,7 @@ class _Mix:
     fine: Compute
     coarse: Compute
     each: Compute
+    once: Compute
     classes: Compute
     regions: tuple[int, ...]
 
@@ -153,21 +154,23 @@ class _Mix:
         """As many classes as fit."""
         known = here.mixed(self)
         used = self._used(known, spare)
-        return _Saving(used * known.each, known.gain, used, self.regions)
+        lines = used * known.each + known.once if used else 0
+        return _Saving(lines, known.gain, used, self.regions)
 
     def _used(self, known: _Mixed, spare: Sequence[Number]) -> Number:
+        room = min(spare[region] for region in self.regions) - known.once
         if not known.each:
-            return known.classes
-        room = min(spare[region] for region in self.regions)
+            return known.classes if room >= 0 else 0
         return max(0, min(known.classes, room // known.each))
 
 
 @dataclass(frozen=True)
 class _Mixed:
-    """What a class of lines saves at a point, the lines that it takes, and how many classes there are."""
+    """What a class of lines saves at a point, the lines that it and all take, and how many classes there are."""
 
     gain: Fraction
     each: Number
+    once: Number
     classes: Number
     about: float
 
@@ -200,7 +203,8 @@ _Way = _Mix | _Stay
 def _way(each: Mixture | Staying, known: Mapping[Poly, Compute]) -> _Way:
     match each:
         case Mixture():
-            return _Mix(known[each.fine], known[each.coarse], known[each.each], known[each.classes], each.regions)
+            fine, coarse, lines, once = (known[part] for part in (each.fine, each.coarse, each.each, each.once))
+            return _Mix(fine, coarse, lines, once, known[each.classes], each.regions)
         case Staying(growing=held, times=times):
             ends = known[held.first], known[held.last]
             return _Stay(known[held.words], known[held.saved], ends, times, each.regions)

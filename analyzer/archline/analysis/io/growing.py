@@ -2,7 +2,7 @@
 
 Where an iteration touches all that the one before touched, or the other way round, lines that stay are chosen once:
 those of one iteration, the one of `TURN`. Every iteration behind the first then finds those that it shares with the
-one before, so many words/L at least, which it would have to fetch if nothing stayed.
+one before, which it would have to fetch if nothing stayed: as many as the rows have, or so many words/L at least.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
+from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.summation import UnresolvedError, sum_over
-from archline.analysis.io.accesses import Access, Chain, Loop
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import ROW, Reference
+from archline.analysis.io.layout import LINE, Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.io.unions import Union
 from archline.analysis.io.windows import slope_of
@@ -25,11 +27,13 @@ TURN = "turn "
 """No program has such a name."""
 Sweep = tuple[tuple[Loop, Poly], ...]
 """Loops, and the subscript that each moves."""
+Windows = tuple[Poly, bool]
+"""The lines that an iteration holds, and whether they become more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Growing:
-    """With words/L lines that stay while `loop` runs, each of `groups` saves saved/L; both in terms of `TURN`.
+    """With so many `lines` that stay while `loop` runs, each of `groups` saves `saved`; both in terms of `TURN`.
 
     `TURN` is any counter from `first` to `last`, where there is one. It is saved beside units that keep nothing of the
     references of a group from one iteration of the loop to the next.
@@ -37,7 +41,7 @@ class Growing:
 
     groups: tuple[tuple[Reference, ...], ...] = field(repr=False)
     loop: Loop
-    words: Poly
+    lines: Poly
     saved: Poly
     first: Poly
     last: Poly
@@ -66,7 +70,7 @@ def growing(references: Sequence[Reference]) -> Iterator[Growing]:
 def _place(reference: Reference, depth: int, found: Growing) -> object:
     """The same for references that touch the same places of a vector in each iteration: as many from end to end."""
     whole = len(reference.array.extents) == 1
-    return id(found.loop), tuple(reference.lines(depth).box) if whole else id(reference), found.words
+    return id(found.loop), tuple(reference.lines(depth).box) if whole else id(reference), found.lines
 
 
 def _subjects(references: Sequence[Reference]) -> list[tuple[Reference, Access]]:
@@ -82,7 +86,7 @@ def _subjects(references: Sequence[Reference]) -> list[tuple[Reference, Access]]
 
 
 def _found(
-    way: Callable[[Sequence[tuple[Reference, Sweep]], Loop], tuple[Poly, bool] | None],
+    way: Callable[[Sequence[tuple[Reference, Sweep]], Loop], Windows | None],
     subjects: Sequence[tuple[Reference, Access]],
     depth: int,
 ) -> Growing | None:
@@ -97,27 +101,52 @@ def _found(
     try:
         known = way(parts, chain[-1])
         return None if known is None else _staying(tuple(reference for reference, _ in parts), chain, *known)
-    except (UnresolvedError, UnboundedError):
+    except (UnresolvedError, UnboundedError, TooComplexError):
         return None
 
 
-def _staying(references: tuple[Reference, ...], chain: Chain, words: Poly, rises: bool) -> Growing | None:
-    """The sum over all iterations, for windows of so many words."""
+def _staying(references: tuple[Reference, ...], chain: Chain, lines: Poly, rises: bool) -> Growing | None:
+    """The sum over all iterations, for windows of so many lines."""
     loop, outer = chain[-1], chain[:-1]
-    if {each.variable for each in outer} & (words.names | (loop.lo if rises else loop.hi).names):
+    if {each.variable for each in outer} & (lines.names | (loop.lo if rises else loop.hi).names):
         return None
     first, last = -_greatest(-loop.lo, outer), _greatest(loop.hi - 1, outer)
-    saved = (_growth if rises else _decline)(words, loop, loop.facts.with_symbol(TURN, (first,), (last,)))
+    saved = (_growth if rises else _decline)(lines, loop, loop.facts.with_symbol(TURN, (first,), (last,)))
     for each in reversed(outer):
         saved = sum_over(saved, each.variable, each.lo, each.hi, each.facts.with_symbol(TURN, (first,), (last,)))
-    return Growing((references,), loop, words.substitute({loop.variable: Poly.symbol(TURN)}), saved, first, last)
+    return Growing((references,), loop, lines.substitute({loop.variable: Poly.symbol(TURN)}), saved, first, last)
 
 
-def _alone(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple[Poly, bool] | None:
-    """The words of one reference, and whether they become more."""
-    ((_, sweep),) = parts
+def _alone(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> Windows | None:
+    """The lines of one reference."""
+    ((reference, sweep),) = parts
     rises = _rises(sweep, loop)
-    return None if rises is None else (_words(sweep), rises)
+    if rises is None:
+        return None
+    window, words = reference.lines(reference.chain.index(loop) + 1), _words(sweep)
+    entries = window.box[contiguous_dimension(reference.array)]
+    rows = [(loop.variable, first, end, around) for loop, first, end, around in window.ranges]
+    lines = _of_rows(reference.array, entries, rows, window.facts, words)
+    return words * LINE**-1 if lines is None else lines, rises
+
+
+def _of_rows(
+    array: Array, entries: Interval, rows: Sequence[tuple[str, Poly, Poly, Facts]], facts: Facts, words: Poly
+) -> Poly | None:
+    """The lines of so many words, where they fill rows from where they begin to their ends."""
+    low, high = entries
+    wide = high - low + 1
+    if not array.aligned or not (facts.positive(wide) if low else facts.nonnegative(wide)):
+        return None
+    lines = a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
+    try:
+        for name, first, end, around in reversed(rows):
+            lines, wide = (sum_over(each, name, first, end, around) for each in (lines, wide))
+            facts = around
+    except (UnresolvedError, TooComplexError):
+        return None
+    # As many words as the rows have between their ends: then they are those.
+    return None if facts.simplify(wide - words) else lines
 
 
 def _words(sweep: Sweep) -> Poly:
@@ -127,8 +156,8 @@ def _words(sweep: Sweep) -> Poly:
     return words
 
 
-def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple[Poly, bool] | None:
-    """The words of two references that fill rows from end to end, one behind the other, as LU's triangle."""
+def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> Windows | None:
+    """The lines of two references that fill rows from end to end, one behind the other, as LU's triangle."""
     references = [reference for reference, _ in parts]
     depth = references[0].chain.index(loop) + 1
     union = Union(references, depth)
@@ -138,7 +167,8 @@ def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple
     facts = union.facts.with_symbol(ROW, (first,), (last,))
     if not facts.nonnegative(high - low + 1):
         return None
-    words = sum_over(high - low + 1, ROW, first, union.facts.maximum(first, last + 1), union.facts)
+    end = union.facts.maximum(first, last + 1)
+    words = sum_over(high - low + 1, ROW, first, end, union.facts)
     # Apart from each other, and as many as the rows have: then they are those of the rows.
     if union.facts.simplify(words - sum((_words(sweep) for _, sweep in parts), ZERO)):
         return None
@@ -146,7 +176,10 @@ def _side_by_side(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> tuple
     if not any(facts.nonnegative(after[0] - before[1] - 1) for before, after in permutations(ends)):
         return None
     senses = _senses(((first, -1), (last, 1)), loop, loop.facts) | _senses(((low, -1), (high, 1)), loop, facts)
-    return None if len(senses) != 1 or None in senses else (words, senses == {1})
+    if len(senses) != 1 or None in senses:
+        return None
+    lines = _of_rows(references[0].array, (low, high), [(ROW, first, end, union.facts)], facts, words)
+    return words * LINE**-1 if lines is None else lines, senses == {1}
 
 
 def _greatest(value: Poly, chain: Chain) -> Poly:
@@ -155,20 +188,20 @@ def _greatest(value: Poly, chain: Chain) -> Poly:
     return value
 
 
-def _growth(words: Poly, loop: Loop, facts: Facts) -> Poly:
+def _growth(lines: Poly, loop: Loop, facts: Facts) -> Poly:
     """What iterations share with the one before, `TURN` at most; without iterations it is no more than nothing."""
     turn, lo = Poly.symbol(TURN), loop.lo
     middle = facts.maximum(lo, facts.minimum(loop.hi - 1, turn))
-    small = sum_over(words, loop.variable, lo, middle, facts)
-    return small + (loop.hi - 1 - middle) * words.substitute({loop.variable: turn})
+    small = sum_over(lines, loop.variable, lo, middle, facts)
+    return small + (loop.hi - 1 - middle) * lines.substitute({loop.variable: turn})
 
 
-def _decline(words: Poly, loop: Loop, facts: Facts) -> Poly:
+def _decline(lines: Poly, loop: Loop, facts: Facts) -> Poly:
     """The same where ever less is touched: before `TURN` what that one touches, then each itself."""
     turn, last = Poly.symbol(TURN), loop.hi - 1
     middle = facts.minimum(last, facts.maximum(loop.lo, turn))
-    small = sum_over(words, loop.variable, middle + 1, loop.hi, facts)
-    return small + (middle - loop.lo) * words.substitute({loop.variable: turn})
+    small = sum_over(lines, loop.variable, middle + 1, loop.hi, facts)
+    return small + (middle - loop.lo) * lines.substitute({loop.variable: turn})
 
 
 def _rises(sweep: Sweep, loop: Loop) -> bool | None:

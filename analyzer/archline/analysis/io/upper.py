@@ -76,7 +76,7 @@ def _values(plan: Plan) -> Iterator[Poly]:
             case Mixture(fine=fine, coarse=coarse, each=lines, once=once, classes=classes):
                 yield from (fine, coarse, lines, once, classes)
             case Staying(growing=held):
-                yield from (held.words, held.saved, held.first, held.last)
+                yield from (held.lines, held.saved, held.first, held.last)
 
 
 @dataclass(eq=False)
@@ -114,9 +114,9 @@ class _Here:
         for step in range(steps + 1) if steps > 0 else ():
             turn = first + (last - first) * step // steps
             environment = self.compiler.environment([*self.numbers, turn])
-            words, saved = way.words(environment), way.saved(environment)
-            if words > 0 and saved > 0:
-                yield ceil(Fraction(words) / self.line), Fraction(saved * way.times) / self.line
+            lines, saved = way.lines(environment), way.saved(environment)
+            if lines > 0 and saved > 0:
+                yield ceil(lines), Fraction(saved * way.times)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class _Mixed:
 class _Stay:
     """What stays from one iteration of a loop to the next."""
 
-    words: Compute
+    lines: Compute
     saved: Compute
     ends: tuple[Compute, Compute]
     times: int
@@ -207,7 +207,7 @@ def _way(each: Mixture | Staying, known: Mapping[Poly, Compute]) -> _Way:
             return _Mix(fine, coarse, lines, once, known[each.classes], each.regions)
         case Staying(growing=held, times=times):
             ends = known[held.first], known[held.last]
-            return _Stay(known[held.words], known[held.saved], ends, times, each.regions)
+            return _Stay(known[held.lines], known[held.saved], ends, times, each.regions)
 
 
 @dataclass(frozen=True, eq=False)

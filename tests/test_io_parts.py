@@ -216,25 +216,31 @@ def sweep(source: random.Random) -> Nest:
 def test_what_growing_windows_share(stream: int) -> None:
     """Iterations hold ever more or ever less; what a chosen one touches saves no more than neighbours share of it."""
     source = random.Random(stream)
-    turns = exact = 0
+    turns = exact = in_lines = 0
     for _ in range(40):
         subject = sweep(source)
         (reference,) = {each.reference for each in lines_of(subject)}
         for held in growing([reference]):
             depth = reference.chain.index(held.loop)
             runs = [[(*outer, value) for value in subject.counters(outer)] for outer in subject.fixings(depth)]
-            touched = {fixed: subject.touched(fixed, 1) for run in runs for fixed in run}
-            pairs = [(touched[one], touched[other]) for run in runs for one, other in pairwise(run)]
-            assert all(one <= other or other <= one for one, other in pairs), subject.text
             first, last = (int(evaluate(end, {})) for end in (held.first, held.last))
-            for turn in range(first, last + 1):
-                words, saved = (evaluate(each, {TURN: turn}) for each in (held.words, held.saved))
-                assert {len(window) for fixed, window in touched.items() if fixed[-1] == turn} <= {words}, subject.text
-                shared = sum(min(len(one), len(other), words) for one, other in pairs)
-                assert saved <= shared, subject.text
-                assert saved == shared or not all(runs), subject.text
-                turns, exact = turns + 1, exact + (saved == shared > 0)
+            for line in (1, 3, 8):
+                touched = {fixed: subject.touched(fixed, line) for run in runs for fixed in run}
+                pairs = [(touched[one], touched[other]) for run in runs for one, other in pairwise(run)]
+                assert all(one <= other or other <= one for one, other in pairs), subject.text
+                for turn in range(first, last + 1):
+                    lines, saved = (evaluate(each, {TURN: turn, "L": line}) for each in (held.lines, held.saved))
+                    now = {len(window) for fixed, window in touched.items() if fixed[-1] == turn}
+                    # Of words, a line has L at most.
+                    assert now <= {lines} if line == 1 else all(lines <= each for each in now), subject.text
+                    shared = sum(min(len(one), len(other), max(now, default=0)) for one, other in pairs)
+                    assert saved <= shared, subject.text
+                    whole = now <= {lines} and line > 1
+                    assert saved == shared or line > 1 or not all(runs), subject.text
+                    turns, exact = turns + 1, exact + (saved == shared > 0 and line == 1)
+                    in_lines += saved == shared > 0 and whole
     assert exact > 20, (turns, exact)
+    assert in_lines > 20, (turns, in_lines)
 
 
 @pytest.mark.parametrize(
@@ -260,11 +266,13 @@ def test_parts_side_by_side(body: str, saved: bool) -> None:
     assert len(found) == int(saved)
     for held in found:
         for n in (1, 2, 5, 9):
-            sizes = [sum(n - 1 - k for k in range(i)) for i in range(n)]
-            for turn in range(n):
-                values = {"n": n, TURN: turn}
-                assert evaluate(held.words, values) == sizes[turn]
-                assert evaluate(held.saved, values) == sum(min(sizes[i], sizes[turn]) for i in range(n - 1))
+            for line in (1, 2, 5):
+                # Row k from k + 1 on.
+                sizes = [sum(-(-n // line) - (k + 1) // line for k in range(i)) for i in range(n)]
+                for turn in range(n):
+                    values = {"n": n, TURN: turn, "L": line}
+                    assert evaluate(held.lines, values) == sizes[turn]
+                    assert evaluate(held.saved, values) == sum(min(sizes[i], sizes[turn]) for i in range(n - 1))
 
 
 def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:

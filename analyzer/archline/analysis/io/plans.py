@@ -21,7 +21,7 @@ from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.sweeping import sweeping
+from archline.analysis.io.sweeping import beside, sweeping
 from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, course, interleaved, pins, shared, walking
 
 MAX_STATES, MAX_OPTIONS = 32, 12
@@ -374,7 +374,8 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             if unit is not None:
                 yield unit
         yield from sweeping(references)
-        yield from filter(None, (continued(references), walking(references), interleaved(references)))
+        ways = continued, walking, interleaved, beside
+        yield from filter(None, (way(references) for way in ways))
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:

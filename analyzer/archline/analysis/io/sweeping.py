@@ -1,8 +1,9 @@
-"""Stencils: neighbours in several rows, kept from where a sweep comes to them until the last one has passed.
+"""Units that hold less than the windows of loops have.
 
-The loops sweep over elements in an order, and each element is accessed in a stretch of it, from its reference that is
-foremost to the one that is last. What lies between those two is held: of two rows and a line each side of a place in
-the middle, that are two rows and a line more, not three.
+Stencils: the loops sweep over elements in an order, and each element is accessed in a stretch of it, from its reference
+that is foremost to the one that is last. What lies between those two is held: of a row on each side of the one in the
+middle, that are two rows and a line, not three. Rows that are passed beside entries of them that stay: the entries'
+lines are held, and of the others one at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, run
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import Classes, Unit, known
+from archline.analysis.io.units import Classes, Unit, known, rows_of
 from archline.analysis.io.windows import slope_of
 
 Offsets = tuple[int, ...]
@@ -55,6 +56,30 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Unit]:
                 yield known(Unit(sweep.references, chain[depth], measure, splitting=splitting))
             except UnboundedError:
                 continue
+
+
+def beside(references: Sequence[Reference]) -> Unit | None:
+    """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
+    array, chain = references[0].array, references[0].chain
+    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+        return None
+    if any(each.is_free or each.chain != chain or rows_of(each) != rows_of(references[0]) for each in references):
+        return None
+    name, along = chain[-1].variable, contiguous_dimension(array)
+    moving = [each for each in references if any(name in end.names for end in each.place[along] or ())]
+    if len(moving) != 1 or any(name in end.names for interval in rows_of(moving[0]) for end in interval or ()):
+        return None
+    try:
+        return known(Unit(tuple(references), chain[-1], _passed_by))
+    except UnboundedError:
+        return None
+
+
+def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines that each place takes, and all lines of the row, and of what stays beyond it, once every time."""
+    depth = len(references[0].chain)
+    space = sum((each.lines(depth).largest.value for each in references), ZERO)
+    return Product((space,)), Union(references, depth - 1).total
 
 
 def _sweep(references: tuple[Reference, ...], depth: int) -> Sweep | None:

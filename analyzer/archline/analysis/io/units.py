@@ -217,7 +217,7 @@ def walking(references: Sequence[Reference]) -> Unit | None:
 def course(reference: Reference) -> object:
     """What places that move along a row together have in common."""
     walk = reference.walk
-    return id(reference) if walk is None else (walk.loop, walk.course, _rows(reference), *map(id, reference.chain))
+    return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
 
 
 def _passed_together(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
@@ -231,10 +231,10 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
 
     Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
     """
-    array, chain, rows = references[0].array, references[0].chain, _rows(references[0])
+    array, chain, rows = references[0].array, references[0].chain, rows_of(references[0])
     if array.layout == "zmorton" or array.moves or array.strided or not chain:
         return None
-    if any(each.is_free or each.chain != chain or _rows(each) != rows for each in references):
+    if any(each.is_free or each.chain != chain or rows_of(each) != rows for each in references):
         return None
     loop = chain[-1]
     entries = [interval for each in references if (interval := each.place[contiguous_dimension(array)])]
@@ -251,7 +251,7 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
         return None
 
 
-def _rows(reference: Reference) -> tuple[Interval | None, ...]:
+def rows_of(reference: Reference) -> tuple[Interval | None, ...]:
     """Where the places are in all dimensions but that of rows."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -273,6 +273,36 @@ def test_parts_side_by_side(body: str, saved: bool) -> None:
                     values = {"n": n, TURN: turn, "L": line}
                     assert evaluate(held.lines, values) == sizes[turn]
                     assert evaluate(held.saved, values) == sum(min(sizes[i], sizes[turn]) for i in range(n - 1))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "lines"),
+    [
+        # One entry of each row from k + 1 to i, and the entries of row k from column k + 1 to i.
+        ("j, k", lambda line, k, i: i - k),
+        ("k, j", lambda line, k, i: i // line - (k + 1) // line + 1),
+    ],
+)
+def test_windows_that_grow_from_where_a_loop_begins(subscripts: str, lines: Callable[[int, int, int], int]) -> None:
+    """In each run of the loop over i, which begins at k + 1, the same number of iterations is held."""
+    text = (
+        "algorithm main(A: real[n, n]) -> real:\n    local s: real = 0\n    for k in 0..n:\n        for i in k+1..n:\n"
+        f"            for j in k+1..i+1:\n                s += A[{subscripts}]\n    return s\n"
+    )
+    module = load_text(text)
+    scope, nodes = Program(module).trace(module.algorithms["main"])
+    found = [each for each in growing(references(accesses(nodes), scope.facts)) if each.loop.variable == "i"]
+    # Where lines begin in a row depends on k: then no one number of iterations has so many.
+    assert len(found) == (subscripts == "j, k")
+    for held in found:
+        for n in (1, 2, 5, 9):
+            for line, turn in product((1, 3), range(n - 1)):
+                values = {"n": n, TURN: turn, "L": line}
+                runs = [[lines(line, k, i) for i in range(k + 1, n)] for k in range(n)]
+                assert evaluate(held.lines, values) == turn + 1
+                shared = sum(min(each, turn + 1) for run in runs for each in run[:-1])
+                # The last run has no iterations: what would be held counts as brought in for nothing.
+                assert evaluate(held.saved, values) == shared - (turn + 1)
 
 
 def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:

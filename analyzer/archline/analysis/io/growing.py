@@ -35,8 +35,9 @@ Windows = tuple[Poly, bool]
 class Growing:
     """With so many `lines` that stay while `loop` runs, each of `groups` saves `saved`; both in terms of `TURN`.
 
-    `TURN` is any counter from `first` to `last`, where there is one. It is saved beside units that keep nothing of the
-    references of a group from one iteration of the loop to the next.
+    `TURN` is any counter from `first` to `last`, where there is one, from where a run of the loop begins if runs begin
+    in different places. It is saved beside units that keep nothing of the references of a group from one iteration of
+    the loop to the next.
     """
 
     groups: tuple[tuple[Reference, ...], ...] = field(repr=False)
@@ -107,14 +108,18 @@ def _found(
 
 def _staying(references: tuple[Reference, ...], chain: Chain, lines: Poly, rises: bool) -> Growing | None:
     """The sum over all iterations, for windows of so many lines."""
-    loop, outer = chain[-1], chain[:-1]
-    if {each.variable for each in outer} & (lines.names | (loop.lo if rises else loop.hi).names):
+    loop, outer = chain[-1], {each.variable for each in chain[:-1]}
+    # Where each run of the loop begins elsewhere, iterations are counted from there.
+    base = loop.lo if rises and outer & loop.lo.names else ZERO
+    turn = base + Poly.symbol(TURN)
+    chosen = lines.substitute({loop.variable: turn})
+    if outer & (chosen.names | (loop.lo - base if rises else loop.hi).names):
         return None
-    first, last = -_greatest(-loop.lo, outer), _greatest(loop.hi - 1, outer)
-    saved = (_growth if rises else _decline)(lines, loop, loop.facts.with_symbol(TURN, (first,), (last,)))
-    for each in reversed(outer):
+    first, last = -_greatest(base - loop.lo, chain[:-1]), _greatest(loop.hi - 1 - base, chain[:-1])
+    saved = (_growth if rises else _decline)(lines, loop, turn, loop.facts.with_symbol(TURN, (first,), (last,)))
+    for each in reversed(chain[:-1]):
         saved = sum_over(saved, each.variable, each.lo, each.hi, each.facts.with_symbol(TURN, (first,), (last,)))
-    return Growing((references,), loop, lines.substitute({loop.variable: Poly.symbol(TURN)}), saved, first, last)
+    return Growing((references,), loop, chosen, saved, first, last)
 
 
 def _alone(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> Windows | None:
@@ -188,17 +193,16 @@ def _greatest(value: Poly, chain: Chain) -> Poly:
     return value
 
 
-def _growth(lines: Poly, loop: Loop, facts: Facts) -> Poly:
-    """What iterations share with the one before, `TURN` at most; without iterations it is no more than nothing."""
-    turn, lo = Poly.symbol(TURN), loop.lo
-    middle = facts.maximum(lo, facts.minimum(loop.hi - 1, turn))
-    small = sum_over(lines, loop.variable, lo, middle, facts)
+def _growth(lines: Poly, loop: Loop, turn: Poly, facts: Facts) -> Poly:
+    """What iterations share with the one before, the chosen one at most; without any it is no more than nothing."""
+    middle = facts.maximum(loop.lo, facts.minimum(loop.hi - 1, turn))
+    small = sum_over(lines, loop.variable, loop.lo, middle, facts)
     return small + (loop.hi - 1 - middle) * lines.substitute({loop.variable: turn})
 
 
-def _decline(lines: Poly, loop: Loop, facts: Facts) -> Poly:
-    """The same where ever less is touched: before `TURN` what that one touches, then each itself."""
-    turn, last = Poly.symbol(TURN), loop.hi - 1
+def _decline(lines: Poly, loop: Loop, turn: Poly, facts: Facts) -> Poly:
+    """The same where ever less is touched: before the chosen one what that one touches, then each itself."""
+    last = loop.hi - 1
     middle = facts.minimum(last, facts.maximum(loop.lo, turn))
     small = sum_over(lines, loop.variable, middle + 1, loop.hi, facts)
     return small + (middle - loop.lo) * lines.substitute({loop.variable: turn})

@@ -47,6 +47,16 @@ MOVING = {
         """,
         {"n": 24}, {"n": 60}, {"n": 1},
     ),
+    "an entry beside a row that is passed to and fro": case(
+        """
+        algorithm main(A: inout real[n, m]):
+            for i in 0..n:
+                for k in 0..m:
+                    for j in 0..m:
+                        A[i, min(j, m - 1 - j)] += A[i, k]
+        """,
+        {"n": 4, "m": 15}, {"n": 2, "m": 30},
+    ),
     "a counter that begins behind the end": case(
         """
         algorithm main(a: inout real[n], b: inout real[n]):

@@ -45,7 +45,7 @@ class Place:
     @property
     def knowing(self) -> Scope:
         """What names mean, integers of the data that are known here among them."""
-        return replace(self.scope, values={**self.scope.values, **self.integers}) if self.integers else self.scope
+        return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
         """In the body of a loop."""

@@ -16,7 +16,7 @@ from archline.algebra.relaxation import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.summation import UnresolvedError, replace_atom, sum_over
 from archline.analysis.io.accesses import Chain, Loop
 
-LINE = Poly.symbol("L")
+_LINE = Poly.symbol("L")
 _FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
 
@@ -151,8 +151,8 @@ def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
             if factor is not None:
                 greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
                 rest = greatest / (1 - min(factor, 1 / factor))
-                few = a.ceil_log2(LINE) * most(flat, variable, lo, hi, facts)
-                return facts.minimum(rest, few + rest * LINE**-1)
+                few = a.ceil_log2(_LINE) * facts.positive_part(most(flat, variable, lo, hi, facts))
+                return facts.minimum(rest, few + rest * _LINE**-1)
     return None
 
 

@@ -69,6 +69,9 @@ def beside(references: Sequence[Reference]) -> Unit | None:
     moving = [each for each in references if any(name in end.names for end in each.place[along] or ())]
     if len(moving) != 1 or any(name in end.names for interval in rows_of(moving[0]) for end in interval or ()):
         return None
+    if not moving[0].lines(len(chain)).slides:
+        # It comes back to lines that it has left.
+        return None
     try:
         return known(Unit(tuple(references), chain[-1], _passed_by))
     except UnboundedError:

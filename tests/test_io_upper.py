@@ -210,31 +210,29 @@ def test_spmv_where_x_fits(line: int) -> None:
         assert found == once
 
 
+FIVE_POINTS = (
+    "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
+    "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
+)
+
+
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
 def test_a_stencil_with_three_rows(line: int) -> None:
     """Three rows of A and a line of B: A is fetched once; rows 1 to n - 2 of B, from their second word, once."""
-    text = (
-        "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
-        "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
-    )
     for n, m in ((3, 3), (5, 9), (12, 30)):
         lines = 3 * ((m - 1) // line + 1) + 1
         once = n * rounded_up(m, line) + (n - 2) * ((m - 4) // line + 2)
-        assert upper(text, {"n": n, "m": m}, lines, line) <= once
+        assert upper(FIVE_POINTS, {"n": n, "m": m}, lines, line) <= once
 
 
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
 def test_a_stencil_with_two_rows_and_a_line(line: int) -> None:
     """Between A[i + 1, j], which the sweep comes to, and A[i - 1, j], which it leaves, lie two rows and a line."""
-    text = (
-        "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
-        "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
-    )
     for n, m in ((5, 9), (12, 30), (7, 8)):
         row = rounded_up(m, line)
         once = n * row + (n - 2) * ((m - 4) // line + 2)
-        assert upper(text, {"n": n, "m": m}, 2 * row + 2, line) <= once
-        assert upper(text, {"n": n, "m": m}, 2 * row - 1, line) > once
+        assert upper(FIVE_POINTS, {"n": n, "m": m}, 2 * row + 2, line) <= once
+        assert upper(FIVE_POINTS, {"n": n, "m": m}, 2 * row - 1, line) > once
 
 
 def of_library(target: str, point: Sizes) -> Fraction:

@@ -146,7 +146,8 @@ def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
         if set(parts) - {0, 1} or not parts[1].is_constant or parts[1].constant_term >= 0:
             continue
         one = parts.get(0, ZERO)
-        for flat, steep in ((one, one + parts[1] * atom.argument), (one + parts[1] * atom.argument, one)):
+        other = one + parts[1] * atom.argument
+        for flat, steep in ((one, other), (other, one)):
             factor = _factor(steep, variable)
             if factor is not None:
                 greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})

@@ -19,7 +19,7 @@ from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, run
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import Classes, Unit, known, rows_of
+from archline.analysis.io.units import Classes, Unit, known, share_a_row
 from archline.analysis.io.windows import slope_of
 
 Offsets = tuple[int, ...]
@@ -60,14 +60,11 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Unit]:
 
 def beside(references: Sequence[Reference]) -> Unit | None:
     """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
-    array, chain = references[0].array, references[0].chain
-    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+    if not share_a_row(references):
         return None
-    if any(each.is_free or each.chain != chain or rows_of(each) != rows_of(references[0]) for each in references):
-        return None
-    name, along = chain[-1].variable, contiguous_dimension(array)
-    moving = [each for each in references if any(name in end.names for end in each.place[along] or ())]
-    if len(moving) != 1 or any(name in end.names for interval in rows_of(moving[0]) for end in interval or ()):
+    chain, along = references[0].chain, contiguous_dimension(references[0].array)
+    moving = [each for each in references if any(chain[-1].variable in end.names for end in each.place[along] or ())]
+    if len(moving) != 1:
         return None
     if not moving[0].lines(len(chain)).slides:
         # It comes back to lines that it has left.

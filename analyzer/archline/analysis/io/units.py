@@ -231,16 +231,13 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
 
     Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
     """
-    array, chain, rows = references[0].array, references[0].chain, rows_of(references[0])
-    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+    if not share_a_row(references):
         return None
-    if any(each.is_free or each.chain != chain or rows_of(each) != rows for each in references):
-        return None
-    loop = chain[-1]
-    entries = [interval for each in references if (interval := each.place[contiguous_dimension(array)])]
+    loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
+    entries = [interval for each in references if (interval := each.place[along])]
     strides = {slope_of(end, loop.variable) for interval in entries for end in interval}
     stride = strides.pop() if len(strides) == 1 else None
-    if stride is None or any(loop.variable in end.names for interval in rows if interval for end in interval):
+    if stride is None:
         return None
     room = stride if loop.inside.positive(stride) else -stride
     if not all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries):
@@ -249,6 +246,16 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
         return known(Unit(tuple(references), loop, _in_turn))
     except UnboundedError:
         return None
+
+
+def share_a_row(references: Sequence[Reference]) -> bool:
+    """Whether references are to one row, the same one in all iterations of the innermost loop around them."""
+    array, chain, rows = references[0].array, references[0].chain, rows_of(references[0])
+    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+        return False
+    if any(each.is_free or each.chain != chain or rows_of(each) != rows for each in references):
+        return False
+    return not any(chain[-1].variable in end.names for interval in rows if interval for end in interval)
 
 
 def rows_of(reference: Reference) -> tuple[Interval | None, ...]:

@@ -34,6 +34,7 @@ from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
 from stencil_programs import stencil_program_from_seed
 from stride_programs import stride_program_from_seed
+from triangle_programs import triangle_program_from_seed
 from walk_programs import walk_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)
@@ -278,6 +279,18 @@ def strides(number: int) -> Subject:
         return {"n": 1 << source.randint(4, 8), "m": source.randint(1, 16)}
 
     return _of_arrays(f"strides {number}", stride_program_from_seed(number), sizes)
+
+
+def triangles(number: int) -> Subject:
+    """The generated program of a seed that runs over triangles of matrices."""
+    program = triangle_program_from_seed(number)
+    module = load_text(program.text)
+    algorithm = module.algorithms["main"]
+
+    def draw(source: random.Random) -> Arguments:
+        return arguments(algorithm, {"n": source.randint(1, source.choice((4, 9, 16)))}, source)
+
+    return Subject(f"triangles {number}", module, algorithm, program.text, draw)
 
 
 def stencils(number: int) -> Subject:

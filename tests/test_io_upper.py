@@ -15,7 +15,20 @@ from archline.execution.cache import optimal
 from archline.language.loader import load_text
 from io_cases import KINDS
 from io_moving_cases import MOVING
-from io_points import Subject, arguments, arrays, capacities, io_of, kernel, loops, recursion, stencils, strides, walks
+from io_points import (
+    Subject,
+    arguments,
+    arrays,
+    capacities,
+    io_of,
+    kernel,
+    loops,
+    recursion,
+    stencils,
+    strides,
+    triangles,
+    walks,
+)
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
 
@@ -81,6 +94,7 @@ def test_points_of_generated_programs(part: int) -> None:
         *(walks(number) for number in range(part, 60, 4)),
         *(strides(number) for number in range(part, 16, 4)),
         *(stencils(number) for number in range(part, 16, 4)),
+        *(triangles(number) for number in range(part, 16, 4)),
     ]
     assert sum(assert_points(each, source, 6) for each in subjects) >= 100
 
@@ -233,6 +247,59 @@ def test_a_stencil_with_two_rows_and_a_line(line: int) -> None:
         once = n * row + (n - 2) * ((m - 4) // line + 2)
         assert upper(FIVE_POINTS, {"n": n, "m": m}, 2 * row + 2, line) <= once
         assert upper(FIVE_POINTS, {"n": n, "m": m}, 2 * row - 1, line) > once
+
+
+COLUMNS = (
+    "algorithm main(A: real[n, n], B: inout real[1]):\n    for i in 0..n:\n        for j in 0..i:\n"
+    "            for k in 0..j:\n                B[0] += A[k, j]\n"
+)
+
+
+@pytest.mark.parametrize("line", [1, 2, 4])
+@pytest.mark.parametrize("rows", [0, 3, 7])
+def test_some_rows_of_a_triangle_stay(line: int, rows: int) -> None:
+    """Of columns above the diagonal the first rows are kept while j passes their lines, the others fetched each time.
+
+    They take a line a row, and two more are for B and for what is fetched each time.
+    """
+    for n in (9, 14):
+        triangle = [(i, j, k) for i in range(n) for j in range(i) for k in range(j)]
+        kept = {(i, k, j // line) for i, j, k in triangle if k < rows}
+        fetched = 1 + len(kept) + sum(k >= rows for _, _, k in triangle)
+        assert upper(COLUMNS, {"n": n}, rows + 2, line) <= fetched
+
+
+TO_THE_ENTRY = (
+    "algorithm main(A: inout real[n, n]):\n    for i in 0..n:\n        for j in 0..i:\n"
+    "            for k in 0..j:\n                A[i, j] -= A[i, k]\n            A[i, j] = A[i, j]/2\n"
+)
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_row_that_is_passed_up_to_an_entry(line: int) -> None:
+    """The line of A[i, j] stays while j passes it, so that of the row before it only whole lines come each time."""
+    for n in (2, 9, 23):
+        entries = [(i, j) for i in range(n) for j in range(i)]
+        fetched = sum(j // line for _, j in entries) + len({(i, j // line) for i, j in entries})
+        assert upper(TO_THE_ENTRY, {"n": n}, 2, line) <= fetched
+        assert n < 9 or upper(TO_THE_ENTRY, {"n": n}, 1, line) > fetched
+
+
+FROM_THE_LAST_ROW = (
+    "algorithm main(A: inout real[n, n]):\n    for i in n - 1 downto 0:\n        for j in i + 1..n:\n"
+    "            for k in i + 1..j:\n                A[i, j] += A[i, k] + A[k, j]\n"
+)
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_triangle_from_its_last_row(line: int) -> None:
+    """What lies above the diagonal is fetched once where it fits, whichever way the rows are passed.
+
+    The last row, which has nothing there, counts for a line at most.
+    """
+    for n in (3, 10, 21):
+        lines = 1 + sum((n - 1) // line - (row + 1) // line + 1 for row in range(n - 1))
+        assert upper(FROM_THE_LAST_ROW, {"n": n}, lines, line) <= lines
 
 
 def of_library(target: str, point: Sizes) -> Fraction:

@@ -90,7 +90,10 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """At most `trips` iterations, `variable` from `lo` to `hi` - 1; `facts` hold around it, `inside` in its body."""
+    """At most `trips` iterations, `variable` from `lo` to `hi` - 1; `facts` hold around it, `inside` in its body.
+
+    In every iteration each of `holds` is at least 0.
+    """
 
     variable: str
     lo: Poly
@@ -100,6 +103,7 @@ class Loop:
     inside: Facts = field(repr=False)
     body: tuple[Node, ...]
     span: Span = field(repr=False)
+    holds: tuple[Poly, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

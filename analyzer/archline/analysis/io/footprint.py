@@ -176,14 +176,17 @@ class Lines:
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
         settled = {inner.variable for inner in self._rest[self._rest.index(loop) :]}
         for inner in self._rows:
-            row = Poly.symbol(inner.variable)
+            row, own = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
             if inner.variable not in known:
                 continue
-            below, above = (row - (each - Poly.symbol(loop.variable)) + 1 for each in (inner.lo, inner.hi))
-            if slope_of(inner.lo, loop.variable) == ONE and not below.names & settled:
-                end = facts.minimum(end, below)
-            if slope_of(inner.hi, loop.variable) == ONE and not above.names & settled:
-                first = facts.maximum(first, above)
+            for need in (row - inner.lo, inner.hi - 1 - row, *inner.holds):
+                slope = slope_of(need, loop.variable)
+                if slope not in (ONE, -ONE) or (need - slope * own).names & settled:
+                    continue
+                if slope == ONE:
+                    first = facts.maximum(first, own - need)
+                else:
+                    end = facts.minimum(end, own + need + 1)
         return first, end
 
     @cached_property

@@ -21,7 +21,8 @@ from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.sweeping import beside, sweeping
+from archline.analysis.io.splitting import Split, Splits
+from archline.analysis.io.sweeping import beside, sweeping, up_to
 from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, course, interleaved, pins, shared, walking
 
 MAX_STATES, MAX_OPTIONS = 32, 12
@@ -46,10 +47,10 @@ class Plan:
     units: tuple[Unit, ...]
     needs: tuple[Poly, ...]
     misses: Poly
-    mixing: Callable[[], Iterable[tuple[Mixture | Staying, ...]]] = tuple
+    mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple
 
     @cached_property
-    def mixtures(self) -> tuple[tuple[Mixture | Staying, ...], ...]:
+    def mixtures(self) -> tuple[tuple[Way, ...], ...]:
         """For each array what spare lines could do."""
         return tuple(self.mixing())
 
@@ -61,6 +62,7 @@ class Mixture:
     Of f classes, those that gain most, the share of what both fetch is f of all classes at least.
     """
 
+    references: tuple[Reference, ...]
     fine: Poly
     coarse: Poly
     each: Poly
@@ -77,14 +79,35 @@ class Staying:
     times: int
     regions: tuple[int, ...]
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All of which fetches may be saved."""
+        return tuple(chain.from_iterable(self.growing.groups))
+
+
+@dataclass(frozen=True, eq=False)
+class Parting:
+    """Some rows are kept by another unit than the others; where each half of the split takes room."""
+
+    split: Split
+    regions: tuple[tuple[int, ...], ...]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All of which rows are parted."""
+        return self.split.references
+
+
+Way = Mixture | Staying | Parting
+
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """References to one array: kept as one, by any of `joint`, or each by itself, by one of its own."""
+    """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
 
     references: tuple[Reference, ...]
-    joint: tuple[Unit, ...]
-    singles: tuple[tuple[Unit, ...], ...]
+    units: tuple[Unit, ...]
+    parts: tuple[Cluster, ...] = ()
 
     @cached_property
     def pins(self) -> tuple[Pin, ...]:
@@ -92,9 +115,11 @@ class Cluster:
         return tuple(pins(self.references))
 
     @property
-    def whole(self) -> tuple[Unit, ...]:
-        """The units that hold all."""
-        return self.joint or (self.singles[0] if len(self.references) == 1 else ())
+    def all_parts(self) -> Iterator[Cluster]:
+        """Itself, its parts, and theirs."""
+        yield self
+        for part in self.parts:
+            yield from part.all_parts
 
 
 @dataclass(eq=False)
@@ -109,15 +134,18 @@ class Planner:
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
     _taken: dict[Unit, tuple[list[bool], list[bool]]] = field(default_factory=dict)
     _held: dict[tuple[Unit, ...], Poly] = field(default_factory=dict)
-    _mixed: dict[tuple[Cluster, frozenset[Unit]], tuple[Mixture, ...]] = field(default_factory=dict)
+    _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Way, ...]] = field(default_factory=dict)
+    _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
         self._alone = {each: tuple(alone(each)) for each in self.references}
         arrays = [list(self._partitions(each)) for each in by_array(self.references)]
-        self._clusters = [list(dict.fromkeys(chain.from_iterable(ways))) for ways in arrays]
-        clusters = dict.fromkeys(cluster for ways in arrays for clusters in ways for cluster in clusters)
-        self._evaluate(unit for each in clusters for unit in (*each.joint, *chain.from_iterable(each.singles)))
+        self._clusters = [
+            list(dict.fromkeys(part for clusters in ways for each in clusters for part in each.all_parts))
+            for ways in arrays
+        ]
+        self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
         found: dict[frozenset[Unit], Plan] = {}
         nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
         if len(nothing) == len(self.references):
@@ -154,22 +182,26 @@ class Planner:
     # The options
     def _partitions(self, references: Sequence[Reference]) -> Iterator[list[Cluster]]:
         """The ways to split references to one array into clusters."""
-        singles = {id(each): _apart(self._alone[each]) for each in references}
-        known: dict[frozenset[int], Cluster] = {}
-        seen: set[frozenset[frozenset[int]]] = set()
+        known: dict[frozenset[Reference], Cluster] = {}
+        seen: set[frozenset[frozenset[Reference]]] = set()
         for parts in partitions(references):
-            key = frozenset(frozenset(map(id, part)) for part in parts)
-            if key in seen:
-                continue
-            seen.add(key)
-            clusters = []
-            for part in parts:
-                members = frozenset(map(id, part))
-                if members not in known:
-                    own = tuple(singles[id(each)] for each in part)
-                    known[members] = Cluster(tuple(part), tuple(joint(part)), own)
-                clusters.append(known[members])
-            yield clusters
+            key = frozenset(map(frozenset, parts))
+            if key not in seen:
+                seen.add(key)
+                yield [self._cluster(part, known) for part in parts]
+
+    def _cluster(self, references: Sequence[Reference], known: dict[frozenset[Reference], Cluster]) -> Cluster:
+        """References as one cluster; those that access the same place are one part of it."""
+        key = frozenset(references)
+        if key not in known:
+            if len(references) == 1:
+                known[key] = Cluster(tuple(references), _apart(self._alone[references[0]]))
+            else:
+                alike = _grouped((each.place, each) for each in references)
+                parts = alike if len(alike) > 1 else [[each] for each in references]
+                own = tuple(self._cluster(part, known) for part in parts)
+                known[key] = Cluster(tuple(references), tuple(joint(references)), own)
+        return known[key]
 
     # Numbers
     def _evaluate(self, units: Iterable[Unit]) -> None:
@@ -240,10 +272,13 @@ class Planner:
         return Choices.nothing(len(self._regions))
 
     def _choices(self, cluster: Cluster, numbers: Numbers) -> Choices:
+        whole = self._measured(cluster.units, numbers)
+        if not cluster.parts:
+            return whole
         apart = self._nothing
-        for units in cluster.singles:
-            apart = apart.beside(self._measured(units, numbers), MAX_OPTIONS)
-        return together([apart, self._measured(cluster.joint, numbers)])
+        for part in cluster.parts:
+            apart = apart.beside(self._choices(part, numbers), MAX_OPTIONS)
+        return together([apart, whole])
 
     def _measured(self, units: Sequence[Unit], numbers: Numbers) -> Choices:
         """Each unit as a choice, but for those that have no numbers."""
@@ -294,7 +329,7 @@ class Planner:
         """The regions in which what is held through a loop takes room."""
         return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))
 
-    def _within_budget(self, units: tuple[Unit, ...]) -> tuple[tuple[Mixture | Staying, ...], ...]:
+    def _within_budget(self, units: tuple[Unit, ...]) -> tuple[tuple[Way, ...], ...]:
         """The mixtures of a plan, none where they are too large to find: the plan's own bound holds without them."""
         try:
             with budget(MAX_MIXING, own=True):
@@ -302,13 +337,13 @@ class Planner:
         except (TooComplexError, UnboundedError):
             return ()
 
-    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Mixture | Staying, ...]]:
+    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
         """For each array what spare lines could do."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
-            found: list[Mixture | Staying] = []
+            found: list[Way] = []
             for cluster in clusters:
-                fine = frozenset(owner[id(reference)] for reference in cluster.references)
+                fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
                 if sum(len(unit.references) for unit in fine) > len(cluster.references):
                     continue
                 if (cluster, fine) not in self._mixed:
@@ -325,20 +360,34 @@ class Planner:
                     found.append(Staying(held, len(fetching), self._regions_of(held.loop)))
             yield tuple(found)
 
+    def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:
+        """Whether a unit fetches less than others, by a tenth at least, at some sample."""
+        return any(
+            numbers[unit][1] * 10 <= sum(numbers[each][1] for each in others) * 9
+            for numbers in self._numbers
+            if all(each in numbers for each in (unit, *others))
+        )
+
     @cached_property
     def _growing(self) -> dict[int, list[Growing]]:
         """What may stay of each array."""
         return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
-    def _beside(self, cluster: Cluster, fine: frozenset[Unit]) -> Iterator[Mixture]:
+    def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Way]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
-        for unit in cluster.whole:
+        splits = self._splits.setdefault(id(cluster.references[0].array), Splits())
+        for unit in cluster.units:
             if unit not in fine and not unit.scratch:
                 regions = self._regions_of(unit.loop)
-                yield from (Mixture(fetched, unit.misses, *classes, regions) for classes in unit.classes)
+                yield from (
+                    Mixture(cluster.references, fetched, unit.misses, *classes, regions) for classes in unit.classes
+                )
+                for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
+                    yield Parting(split, tuple(self._regions_of(half.loop) for half in split.halves))
         for pin in cluster.pins:
-            yield Mixture(fetched, pin.lines * pin.windows, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
+            kept = pin.lines * pin.windows
+            yield Mixture(cluster.references, fetched, kept, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
 
 
 def _holds(loop: Loop | None, region: Region) -> bool:
@@ -374,7 +423,7 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             if unit is not None:
                 yield unit
         yield from sweeping(references)
-        ways = continued, walking, interleaved, beside
+        ways = continued, walking, interleaved, beside, up_to
         yield from filter(None, (way(references) for way in ways))
 
 

@@ -17,9 +17,9 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, run
-from archline.analysis.io.product import Product, UnboundedError
+from archline.analysis.io.product import Product, UnboundedError, total_in
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import Classes, Unit, known, share_a_row
+from archline.analysis.io.units import Classes, Unit, known, rows_of, share_a_row
 from archline.analysis.io.windows import slope_of
 
 Offsets = tuple[int, ...]
@@ -80,6 +80,50 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     depth = len(references[0].chain)
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
     return Product((space,)), Union(references, depth - 1).total
+
+
+def up_to(references: Sequence[Reference]) -> Unit | None:
+    """A row that the innermost loop passes up to an entry, whose line stays: A[i, k] for all k < j, and A[i, j]."""
+    longest = max(references, key=lambda each: len(each.chain))
+    array, chain, along = longest.array, longest.chain, contiguous_dimension(longest.array)
+    if len(chain) < 2 or array.layout == "zmorton" or array.moves or array.strided or not array.aligned:
+        return None
+    inner = chain[-1]
+    moving = [each for each in references if any(inner.variable in end.names for end in each.place[along] or ())]
+    still = [each for each in references if each not in moving]
+    if len(moving) != 1 or not still or any(each.chain not in (chain, chain[:-1]) for each in references):
+        return None
+    (row,), entry = moving, still[0]
+    place, end = row.place[along], entry.place[along]
+    if any(each.is_free or rows_of(each) != rows_of(row) for each in references) or place is None or end is None:
+        return None
+    if any(inner.variable in each.names for interval in rows_of(row) if interval for each in interval):
+        return None
+    behind = place[0].substitute({inner.variable: inner.hi})
+    passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
+    if not passed or end != (behind, behind) or any(each.place != entry.place for each in still):
+        return None
+    if not entry.lines(len(chain) - 1).slides:
+        return None
+    try:
+        return known(Unit((row, *still), chain[-2], _passed_up_to, by_rows=True))
+    except UnboundedError:
+        return None
+
+
+def _passed_up_to(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """A line of the row and that of the entry; each line before the entry's every time, and those of all entries."""
+    row, entry = references[:2]
+    along, inner = contiguous_dimension(row.array), row.chain[-1]
+    place, end = row.place[along], entry.place[along]
+    assert place is not None
+    assert end is not None
+    first = place[0].substitute({inner.variable: inner.lo})
+    words = end[0] - first
+    lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
+    before = Product((lines,))
+    passed = total_in(before, lambda: before, row.chain[:-1]).value
+    return Product((Poly.constant(2),)), Product((passed + entry.lines(len(row.chain) - 2).total.value,))
 
 
 def _sweep(references: tuple[Reference, ...], depth: int) -> Sweep | None:

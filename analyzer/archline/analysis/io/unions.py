@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import ROW, Reference, monotone
 from archline.analysis.io.layout import Interval, box_lines, placed_run, run
 from archline.analysis.io.product import Product, largest_in, most, total_in
+from archline.analysis.io.windows import slope_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +157,15 @@ def _rows_of(reference: Reference, depth: int) -> Rows | None:
             return None
         return Rows((low, low), entries)
     ((loop, lo, hi, _),) = lines.ranges
-    symbol = Symbol(loop.variable)
-    if place[0].coefficients(symbol).get(1) != ONE:
+    counter = Poly.symbol(loop.variable)
+    slope = slope_of(place[0], loop.variable)
+    if slope not in (ONE, -ONE):
         return None
-    shift = place[0] - Poly.of_atom(symbol)
-    back = {loop.variable: Poly.symbol(ROW) - shift}
-    return Rows((lo + shift, hi - 1 + shift), (entries[0].substitute(back), entries[1].substitute(back)))
+    shift = place[0] - slope * counter
+    first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
+    back = {loop.variable: slope * (Poly.symbol(ROW) - shift)}
+    rows = slope * first + shift, slope * last + shift
+    return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
 
 def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:

@@ -33,7 +33,7 @@ class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
-    `classes`. Raises UnboundedError where no closed form is found.
+    `classes`; `by_rows`, it may hold some rows only. Raises UnboundedError where no closed form is found.
     """
 
     references: tuple[Reference, ...]
@@ -41,6 +41,7 @@ class Unit:
     measure: Measure = field(repr=False)
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
+    by_rows: bool = False
 
     @cached_property
     def classes(self) -> Classes:
@@ -82,13 +83,14 @@ def alone(reference: Reference) -> Iterator[Unit]:
             splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                yield known(Unit((reference,), loop, partial(_held, depth, start), splitting=splitting))
+                held = partial(_held, depth, start)
+                yield known(Unit((reference,), loop, held, splitting=splitting, by_rows=True))
         except UnboundedError:
             continue
     try:
         yield from one_line(reference)
         yield from _passing(reference)
-        yield known(Unit((reference,), None, _each_access, scratch=True))
+        yield known(Unit((reference,), None, _each_access, scratch=True, by_rows=True))
     except UnboundedError:
         return
 
@@ -172,7 +174,7 @@ def continued(references: Sequence[Reference]) -> Unit | None:
         if not behind or end != still[0]:
             return None
     try:
-        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain))))
+        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain)), by_rows=True))
     except UnboundedError:
         return None
 
@@ -314,7 +316,8 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
         slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        return known(Unit(tuple(references), loop, partial(_held_together, depth, slides), splitting=splitting))
+        held = partial(_held_together, depth, slides)
+        return known(Unit(tuple(references), loop, held, splitting=splitting, by_rows=True))
     except UnboundedError:
         return None
 

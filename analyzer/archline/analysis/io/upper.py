@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,11 +15,14 @@ from archline.algebra.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import TURN
-from archline.analysis.io.plans import Mixture, Plan, Staying
+from archline.analysis.io.plans import Mixture, Parting, Plan, Staying, Way
 
 STEPS = 24
 """At so many iterations, evenly spread, is it tried to keep what they touch."""
+NEAREST = 8
+"""So many plans are tried with rows that are parted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,7 @@ class Upper:
         names = tuple(sorted({name for value in restored.values() for name in value.names} - {TURN} | {"L"}))
         compiler = Compiler((*names, TURN))
         known = {value: compiler.of(each) for value, each in restored.items()}
-        ways: dict[Mixture | Staying, _Way] = {}
+        ways: dict[Way, _Way] = {}
         for plan in self.plans:
             for each in chain.from_iterable(plan.mixtures):
                 if each not in ways:
@@ -61,11 +65,14 @@ class Upper:
         missing = [name for name in names if name not in point]
         if missing:
             raise EvaluationError(f"`{missing[0]}` has no value")
-        here = _Here(compiler, [point[name] for name in names], point["L"])
-        found = [bound for each in ready if (bound := each.at(here, point["Z"] // point["L"])) is not None]
-        if not found:
+        here, capacity = _Here(compiler, [point[name] for name in names], point["L"]), point["Z"] // point["L"]
+        known = [(bound, each) for each in ready if (bound := each.at(here, capacity)) is not None]
+        if not known:
             raise EvaluationError("no bound was found for so few lines")
-        return floor(min(found))
+        # Rows are parted in those that are near the best without: it takes far longer.
+        nearest = sorted(known, key=itemgetter(0))[:NEAREST]
+        parted = (each.at(here, capacity, True) for _, each in nearest if each.parting)
+        return floor(min([nearest[0][0], *(bound for bound in parted if bound is not None)]))
 
 
 def _values(plan: Plan) -> Iterator[Poly]:
@@ -77,6 +84,10 @@ def _values(plan: Plan) -> Iterator[Poly]:
                 yield from (fine, coarse, lines, once, classes)
             case Staying(growing=held):
                 yield from (held.lines, held.saved, held.first, held.last)
+            case Parting(split=split):
+                yield from (split.fetched, split.last, split.step)
+                for half in split.halves:
+                    yield from (half.lines, half.instead, half.misses)
 
 
 @dataclass(eq=False)
@@ -88,6 +99,8 @@ class _Here:
     line: int
     _stays: dict[_Stay, list[tuple[int, Fraction]]] = field(default_factory=dict)
     _mixed: dict[_Mix, _Mixed] = field(default_factory=dict)
+    _parted: dict[tuple[_Part, Number], _Saving] = field(default_factory=dict)
+    _parting: dict[tuple[_Part, tuple[Number, ...]], _Saving] = field(default_factory=dict)
 
     @cached_property
     def environment(self) -> Environment:
@@ -108,6 +121,23 @@ class _Here:
             self._stays[way] = list(self._tried(way))
         return self._stays[way]
 
+    def parted(self, way: _Part, spare: tuple[Number, ...]) -> _Saving:
+        """What is saved with as many rows as fit into spare lines."""
+        if (way, spare) not in self._parting:
+            most = ceil(way.last(self.environment) / Fraction(way.step(self.environment)))
+            rows = bisect_left(range(most), True, key=lambda more: not self._with_rows(way, more + 1, most).fits(spare))
+            found = self._with_rows(way, rows, most) if rows else NOTHING
+            self._parting[way, spare] = found if found.saved > 0 and found.fits(spare) else NOTHING
+        return self._parting[way, spare]
+
+    def _with_rows(self, way: _Part, rows: int, most: int) -> _Saving:
+        """With so many rows, or lines of each row."""
+        step, last = way.step(self.environment), way.last(self.environment)
+        turn = min(last, (rows if way.before else most - rows) * step)
+        if (way, turn) not in self._parted:
+            self._parted[way, turn] = way.at(self.compiler.environment([*self.numbers, turn]))
+        return self._parted[way, turn]
+
     def _tried(self, way: _Stay) -> Iterator[tuple[int, Fraction]]:
         first, last = (ceil(end(self.environment)) for end in way.ends)
         steps = min(STEPS, last - first)
@@ -121,23 +151,37 @@ class _Here:
 
 @dataclass(frozen=True)
 class _Saving:
-    """Lines that are used in some regions, and fetches that they save: `gain` for each of `count`."""
+    """Lines that are used in some regions, and the fetches that they save."""
 
-    lines: Number
-    gain: Fraction
-    count: Number
-    regions: tuple[int, ...]
+    taken: tuple[tuple[Number, tuple[int, ...]], ...]
+    saved: Fraction
 
     @property
-    def saved(self) -> Fraction:
-        """All that is saved."""
-        return self.gain * self.count
+    def lines(self) -> Number:
+        """The most lines that are used, and 1 at least."""
+        return max(1, *(lines for lines, _ in self.taken))
+
+    def fits(self, spare: Sequence[Number]) -> bool:
+        """Whether so many spare lines are enough."""
+        return min(self.left(spare), default=0) >= 0
+
+    def left(self, spare: Sequence[Number]) -> list[Number]:
+        """What is left of spare lines."""
+        left = list(spare)
+        for lines, regions in self.taken:
+            for region in regions:
+                left[region] -= lines
+        return left
+
+
+NOTHING = _Saving((), Fraction(0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Mix:
     """Some classes of lines are kept otherwise: `fine` is fetched without that, `coarse` with it, for all of them."""
 
+    references: frozenset[Reference]
     fine: Compute
     coarse: Compute
     each: Compute
@@ -155,7 +199,7 @@ class _Mix:
         known = here.mixed(self)
         used = self._used(known, spare)
         lines = used * known.each + known.once if used else 0
-        return _Saving(lines, known.gain, used, self.regions)
+        return _Saving(((lines, self.regions),), known.gain * used)
 
     def _used(self, known: _Mixed, spare: Sequence[Number]) -> Number:
         room = min(spare[region] for region in self.regions) - known.once
@@ -179,6 +223,7 @@ class _Mixed:
 class _Stay:
     """What stays from one iteration of a loop to the next."""
 
+    references: frozenset[Reference]
     lines: Compute
     saved: Compute
     ends: tuple[Compute, Compute]
@@ -187,27 +232,64 @@ class _Stay:
 
     def estimate(self, here: _Here, spare: Sequence[Number]) -> float:
         """About what it saves."""
-        return _about(self.saving(here, spare).gain)
+        return _about(self.saving(here, spare).saved)
 
     def saving(self, here: _Here, spare: Sequence[Number]) -> _Saving:
         """The best of those that fit."""
         room = min(spare[region] for region in self.regions)
         fitting = (each for each in here.stays(self) if each[0] <= room)
         lines, saved = max(fitting, key=itemgetter(1), default=(0, Fraction(0)))
-        return _Saving(lines, saved, 1, self.regions)
+        return _Saving(((lines, self.regions),), saved)
 
 
-_Way = _Mix | _Stay
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some rows are kept by another unit: of each half what it holds, held and fetches, and where."""
+
+    references: frozenset[Reference]
+    halves: tuple[tuple[Compute, Compute, Compute, tuple[int, ...]], ...]
+    fetched: Compute
+    last: Compute
+    step: Compute
+    before: bool
+
+    def estimate(self, here: _Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        return _about(self.saving(here, spare).saved)
+
+    def saving(self, here: _Here, spare: Sequence[Number]) -> _Saving:
+        """With as many rows as fit."""
+        return here.parted(self, tuple(spare))
+
+    def at(self, environment: Environment) -> _Saving:
+        """What it saves with a turn."""
+        # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
+        held = [
+            (max(0, ceil(lines(environment))) - instead(environment), regions)
+            for lines, instead, _, regions in self.halves
+        ]
+        fetched = sum(max(0, misses(environment)) for _, _, misses, _ in self.halves)
+        return _Saving(tuple(held), Fraction(self.fetched(environment) - fetched))
 
 
-def _way(each: Mixture | Staying, known: Mapping[Poly, Compute]) -> _Way:
+_Way = _Mix | _Stay | _Part
+
+
+def _way(each: Way, known: Mapping[Poly, Compute]) -> _Way:
+    references = frozenset(each.references)
     match each:
         case Mixture():
             fine, coarse, lines, once = (known[part] for part in (each.fine, each.coarse, each.each, each.once))
-            return _Mix(fine, coarse, lines, once, known[each.classes], each.regions)
+            return _Mix(references, fine, coarse, lines, once, known[each.classes], each.regions)
         case Staying(growing=held, times=times):
             ends = known[held.first], known[held.last]
-            return _Stay(known[held.lines], known[held.saved], ends, times, each.regions)
+            return _Stay(references, known[held.lines], known[held.saved], ends, times, each.regions)
+        case Parting(split=split):
+            halves = tuple(
+                (known[half.lines], known[half.instead], known[half.misses], regions)
+                for half, regions in zip(split.halves, each.regions, strict=True)
+            )
+            return _Part(references, halves, known[split.fetched], known[split.last], known[split.step], split.before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,23 +300,37 @@ class _Ready:
     misses: Compute
     mixtures: list[list[_Way]]
 
-    def at(self, here: _Here, capacity: int) -> Number | None:
-        """The bound where the plan fits into so many lines, spare ones used too."""
+    @cached_property
+    def parting(self) -> bool:
+        """Whether some rows may be kept otherwise than the others."""
+        return any(isinstance(way, _Part) for ways in self.mixtures for way in ways)
+
+    @cached_property
+    def _plain(self) -> list[list[_Way]]:
+        """What spare lines could do for all rows."""
+        return [[way for way in ways if not isinstance(way, _Part)] for ways in self.mixtures]
+
+    def at(self, here: _Here, capacity: int, parted: bool = False) -> Number | None:
+        """The bound where the plan fits into so many lines, spare ones used too, and parts of rows or not."""
         spare = [capacity - each(here.environment) for each in self.needs]
         if min(spare, default=0) < 0:
             return None
         bound = self.misses(here.environment)
         if not any(spare):
             return bound
-        # Lines go where each saves most; what is left goes to the next array.
-        first = [(_best(ways, here, spare), ways) for ways in self.mixtures]
-        known = [(best.saved / max(1, best.lines), ways) for best, ways in first if best is not None]
-        for _, ways in sorted(known, key=lambda each: -each[0]):
-            best = _best(ways, here, spare)
-            if best is not None:
-                bound -= best.saved
-                for region in best.regions:
-                    spare[region] -= best.lines
+        # Lines go where each saves most; what is left goes to the next array, or to others of its references.
+        groups = self.mixtures if parted else self._plain
+        while groups:
+            first = [(_best(ways, here, spare), ways) for ways in groups]
+            known = [(best[1].saved / best[1].lines, ways) for best, ways in first if best is not None]
+            groups = []
+            for _, ways in sorted(known, key=lambda each: -each[0]):
+                best = _best(ways, here, spare)
+                if best is not None:
+                    chosen, saving = best
+                    bound -= saving.saved
+                    spare = saving.left(spare)
+                    groups.append([way for way in ways if not way.references & chosen.references])
         return bound
 
 
@@ -245,12 +341,14 @@ def _about(value: Number) -> float:
         return inf
 
 
-def _best(ways: Sequence[_Way], here: _Here, spare: Sequence[Number]) -> _Saving | None:
+def _best(ways: Sequence[_Way], here: _Here, spare: Sequence[Number]) -> tuple[_Way, _Saving] | None:
     """The way that saves most, about, with all spare lines."""
     most, found = 0.0, None
     for way in ways:
         about = way.estimate(here, spare)
         if about > most:
             most, found = about, way
-    saving = None if found is None else found.saving(here, spare)
-    return saving if saving is not None and saving.saved > 0 else None
+    if found is None:
+        return None
+    saving = found.saving(here, spare)
+    return (found, saving) if saving.saved > 0 else None

@@ -20,7 +20,7 @@ from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
-from archline.analysis.io.plans import Plan, Planner
+from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
 from archline.analysis.io.recursion import Recursions
@@ -28,6 +28,7 @@ from archline.analysis.io.samples import samples
 from archline.analysis.io.units import Unit
 from archline.analysis.io.untraced import UntracedError, require_accesses
 from archline.analysis.io.upper import Upper
+from archline.analysis.io.ways import Plan
 from archline.analysis.recursion.graph import reachable, recurses
 from archline.language import syntax as s
 from archline.language.model import Module

@@ -16,14 +16,15 @@ from archline.algebra.compiled import Compiler, Compute, Environment
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
-from archline.analysis.io.accesses import Loop, contiguous_dimension
+from archline.analysis.io.accesses import Loop
 from archline.analysis.io.choices import Choices, together
+from archline.analysis.io.clusters import Cluster, by_array, clusterings
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.splitting import Split, Splits
-from archline.analysis.io.sweeping import beside, sweeping, up_to
-from archline.analysis.io.units import Pin, Unit, alone, as_one, continued, course, interleaved, pins, shared, walking
+from archline.analysis.io.splitting import Splits
+from archline.analysis.io.units import Unit, alone
+from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_MIXING = 100_000
@@ -34,92 +35,6 @@ Numbers = Mapping[Unit, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
-
-    A region is the loops around some references: lines that are held there take room from each other. `mixing` finds
-    the mixtures, which only values at sizes need.
-    """
-
-    units: tuple[Unit, ...]
-    needs: tuple[Poly, ...]
-    misses: Poly
-    mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple
-
-    @cached_property
-    def mixtures(self) -> tuple[tuple[Way, ...], ...]:
-        """For each array what spare lines could do."""
-        return tuple(self.mixing())
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Spare lines of a plan keep some classes of lines as `coarse` does, the others stay with units of the plan.
-
-    Of f classes, those that gain most, the share of what both fetch is f of all classes at least.
-    """
-
-    references: tuple[Reference, ...]
-    fine: Poly
-    coarse: Poly
-    each: Poly
-    once: Poly
-    classes: Poly
-    regions: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Staying:
-    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it."""
-
-    growing: Growing
-    times: int
-    regions: tuple[int, ...]
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        """All of which fetches may be saved."""
-        return tuple(chain.from_iterable(self.growing.groups))
-
-
-@dataclass(frozen=True, eq=False)
-class Parting:
-    """Some rows are kept by another unit than the others; where each half of the split takes room."""
-
-    split: Split
-    regions: tuple[tuple[int, ...], ...]
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        """All of which rows are parted."""
-        return self.split.references
-
-
-Way = Mixture | Staying | Parting
-
-
-@dataclass(frozen=True, eq=False)
-class Cluster:
-    """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
-
-    references: tuple[Reference, ...]
-    units: tuple[Unit, ...]
-    parts: tuple[Cluster, ...] = ()
-
-    @cached_property
-    def pins(self) -> tuple[Pin, ...]:
-        """The windows in which lines may be pinned."""
-        return tuple(pins(self.references))
-
-    @property
-    def all_parts(self) -> Iterator[Cluster]:
-        """Itself, its parts, and theirs."""
-        yield self
-        for part in self.parts:
-            yield from part.all_parts
 
 
 @dataclass(eq=False)
@@ -140,7 +55,8 @@ class Planner:
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
         self._alone = {each: tuple(alone(each)) for each in self.references}
-        arrays = [list(self._partitions(each)) for each in by_array(self.references)]
+        own = {each: _apart(units) for each, units in self._alone.items()}
+        arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
             list(dict.fromkeys(part for clusters in ways for each in clusters for part in each.all_parts))
             for ways in arrays
@@ -178,30 +94,6 @@ class Planner:
                     best.append(plan)
             return best
         return list(plans[:1])
-
-    # The options
-    def _partitions(self, references: Sequence[Reference]) -> Iterator[list[Cluster]]:
-        """The ways to split references to one array into clusters."""
-        known: dict[frozenset[Reference], Cluster] = {}
-        seen: set[frozenset[frozenset[Reference]]] = set()
-        for parts in partitions(references):
-            key = frozenset(map(frozenset, parts))
-            if key not in seen:
-                seen.add(key)
-                yield [self._cluster(part, known) for part in parts]
-
-    def _cluster(self, references: Sequence[Reference], known: dict[frozenset[Reference], Cluster]) -> Cluster:
-        """References as one cluster; those that access the same place are one part of it."""
-        key = frozenset(references)
-        if key not in known:
-            if len(references) == 1:
-                known[key] = Cluster(tuple(references), _apart(self._alone[references[0]]))
-            else:
-                alike = _grouped((each.place, each) for each in references)
-                parts = alike if len(alike) > 1 else [[each] for each in references]
-                own = tuple(self._cluster(part, known) for part in parts)
-                known[key] = Cluster(tuple(references), tuple(joint(references)), own)
-        return known[key]
 
     # Numbers
     def _evaluate(self, units: Iterable[Unit]) -> None:
@@ -413,62 +305,3 @@ def _begins_anew(unit: Unit, reference: Reference, loop: Loop) -> bool:
 def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:
     """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())
-
-
-def joint(references: Sequence[Reference]) -> Iterator[Unit]:
-    """The ways to keep references to one array as one."""
-    if len(references) > 1:
-        for depth in range(len(shared(references)) + 1):
-            unit = as_one(references, depth)
-            if unit is not None:
-                yield unit
-        yield from sweeping(references)
-        ways = continued, walking, interleaved, beside, up_to
-        yield from filter(None, (way(references) for way in ways))
-
-
-def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
-    """The references to each array."""
-    found: dict[int, list[Reference]] = {}
-    for reference in references:
-        found.setdefault(id(reference.array), []).append(reference)
-    return list(found.values())
-
-
-def partitions(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
-    """References to one array each by itself, all as one, and at each depth those whose rows move alike as one."""
-    yield [[each] for each in references]
-    if len(references) == 1:
-        return
-    yield [list(references)]
-    yield _grouped((course(each), each) for each in references)
-    for depth in range(max(len(each.chain) for each in references) + 1):
-        # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
-        for like, inner in ((_moving, depth), (_row, depth), (_moving, max(0, depth - 1))):
-            yield _grouped(
-                ((*map(id, each.chain[:depth]), *like(each, inner)) if len(each.chain) >= depth else id(each), each)
-                for each in references
-            )
-
-
-def _grouped(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
-    """Those with one key together."""
-    parts: dict[object, list[Reference]] = {}
-    for key, reference in keyed:
-        parts.setdefault(key, []).append(reference)
-    return list(parts.values())
-
-
-def _moving(reference: Reference, depth: int) -> tuple[object, ...]:
-    """For each dimension whether loops inside a depth move along it."""
-    inner = {loop.variable for loop in reference.chain[depth:]}
-    return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
-
-
-def _row(reference: Reference, depth: int) -> tuple[object, ...]:
-    """For each dimension of rows whether loops inside a depth move along it, else where it is."""
-    along = contiguous_dimension(reference.array)
-    pairs = zip(reference.place, _moving(reference, depth), strict=True)
-    return tuple(
-        moving or (interval[0] if interval else None) for each, (interval, moving) in enumerate(pairs) if each != along
-    )

@@ -78,7 +78,7 @@ class Splitter:
         """What a unit holds and fetches of this side; None where no closed form is found."""
         parts = [self.part(each) for each in unit.references]
         known = tuple(each for each in parts if each is not None)
-        if len(known) < len(parts) or not _together(unit, known):
+        if len(known) < len(parts) or not _together(unit, known) or not unit.fit(known):
             return None
         counters = {loop.variable for each in known for loop in each.chain}
         try:
@@ -211,11 +211,9 @@ class Splits:
     def of(self, coarse: Unit, fine: Sequence[Unit]) -> Iterator[Split]:
         """Every way in which a unit keeps part of the rows that others hold."""
         array = coarse.references[0].array
-        if not coarse.by_rows or not all(unit.by_rows for unit in fine) or array.layout == "zmorton":
-            return
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
-        if array.moves or any(counters & extent.names for extent in array.extents):
-            # Rows are other lines in other iterations.
+        if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
+            # Lines are not those of rows, or rows are other lines in other iterations.
             return
         for dimension in range(len(array.extents)):
             if any(_slanted(each, dimension) for each in coarse.references):

@@ -103,12 +103,18 @@ def up_to(references: Sequence[Reference]) -> Unit | None:
     passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
     if not passed or end != (behind, behind) or any(each.place != entry.place for each in still):
         return None
-    if not entry.lines(len(chain) - 1).slides:
+    if not _stays((row, *still)):
         return None
     try:
-        return known(Unit((row, *still), chain[-2], _passed_up_to, by_rows=True))
+        return known(Unit((row, *still), chain[-2], _passed_up_to, fit=_stays))
     except UnboundedError:
         return None
+
+
+def _stays(references: tuple[Reference, ...]) -> bool:
+    """Whether the entry's line is in an unbroken run of the iterations around the row."""
+    row, entry = references[:2]
+    return entry.lines(len(row.chain) - 1).slides
 
 
 def _passed_up_to(references: tuple[Reference, ...]) -> tuple[Product, Product]:

@@ -33,7 +33,8 @@ class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
-    `classes`; `by_rows`, it may hold some rows only. Raises UnboundedError where no closed form is found.
+    `classes`; of parts of the references it may hold those that are `fit`. Raises UnboundedError where no closed form
+    is found.
     """
 
     references: tuple[Reference, ...]
@@ -41,7 +42,7 @@ class Unit:
     measure: Measure = field(repr=False)
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
-    by_rows: bool = False
+    fit: Callable[[tuple[Reference, ...]], bool] = field(default=lambda _: False, repr=False)
 
     @cached_property
     def classes(self) -> Classes:
@@ -83,14 +84,14 @@ def alone(reference: Reference) -> Iterator[Unit]:
             splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                held = partial(_held, depth, start)
-                yield known(Unit((reference,), loop, held, splitting=splitting, by_rows=True))
+                held, fit = partial(_held, depth, start), partial(_slide, depth, start)
+                yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
         except UnboundedError:
             continue
     try:
         yield from one_line(reference)
         yield from _passing(reference)
-        yield known(Unit((reference,), None, _each_access, scratch=True, by_rows=True))
+        yield known(Unit((reference,), None, _each_access, scratch=True, fit=lambda _: True))
     except UnboundedError:
         return
 
@@ -123,6 +124,12 @@ def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Pr
         # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
         space = Product((reference.facts.positive_part(space.value),))
     return space, reference.lines(start).total
+
+
+def _slide(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
+    """Whether windows at a depth may be kept from one to the next in the loops from `start` on."""
+    (reference,) = references
+    return start in _starts(reference, depth)
 
 
 def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
@@ -174,7 +181,7 @@ def continued(references: Sequence[Reference]) -> Unit | None:
         if not behind or end != still[0]:
             return None
     try:
-        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain)), by_rows=True))
+        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
     except UnboundedError:
         return None
 
@@ -316,8 +323,8 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
         slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        held = partial(_held_together, depth, slides)
-        return known(Unit(tuple(references), loop, held, splitting=splitting, by_rows=True))
+        held, fit = partial(_held_together, depth, slides), partial(_slide_together, depth, slides)
+        return known(Unit(tuple(references), loop, held, splitting=splitting, fit=fit))
     except UnboundedError:
         return None
 
@@ -325,6 +332,11 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
 def _held_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> tuple[Product, Product]:
     space = Union(references, depth).largest
     return space, Union(references, depth - 1 if slides else depth).total
+
+
+def _slide_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> bool:
+    """Whether windows of several references slide where they are to."""
+    return not slides or Union(references, depth).slides(references[0].chain[depth - 1])
 
 
 def _classes(

@@ -17,7 +17,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import TURN
-from archline.analysis.io.plans import Mixture, Parting, Plan, Staying, Way
+from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 
 STEPS = 24
 """At so many iterations, evenly spread, is it tried to keep what they touch."""

@@ -1,0 +1,79 @@
+"""Plans: units that hold every reference, and what lines that they leave free could do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.io.footprint import Reference
+from archline.analysis.io.growing import Growing
+from archline.analysis.io.splitting import Split
+from archline.analysis.io.units import Unit
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
+
+    A region is the loops around some references: lines that are held there take room from each other. `mixing` finds
+    the mixtures, which only values at sizes need.
+    """
+
+    units: tuple[Unit, ...]
+    needs: tuple[Poly, ...]
+    misses: Poly
+    mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple
+
+    @cached_property
+    def mixtures(self) -> tuple[tuple[Way, ...], ...]:
+        """For each array what spare lines could do."""
+        return tuple(self.mixing())
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Spare lines of a plan keep some classes of lines as `coarse` does, the others stay with units of the plan.
+
+    Of f classes, those that gain most, the share of what both fetch is f of all classes at least.
+    """
+
+    references: tuple[Reference, ...]
+    fine: Poly
+    coarse: Poly
+    each: Poly
+    once: Poly
+    classes: Poly
+    regions: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Staying:
+    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it."""
+
+    growing: Growing
+    times: int
+    regions: tuple[int, ...]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All of which fetches may be saved."""
+        return tuple(chain.from_iterable(self.growing.groups))
+
+
+@dataclass(frozen=True, eq=False)
+class Parting:
+    """Some rows are kept by another unit than the others; where each half of the split takes room."""
+
+    split: Split
+    regions: tuple[tuple[int, ...], ...]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All of which rows are parted."""
+        return self.split.references
+
+
+Way = Mixture | Staying | Parting

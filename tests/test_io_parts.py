@@ -16,11 +16,14 @@ from archline.analysis.io.accesses import accesses
 from archline.analysis.io.footprint import Lines
 from archline.analysis.io.grouping import references
 from archline.analysis.io.growing import TURN, growing
+from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
+from archline.analysis.io.samples import samples
 from archline.analysis.io.unions import Union
 from archline.analysis.io.units import crossings
 from archline.language.loader import load_text
+from stdlib_cases import load
 
 Values = dict[str, int]
 
@@ -358,3 +361,20 @@ def test_unions(places: dict[str, Place], line: int) -> None:
             at = [place(row, j) for row in rows for j in columns for place in places.values()]
             touched = {(row, entry // line) for row, entry in at}
             assert len(touched) <= evaluate(counted, {"i": i, "j": 3, "L": line, "Z": line})
+
+
+# What spare lines could do
+@pytest.mark.parametrize("target", ["dense.lu::lu", "polybench.nussinov::nussinov", "polybench.durbin::durbin"])
+def test_ways_concern_whole_units(target: str) -> None:
+    """Ways with no reference in common save other fetches: what a unit fetches is saved by ways that hold all of it."""
+    module, algorithm = load(target)
+    scope, nodes = Program(module).trace(algorithm)
+    found = references(accesses(nodes), scope.facts)
+    plans = Planner(found, scope.facts, list(samples(algorithm, scope))).plans()
+    known = 0
+    for plan in plans:
+        for way in (way for ways in plan.mixtures for way in ways):
+            held = set(way.references)
+            assert all(held.isdisjoint(unit.references) or held.issuperset(unit.references) for unit in plan.units)
+            known += 1
+    assert known > 100

@@ -249,7 +249,9 @@ class Planner:
                     if all(_begins_anew(owner[id(each)], each, held.loop) for each in group)
                 }
                 if fetching:
-                    found.append(Staying(held, len(fetching), self._regions_of(held.loop)))
+                    owners = dict.fromkeys(chain.from_iterable(fetching))
+                    saving = tuple(chain.from_iterable(unit.references for unit in owners))
+                    found.append(Staying(saving, held, len(fetching), self._regions_of(held.loop)))
             yield tuple(found)
 
     def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.io.footprint import Reference
@@ -51,16 +50,15 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class Staying:
-    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it."""
+    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it.
 
+    `references` are all that those units hold.
+    """
+
+    references: tuple[Reference, ...]
     growing: Growing
     times: int
     regions: tuple[int, ...]
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        """All of which fetches may be saved."""
-        return tuple(chain.from_iterable(self.growing.groups))
 
 
 @dataclass(frozen=True, eq=False)

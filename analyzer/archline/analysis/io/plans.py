@@ -31,6 +31,8 @@ MAX_MIXING = 100_000
 """Term products for the mixtures of one plan."""
 FEW, LARGE = (2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
+LITTLE = 50
+"""What saves no more than this part of all saves little."""
 Numbers = Mapping[Unit, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
@@ -94,6 +96,34 @@ class Planner:
                     best.append(plan)
             return best
         return list(plans[:1])
+
+    def lean(self, plans: Iterable[Plan]) -> Iterator[Plan]:
+        """Plans with a line or none for each reference in place of units that save little at a large sample.
+
+        The best for a number of lines fill what others leave free, which at another L may be too much.
+        """
+        place = max(place for place, each in enumerate(self.points) if each["L"] > 1)
+        numbers = self._numbers[place]
+        for plan in plans:
+            if all(unit in numbers for unit in plan.units):
+                least = sum(numbers[unit][1] for unit in plan.units) // LITTLE
+                units = tuple(chain.from_iterable(self._by_lines(unit, least, numbers) for unit in plan.units))
+                if units != plan.units:
+                    yield self._plan(units)
+
+    def _by_lines(self, unit: Unit, least: int, numbers: Numbers) -> tuple[Unit, ...]:
+        """A line for each reference of a unit, or none, as far as what it keeps more does not save so much."""
+        if unit.scratch:
+            return (unit,)
+        found = []
+        for each in unit.references:
+            small = [own for own in self._alone[each] if own in numbers and (own.scratch or numbers[own][0] <= 1)]
+            few = min((numbers[own][1] for own in small), default=0) + least
+            fitting = [own for own in small if numbers[own][1] <= few]
+            if not fitting:
+                return (unit,)
+            found.append(next((own for own in fitting if own.scratch), fitting[0]))
+        return tuple(found) if sum(numbers[own][1] for own in found) <= numbers[unit][1] + least else (unit,)
 
     # Numbers
     def _evaluate(self, units: Iterable[Unit]) -> None:

@@ -72,7 +72,8 @@ class Alternative:
     """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
     `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
-    it is worth telling: `condition` says where it holds, `keeping` how it comes about.
+    it is worth telling: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
+    on growth alone: another that holds in nearly the same places is nearer.
     """
 
     condition: Callable[[], str] = field(repr=False)
@@ -81,6 +82,7 @@ class Alternative:
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
     told: bool = True
     keeping: Callable[[], tuple[Kept, ...]] = field(default=tuple, repr=False)
+    lean: bool = False
 
     @cached_property
     def when(self) -> str:

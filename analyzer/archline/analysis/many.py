@@ -74,7 +74,7 @@ def _least(cost: Cost, vectors: Vectors, length: int) -> Integers:
     best = np.zeros(length, np.int64)
     found = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
-    for each in cost.alternatives:
+    for each in (each for each in cost.alternatives if not each.lean):
         fits = np.ones(length, bool)
         for need in each.needs:
             if need not in rooms:

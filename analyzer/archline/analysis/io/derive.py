@@ -139,8 +139,9 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         return Fraction(lower.at(sizes)), Fraction(upper.at(sizes))
 
     told = planner.told(upper.plans)
-    others = [*planner.lean(told), *(plan for plan in upper.plans if plan not in told)]
-    alternatives = tuple(_alternative(plan, planner, plan in told) for plan in (*others, *told))
+    others = [plan for plan in upper.plans if plan not in told]
+    lean = [replace(_alternative(plan, planner, False), lean=True) for plan in planner.lean(told)]
+    alternatives = (*lean, *(_alternative(plan, planner, plan in told) for plan in (*others, *told)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
     levels = tuple((name, scope.facts.restore(value)) for name, value in lower.levels)

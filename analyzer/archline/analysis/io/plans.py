@@ -102,8 +102,10 @@ class Planner:
 
         The best for a number of lines fill what others leave free, which at another L may be too much.
         """
-        place = max(place for place, each in enumerate(self.points) if each["L"] > 1)
-        numbers = self._numbers[place]
+        large = [numbers for each, numbers in zip(self.points, self._numbers, strict=True) if each["L"] > 1]
+        if not large:
+            return
+        numbers = large[-1]
         for plan in plans:
             if all(unit in numbers for unit in plan.units):
                 least = sum(numbers[unit][1] for unit in plan.units) // LITTLE

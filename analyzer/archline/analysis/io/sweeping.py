@@ -19,7 +19,7 @@ from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, run
 from archline.analysis.io.product import Product, UnboundedError, total_in
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import Classes, Unit, known, rows_of, share_a_row
+from archline.analysis.io.units import Classes, Unit, in_one_row, known, share_a_row
 from archline.analysis.io.windows import slope_of
 
 Offsets = tuple[int, ...]
@@ -62,8 +62,8 @@ def beside(references: Sequence[Reference]) -> Unit | None:
     """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
     if not share_a_row(references):
         return None
-    chain, along = references[0].chain, contiguous_dimension(references[0].array)
-    moving = [each for each in references if any(chain[-1].variable in end.names for end in each.place[along] or ())]
+    chain = references[0].chain
+    moving = _moving(references, chain[-1])
     if len(moving) != 1:
         return None
     if not moving[0].lines(len(chain)).slides:
@@ -84,20 +84,17 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
 
 def up_to(references: Sequence[Reference]) -> Unit | None:
     """A row that the innermost loop passes up to an entry, whose line stays: A[i, k] for all k < j, and A[i, j]."""
-    longest = max(references, key=lambda each: len(each.chain))
-    array, chain, along = longest.array, longest.chain, contiguous_dimension(longest.array)
-    if len(chain) < 2 or array.layout == "zmorton" or array.moves or array.strided or not array.aligned:
+    array, chain = references[0].array, max((each.chain for each in references), key=len)
+    if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
         return None
-    inner = chain[-1]
-    moving = [each for each in references if any(inner.variable in end.names for end in each.place[along] or ())]
+    inner, along = chain[-1], contiguous_dimension(array)
+    moving = _moving(references, inner)
     still = [each for each in references if each not in moving]
     if len(moving) != 1 or not still or any(each.chain not in (chain, chain[:-1]) for each in references):
         return None
     (row,), entry = moving, still[0]
     place, end = row.place[along], entry.place[along]
-    if any(each.is_free or rows_of(each) != rows_of(row) for each in references) or place is None or end is None:
-        return None
-    if any(inner.variable in each.names for interval in rows_of(row) if interval for each in interval):
+    if place is None or end is None:
         return None
     behind = place[0].substitute({inner.variable: inner.hi})
     passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
@@ -109,6 +106,12 @@ def up_to(references: Sequence[Reference]) -> Unit | None:
         return known(Unit((row, *still), chain[-2], _passed_up_to, fit=_stays))
     except UnboundedError:
         return None
+
+
+def _moving(references: Sequence[Reference], loop: Loop) -> list[Reference]:
+    """Those that a loop moves along the row."""
+    along = contiguous_dimension(references[0].array)
+    return [each for each in references if any(loop.variable in end.names for end in each.place[along] or ())]
 
 
 def _stays(references: tuple[Reference, ...]) -> bool:

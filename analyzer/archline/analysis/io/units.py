@@ -259,12 +259,18 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
 
 def share_a_row(references: Sequence[Reference]) -> bool:
     """Whether references are to one row, the same one in all iterations of the innermost loop around them."""
-    array, chain, rows = references[0].array, references[0].chain, rows_of(references[0])
-    if array.layout == "zmorton" or array.moves or array.strided or not chain:
+    chain = references[0].chain
+    return bool(chain) and all(each.chain == chain for each in references) and in_one_row(references, chain[-1])
+
+
+def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
+    """Whether references are to one row, the same one in all iterations of a loop."""
+    array, rows = references[0].array, rows_of(references[0])
+    if array.layout == "zmorton" or array.moves or array.strided:
         return False
-    if any(each.is_free or each.chain != chain or rows_of(each) != rows for each in references):
+    if any(each.is_free or rows_of(each) != rows for each in references):
         return False
-    return not any(chain[-1].variable in end.names for interval in rows if interval for end in interval)
+    return not any(loop.variable in end.names for interval in rows if interval for end in interval)
 
 
 def rows_of(reference: Reference) -> tuple[Interval | None, ...]:

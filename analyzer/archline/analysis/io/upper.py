@@ -124,16 +124,19 @@ class _Here:
     def parted(self, way: _Part, spare: tuple[Number, ...]) -> _Saving:
         """What is saved with as many rows as fit into spare lines."""
         if (way, spare) not in self._parting:
-            most = ceil(way.last(self.environment) / Fraction(way.step(self.environment)))
-            rows = bisect_left(range(most), True, key=lambda more: not self._with_rows(way, more + 1, most).fits(spare))
-            found = self._with_rows(way, rows, most) if rows else NOTHING
+            step, last = way.step(self.environment), way.last(self.environment)
+            most = ceil(last / Fraction(step))
+
+            def kept(rows: int) -> _Saving:
+                return self._turned(way, min(last, (rows if way.before else most - rows) * step))
+
+            rows = bisect_left(range(most), True, key=lambda more: not kept(more + 1).fits(spare))
+            found = kept(rows) if rows else NOTHING
             self._parting[way, spare] = found if found.saved > 0 and found.fits(spare) else NOTHING
         return self._parting[way, spare]
 
-    def _with_rows(self, way: _Part, rows: int, most: int) -> _Saving:
-        """With so many rows, or lines of each row."""
-        step, last = way.step(self.environment), way.last(self.environment)
-        turn = min(last, (rows if way.before else most - rows) * step)
+    def _turned(self, way: _Part, turn: Number) -> _Saving:
+        """What is saved with rows parted at a place."""
         if (way, turn) not in self._parted:
             self._parted[way, turn] = way.at(self.compiler.environment([*self.numbers, turn]))
         return self._parted[way, turn]
@@ -159,7 +162,7 @@ class _Saving:
     @property
     def lines(self) -> Number:
         """The most lines that are used, and 1 at least."""
-        return max(1, *(lines for lines, _ in self.taken))
+        return max([1, *(lines for lines, _ in self.taken)])
 
     def fits(self, spare: Sequence[Number]) -> bool:
         """Whether so many spare lines are enough."""

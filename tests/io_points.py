@@ -26,6 +26,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
+from index_programs import MARGIN, index_program_from_seed
 from io_programs import ArrayProgram, array_program_from_seed
 from programs import program_from_seed
 from programs.choice import Seeded
@@ -291,6 +292,17 @@ def triangles(number: int) -> Subject:
         return arguments(algorithm, {"n": source.randint(1, source.choice((4, 9, 16)))}, source)
 
     return Subject(f"triangles {number}", module, algorithm, program.text, draw)
+
+
+def indices(number: int) -> Subject:
+    """The generated recursion by indices of a seed."""
+    program = index_program_from_seed(number)
+
+    def sizes(source: random.Random) -> Sizes:
+        square = "A" in program.shapes
+        return {"n": source.randint(4, 24) if square else 2 * MARGIN + source.randint(1, source.choice((9, 40, 120)))}
+
+    return _of_arrays(f"indices {number}", program, sizes)
 
 
 def stencils(number: int) -> Subject:

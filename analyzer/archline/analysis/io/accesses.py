@@ -131,13 +131,15 @@ class Choice:
 class Branch:
     """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`).
 
-    Where the data decides, `taken` is None, and `possible` is 0 where the sizes alone say that it does not hold.
+    Where the data decides, `taken` is None, and `possible` is 0 where the sizes alone say that it does not hold. All of
+    `known` are at least 0 exactly where this branch is the one taken; None where there are no such.
     """
 
     taken: Poly | None
     possible: Poly
     condition: s.Expr | None
     body: tuple[Node, ...]
+    known: tuple[Poly, ...] | None = None
 
 
 Node = Access | Loop | Recursion | Choice

@@ -74,10 +74,11 @@ class Bodies(Program):
             yield from super()._if(branches, place)
             return
         found: list[Branch] = []
-        inner = place
+        inner: Place = place
+        before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                found.append(Branch(ONE, ONE, None, tuple(self.block(branch.body, inner))))
+                found.append(Branch(ONE, ONE, None, tuple(self.block(branch.body, inner)), before))
                 break
             yield from self.reads(branch.condition, inner)
             taken = indicator(branch.condition, inner.scope)
@@ -90,7 +91,9 @@ class Bodies(Program):
                 held = _knowing(held, with_fact(held.scope.facts, branch.condition, held.scope))
                 left = _knowing(left, without_condition(left.scope.facts, branch.condition, left.scope))
             possible = _possible(branch.condition, inner.scope)
-            found.append(Branch(taken, possible, branch.condition, tuple(self.block(branch.body, held))))
+            here = _both(before, wanted(branch.condition, inner.scope))
+            found.append(Branch(taken, possible, branch.condition, tuple(self.block(branch.body, held)), here))
+            before = _both(before, wanted(negated(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
 
@@ -98,6 +101,10 @@ class Bodies(Program):
         """Whether a recursive algorithm may be called in a branch."""
         called = (self.module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
         return any(isinstance(target, s.Algorithm) and graph.recurses(self.module, target) for target in called)
+
+
+def _both(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:
+    return None if one is None or other is None else (*one, *other)
 
 
 def _possible(condition: s.Expr, scope: Scope) -> Poly:

@@ -24,6 +24,14 @@ def wanted(condition: s.Expr, scope: Scope) -> tuple[Poly, ...] | None:
             except NotStaticError:
                 return None
             return never_negative(op, difference) if a.is_integral(difference) else None
+        case s.Binary(op="!=", left=left, right=right):
+            try:
+                difference = static_value(left, scope) - static_value(right, scope)
+            except NotStaticError:
+                return None
+            # Of what never is on one side of 0 it is on the other.
+            apart = [each for each in (difference, -difference) if scope.facts.nonnegative(each)]
+            return (apart[0] - 1,) if apart and a.is_integral(difference) else None
     return None
 
 

@@ -22,6 +22,7 @@ from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import box_lines, whole
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.reach import Box, boxes, lines
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
 from archline.analysis.io.views import shape_of
@@ -80,6 +81,23 @@ class Solved:
     given: Poly
     made: Poly
     _compiled: dict[Poly, tuple[tuple[str, ...], Compiler, Compute]] = field(default_factory=dict)
+
+    @cached_property
+    def boxes(self) -> dict[Array, Box]:
+        """Where accesses lie in arrays that are given whole, as far as indices tell."""
+        return boxes(self.body)
+
+    def given_at(self, point: Point) -> int:
+        """The lines of all arrays that a call is given, or of where it gets in them. Raises EvaluationError."""
+        if not self.boxes:
+            return self.value(self.given, point)
+        return sum(self._lines_at(array, point) for array in self.body.given)
+
+    def _lines_at(self, array: Array, point: Point) -> int:
+        if array not in self.boxes:
+            return self.value(_lines(array, self.body.scope.facts), point)
+        box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
+        return lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
 
     def value(self, expression: Poly, point: Point) -> int:
         """The value of an expression of the body at a point, rounded up. Raises EvaluationError."""
@@ -146,7 +164,7 @@ class Recursions:
         for algorithm in self._bodies:
             self.solved(algorithm)
 
-    @property
+    @cached_property
     def makes(self) -> bool:
         """Whether some call makes local arrays."""
         return any(self.solved(each).made for each in self._bodies)
@@ -216,9 +234,12 @@ class _Evaluation:
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
-            touched = solved.value(solved.given, point) + self.made(solved, point)
-            total = self._sequence(solved, solved.parts, point)
-            self._uppers[key] = min(total, touched) if touched <= self._capacity else total
+            touched = solved.given_at(point) + self.made(solved, point)
+            fits = touched <= self._capacity
+            # By indices sizes stay what they are, and calls that fit are far too many to be followed.
+            ends = fits and solved.boxes and any(self._calls(solved, solved.parts, point))
+            total = touched if ends else self._sequence(solved, solved.parts, point)
+            self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
     def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
@@ -265,7 +286,7 @@ class _Evaluation:
                 return upper.at(point)
             case Called(call=call):
                 target, sizes = self._target(solved, call, point)
-                given = target.value(target.given, sizes)
+                given = target.given_at(sizes)
                 if given > point["Z"] // point["L"]:
                     raise EvaluationError("the arrays of a call do not fit beside the stack")
                 return given
@@ -278,6 +299,8 @@ class _Evaluation:
 
     def made(self, solved: Solved, point: Point) -> int:
         """The lines of local arrays of a call and of all calls in it, of which one at a time is active."""
+        if not self.recursions.makes:
+            return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
             inner = (self.made(*each) for each in self._inner(solved, solved.parts, point))

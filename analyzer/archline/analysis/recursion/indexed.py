@@ -174,7 +174,7 @@ class Search:
     def _drawn(self, seed: int) -> Iterator[Sample]:
         function, random, cases = self._function, Random(seed), Cases(self._function)
         for _ in range(TRIES):
-            sizes = self._declaration.drawn(function, random)
+            sizes = self._declaration.drawn(function.parameters, function.least, function.facts, random)
             if sizes is None or any(holds(fact, sizes) is False for fact in function.where):
                 continue
             try:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from random import Random
 
 from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 from archline.analysis.recursion.knowledge import conjunctions
-from archline.analysis.recursion.system import Function
 from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
 
@@ -30,23 +30,36 @@ class Declaration:
     facts: tuple[Poly, ...]
     ranges: Mapping[str, range]
 
-    def drawn(self, function: Function, random: Random) -> dict[str, int]:
-        """Sizes, and indices at random, near the least that the ones before allow; 0 where these do not matter."""
+    def drawn(
+        self,
+        names: Sequence[str],
+        sizes: Collection[str],
+        facts: Facts,
+        random: Random,
+        origins: Sequence[int] = (0,),
+        room: Sequence[int] = (0,),
+    ) -> dict[str, int]:
+        """Indices at random, near the least that the ones before allow; those without a least are at an origin.
+
+        Sizes have some `room` above the least that they may be.
+        """
         found: dict[str, int] = {}
-        for name in function.parameters:
-            least = _least(function, name, found)
+        for name in names:
+            least = _least(facts, name, found)
             if name in self.ranges:
                 found[name] = random.choice(self.ranges[name])
-            elif name in function.least or least is None:
-                found[name] = least or 0
+            elif name in sizes:
+                found[name] = (least or 0) + random.choice(room)
+            elif least is None:
+                found[name] = random.choice(origins)
             else:
                 found[name] = least + int(random.random() ** 2 * random.choice(SPREADS))
         return found
 
 
-def _least(function: Function, name: str, found: Mapping[str, int]) -> int | None:
+def _least(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
     limits = []
-    for bound in function.facts.bounds[name].lower:
+    for bound in facts.bounds[name].lower:
         try:
             limits.append(int(evaluate(bound, found)))
         except EvaluationError:

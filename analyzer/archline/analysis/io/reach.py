@@ -30,7 +30,7 @@ from archline.language.evaluate import holds
 
 TRIES, ENOUGH = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""
-ORIGINS, ROOM = (-3, 0, 5), (0, 40)
+ORIGINS = (0, 5, 40)
 MAX_CALLS = 20_000
 Point = Mapping[str, int]
 Box = tuple[Interval, ...]
@@ -162,7 +162,7 @@ class _Samples:
         signature = body.scope.module.signatures[body.algorithm]
         names = (*signature.size_names, *signature.indices)
         tried = (
-            self._declaration.drawn(names, signature.size_names, body.scope.facts, random, ORIGINS, ROOM)
+            self._declaration.drawn(names, signature.size_names, body.scope.facts, random, ORIGINS)
             for _ in range(TRIES)
         )
         allowed = (sizes for sizes in tried if all(holds(fact, sizes) is not False for fact in body.algorithm.where))

@@ -31,27 +31,19 @@ class Declaration:
     ranges: Mapping[str, range]
 
     def drawn(
-        self,
-        names: Sequence[str],
-        sizes: Collection[str],
-        facts: Facts,
-        random: Random,
-        origins: Sequence[int] = (0,),
-        room: Sequence[int] = (0,),
+        self, names: Sequence[str], sizes: Collection[str], facts: Facts, random: Random, origins: Sequence[int] = ()
     ) -> dict[str, int]:
-        """Indices at random, near the least that the ones before allow; those without a least are at an origin.
+        """Sizes, and indices at random, near the least that the ones before allow; 0 where these do not matter.
 
-        Sizes have some `room` above the least that they may be.
+        Where they do, indices without a least are at an origin, and sizes as far above theirs.
         """
         found: dict[str, int] = {}
         for name in names:
             least = _least(facts, name, found)
             if name in self.ranges:
                 found[name] = random.choice(self.ranges[name])
-            elif name in sizes:
-                found[name] = (least or 0) + random.choice(room)
-            elif least is None:
-                found[name] = random.choice(origins)
+            elif name in sizes or least is None:
+                found[name] = (least or 0) + (random.choice(origins) if origins else 0)
             else:
                 found[name] = least + int(random.random() ** 2 * random.choice(SPREADS))
         return found

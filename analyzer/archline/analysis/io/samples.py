@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import isqrt, log2
+from random import Random
 
 from archline.analysis.points import assumed, offsets_rules
+from archline.analysis.recursion.quantities import declaration
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
 from archline.language.evaluate import holds
@@ -16,6 +18,7 @@ SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
 LINES = (16, 4, 1)
 MAX_TRIED = 4_000
+TRIES = 400
 
 
 def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
@@ -35,6 +38,20 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
             tried = ({**dict(zip(names, sizes, strict=True)), **machine} for sizes in _near([scales[x] for x in names]))
             yield from islice(filter(allowed, tried), 1)
 
+    def among(scale: int) -> Iterator[dict[str, int]]:
+        """Indices are where the declaration allows them."""
+        known, random = declaration(algorithm, scope), Random(scale)
+        for line in LINES:
+            machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
+            drawn = (
+                known.drawn(names, signature.size_names, scope.facts, random, (scale,), (scale,)) for _ in range(TRIES)
+            )
+            yield from islice(filter(allowed, ({**each, **machine} for each in drawn)), 1)
+
+    if signature.indices:
+        for scale in SCALES:
+            yield from among(scale)
+        return
     for scale in SCALES:
         yield from near(dict.fromkeys(names, scale))
     for scale in SCALES[1:] if declared else ():

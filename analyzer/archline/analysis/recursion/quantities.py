@@ -31,7 +31,13 @@ class Declaration:
     ranges: Mapping[str, range]
 
     def drawn(
-        self, names: Sequence[str], sizes: Collection[str], facts: Facts, random: Random, origins: Sequence[int] = ()
+        self,
+        names: Sequence[str],
+        sizes: Collection[str],
+        facts: Facts,
+        random: Random,
+        origins: Sequence[int] = (),
+        spreads: Sequence[int] = SPREADS,
     ) -> dict[str, int]:
         """Sizes, and indices at random, near the least that the ones before allow; 0 where these do not matter.
 
@@ -45,7 +51,7 @@ class Declaration:
             elif name in sizes or least is None:
                 found[name] = (least or 0) + (random.choice(origins) if origins else 0)
             else:
-                found[name] = least + int(random.random() ** 2 * random.choice(SPREADS))
+                found[name] = least + int(random.random() ** 2 * random.choice(spreads))
         return found
 
 

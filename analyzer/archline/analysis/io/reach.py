@@ -41,13 +41,20 @@ End = tuple[Array, int, int]
 
 def boxes(body: Body) -> dict[Array, Box]:
     """Where the accesses of a call lie in the arrays that it is given, as far as indices tell."""
-    if not body.scope.module.signatures[body.algorithm].indices:
-        return {}
-    try:
-        reach = Reach(body, tuple(_cases(body)))
-    except NotReachedError:
+    reach = reach_of(body)
+    if reach is None:
         return {}
     return {array: box for array in body.given if (box := reach.box(array)) is not None}
+
+
+def reach_of(body: Body) -> Reach | None:
+    """How far calls get; None where no indices say so, or arrays are not given whole."""
+    if not body.scope.module.signatures[body.algorithm].indices:
+        return None
+    try:
+        return Reach(body, tuple(_cases(body)))
+    except NotReachedError:
+        return None
 
 
 class NotReachedError(Exception):
@@ -89,8 +96,9 @@ class Reach:
         return declaration(self.body.algorithm, declared(self.body.scope.module, self.body.algorithm))
 
     @cached_property
-    def _samples(self) -> _Samples:
-        return _Samples(self.body, self.declaration, self.cases)
+    def samples(self) -> Samples:
+        """Indices that the declaration allows."""
+        return Samples(self.body, self.declaration, self.cases)
 
     def box(self, array: Array) -> Box | None:
         """Where the accesses of a call to an array lie, in its indices; None where that is not known in any dimension.
@@ -112,7 +120,7 @@ class Reach:
         except UnboundedError:
             return None
         # What is nearest at samples need not hold elsewhere; what is made of one index mostly does.
-        proposed = (_proposed(self._samples, accessed, forms) for forms in (self._forms, *self._plain))
+        proposed = (_proposed(self.samples, accessed, forms) for forms in (self._forms, *self._plain))
         return next((each for each in proposed if each is not None and self._proves(each, accessed)), None)
 
     def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
@@ -149,7 +157,7 @@ def _names_index(value: Poly, body: Body) -> bool:
     return not value.names.isdisjoint(body.scope.module.signatures[body.algorithm].indices)
 
 
-class _Samples:
+class Samples:
     """Indices at which the declaration holds, with the cases that apply and the indices of their calls."""
 
     def __init__(self, body: Body, declaration: Declaration, cases: Sequence[Case]) -> None:
@@ -191,7 +199,7 @@ class _Samples:
         return self._followed[key]
 
 
-def _proposed(samples: _Samples, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Poly | None:
+def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Poly | None:
     """The sum of forms that is nearest above what is accessed at the samples, and no less there than at their calls."""
     known: dict[tuple[int, ...], int | None] = {}
 

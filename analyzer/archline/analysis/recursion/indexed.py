@@ -42,10 +42,9 @@ WIDEST, SHIFTS = 4, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Move:
-    """A case: what it adds, and the arguments of its calls by name, with how often each is made."""
+class Cut:
+    """What a case adds, and the arguments of its calls by name, with how often each is made."""
 
-    equation: Equation
     forcing: Poly
     calls: tuple[tuple[int, Mapping[str, Poly]], ...]
     pinned: Mapping[str, Poly]
@@ -56,6 +55,13 @@ class Move:
         for times, given in self.calls:
             rest = rest - form.substitute(given).scaled(times)
         return rest.substitute(self.pinned)
+
+
+@dataclass(frozen=True, eq=False)
+class Move(Cut):
+    """A case of a function."""
+
+    equation: Equation
 
 
 class NotIndexedError(Exception):
@@ -83,7 +89,7 @@ def _move(function: Function, equation: Equation) -> Move:
         made.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
     if calls(forcing) or equation.data:
         raise NotIndexedError
-    return Move(equation, forcing, tuple(made), pinned)
+    return Move(forcing, tuple(made), pinned, equation)
 
 
 # Exact forms
@@ -114,7 +120,7 @@ def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
     return total
 
 
-def handed_on(all_moves: Sequence[Move], forms: Sequence[Poly]) -> list[Poly]:
+def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
     """Forms that every case with calls hands on whole to them."""
     rows = [row[:-1] for move in all_moves if move.calls for row in _identities(move, forms, ZERO)]
     if not rows:
@@ -130,7 +136,7 @@ def handed_on(all_moves: Sequence[Move], forms: Sequence[Poly]) -> list[Poly]:
     return found
 
 
-def _identities(move: Move, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+def _identities(move: Cut, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """The equations for the coefficients, one for each product of indices that occurs; what they add up to is last."""
     columns = [*(move.less_calls(form) for form in forms), forcing.substitute(move.pinned)]
     monomials: dict[Monomial, None] = {}

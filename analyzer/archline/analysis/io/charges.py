@@ -1,0 +1,323 @@
+"""Growth of io of recursion by indices: what is handed on from call to call pays for what calls fetch.
+
+A call that fits fetches the lines that it reaches, any other what its calls do (the rule of `recursion`). For a bound
+on io look for a sum of forms, such as a volume over Z, that
+
+- no call that does not fit hands on more of to its calls than it has itself, and
+- of which each call of one that does not fit has as many as the lines that it reaches.
+
+The volume alone seldom is one: it pays where calls are as high as Z, and a call that does not fit but is wide is cut
+until its parts are low. So it is looked for by phases. In each, further facts hold in all calls: that those are no
+narrower than they are high, or as high as Z. Where they begin to hold, a phase ends for good (M. Frigo, V. Strumpen,
+Cache Oblivious Stencil Computations, ICS 2005, have the two for trapezoids by hand). What is to be at least 0 is proved
+as a sum of products of facts; indices of few values are tried one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.analysis.costs import FEW_LINES
+from archline.analysis.io.accesses import Array, contiguous_dimension
+from archline.analysis.io.grouping import references
+from archline.analysis.io.layout import LINE, WORDS
+from archline.analysis.io.plans import Planner
+from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.reach import Box, Case, Reach
+from archline.analysis.io.samples import samples
+from archline.analysis.proofs import of_floor
+from archline.analysis.recursion.combination import Situation
+from archline.analysis.recursion.cone import Cone, Goal, Part, propose
+from archline.analysis.recursion.indexed import Cut, elements, handed_on
+
+DEGREE = 2
+WIDEST, SHIFTS = 4, 3
+HEIGHTS = (4, 16, 64, 256)
+"""Which share of Z calls are tried to be as high as."""
+MAX_PHASES = 16
+DENOMINATORS = (1, 4, 60, 1_000)
+ROOM = 1.01
+TALL = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
+Numbers = Mapping[str, Poly]
+Phase = frozenset[Poly]
+"""What is at least 0 in all calls."""
+
+
+class UnpaidError(Exception):
+    """No forms are found that pay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
+
+    case: Case
+    known: tuple[Poly, ...]
+    fetched: Poly
+
+
+@dataclass(frozen=True)
+class Condition:
+    """sum of c*gain + rest >= 0 is to follow from facts."""
+
+    facts: tuple[Poly, ...]
+    gains: tuple[Poly, ...]
+    rest: Poly
+
+
+@dataclass(eq=False)
+class Charges:
+    """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
+
+    reach: Reach
+    boxes: Mapping[Array, Box]
+    _paid: dict[Phase, Poly] = field(default_factory=dict)
+
+    @cached_property
+    def growth(self) -> tuple[Poly, ...]:
+        """What io is O of, as summands in the algorithm's indices, where FEW_LINES lines fit."""
+        phases = self._phases
+        for phase in sorted(phases, key=lambda each: -len(each)):
+            self._pay(phase, phases[phase])
+        first = next(iter(phases))
+        value = self._paid[first]
+        used = [form for form in self.forms if any(term in value.terms for term in form.terms)]
+        return tuple(form * LINE**-1 * WORDS**-1 for form in used)
+
+    # What is known
+    @cached_property
+    def words(self) -> Poly:
+        """L times the lines that a call reaches, or more."""
+        total = ZERO
+        for array in self.reach.body.given:
+            total = total + self._words_of(array)
+        return total
+
+    def _words_of(self, array: Array) -> Poly:
+        box = self.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
+        along, count = contiguous_dimension(array), ONE
+        for dimension, (low, high) in enumerate(box):
+            if dimension != along:
+                count = count * (high - low + 1)
+        wide = box[along][1] - box[along][0] + 1
+        everywhere = Situation(self.reach.declaration.facts, self.reach.declaration.ranges, {})
+        if not count.is_constant or array.strided or array.layout == "zmorton" or not everywhere.proves(wide):
+            raise UnpaidError
+        return count * (wide + LINE.scaled(2))
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        beyond = self.words - WORDS
+        return tuple(Step(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
+
+    def _fetched(self, case: Case) -> Poly:
+        """L times what a case fetches by itself, with a few lines."""
+        body = self.reach.body
+        facts = body.scope.facts
+        found = references(iter(case.accesses), facts)
+        if not found:
+            return ZERO
+        planner = Planner(found, facts, list(samples(body.algorithm, body.scope)))
+        tall = facts.with_nonnegative(TALL[0])
+        ways = []
+        for plan in planner.plans():
+            try:
+                needs, misses = planner.smooth(plan)
+            except (UnboundedError, TooComplexError):
+                continue
+            if any(all(tall.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
+                ways.append(misses * LINE)
+        if not ways:
+            raise UnpaidError
+        # Proofs know little of floors and the like.
+        return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, each) for each in planner.points)))
+
+    @cached_property
+    def forms(self) -> tuple[Poly, ...]:
+        """What may pay, times Z*L: what all calls hand on whole, then Z times the quantities and L."""
+        quantities = self.reach.declaration.quantities
+        cuts = [Cut(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
+        kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
+        plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
+        return (*(each for each in kept if each), *(WORDS * each for each in plain), WORDS * LINE)
+
+    def _positive(self, form: Poly) -> Poly:
+        """A form with the sign that it has at all samples; 0 if it has none, or only constants."""
+        values = [evaluate(form, point) for point in self.reach.samples.drawn]
+        if form.is_constant or not values or min(values) < 0 < max(values):
+            return ZERO
+        return form if max(values) > 0 else -form
+
+    # Phases
+    def _situation(self, step: Step, phase: Iterable[Poly]) -> Situation:
+        declared = self.reach.declaration
+        return Situation((*declared.facts, *step.known, *phase, *TALL), declared.ranges, {})
+
+    @cached_property
+    def _invariants(self) -> tuple[Poly, ...]:
+        """Facts that from some case on hold in all calls that do not fit and in what they call."""
+        found: dict[Poly, None] = {}
+        for step in self._steps:
+            for condition in step.case.known if step.case.calls else ():
+                first = next((each for each in self._weakened(condition) if self._begins(each, step)), None)
+                if first is not None:
+                    found[first] = None
+        for quantity in self.reach.declaration.quantities:
+            high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
+            first = next((each for each in high if any(self._begins(each, step) for step in self._steps)), None)
+            if first is not None:
+                found[first] = None
+        return tuple(found)
+
+    def _weakened(self, condition: Poly) -> Iterator[Poly]:
+        for more in range(1, WIDEST + 1):
+            for quantity in self.reach.declaration.quantities:
+                for shift in range(SHIFTS + 1):
+                    value = condition + quantity.scaled(more) + shift
+                    if self._plausible(value):
+                        yield value
+
+    def _plausible(self, value: Poly) -> bool:
+        """Whether no sample speaks against its being handed on; and some for it: it says nothing where it holds."""
+        negative, drawn = False, self.reach.samples
+        for point in drawn.drawn:
+            try:
+                inside = evaluate(value, point) >= 0
+                negative = negative or not inside
+                if inside and any(evaluate(value, there) < 0 for there in drawn.follow(point)[1]):
+                    return False
+            except EvaluationError:
+                continue
+        return negative
+
+    def _begins(self, value: Poly, step: Step) -> bool:
+        """Whether it holds in all calls of a case, and in all calls of what it holds in."""
+        return (
+            bool(step.case.calls)
+            and self._holds_after(value, step, ())
+            and all(self._holds_after(value, each, (value,)) for each in self._steps)
+        )
+
+    def _holds_after(self, value: Poly, step: Step, phase: Iterable[Poly]) -> bool:
+        situation = self._situation(step, phase)
+        return all(situation.proves(value.substitute(given)) for given in step.case.calls)
+
+    @cached_property
+    def _phases(self) -> dict[Phase, tuple[Phase, ...]]:
+        """All phases, the first one first, and to which one each case leads."""
+        found: dict[Phase, tuple[Phase, ...]] = {}
+        pending: list[Phase] = [frozenset()]
+        while pending:
+            phase = pending.pop()
+            if phase in found:
+                continue
+            if len(found) > MAX_PHASES:
+                raise UnpaidError
+            found[phase] = tuple(self._after(phase, step) for step in self._steps)
+            pending += [each for each, step in zip(found[phase], self._steps, strict=True) if step.case.calls]
+        return found
+
+    def _after(self, phase: Phase, step: Step) -> Phase:
+        more = (each for each in self._invariants if each not in phase and self._holds_after(each, step, phase))
+        return phase | frozenset(more)
+
+    # Payment
+    def _pay(self, phase: Phase, after: Sequence[Phase]) -> None:
+        """Find a sum of forms that pays in a phase; those behind it are known up to a common factor."""
+        count = len(self.forms)
+        volumes = [index for index in range(count) if self.forms[index].degree(next(iter(WORDS.atoms()))) == 0]
+        others = [index for index in range(count) if index not in volumes]
+        sets = [volumes, *([*volumes, each] for each in others), list(range(count))]
+        for used in sets:
+            found = self._combined(phase, after, [self.forms[index] for index in used])
+            if found is not None:
+                factor, self._paid[phase] = found
+                self._paid = {key: value if key == phase else value.scaled(factor) for key, value in self._paid.items()}
+                return
+        raise UnpaidError
+
+    def _combined(self, phase: Phase, after: Sequence[Phase], forms: Sequence[Poly]) -> tuple[fmpq, Poly] | None:
+        conditions = [
+            each
+            for numbers in self._choices()
+            for each in self._conditions(phase, after, forms, numbers)
+            if any(each.gains) or each.rest
+        ]
+        parts = [_part(each) for each in conditions]
+        found = propose(parts, Goal(np.ones(len(forms) + 1), np.array([])), [1] * (len(forms) + 1))
+        if found is None:
+            return None
+        for most in DENOMINATORS:
+            numbers = [fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist()]
+            if all(_proved(part, numbers, weights) for part, weights in zip(parts, found.weights, strict=True)):
+                value = sum((form.scaled(each) for form, each in zip(forms, numbers[1:], strict=True)), ZERO)
+                return 1 + numbers[0], value
+        return None
+
+    def _choices(self) -> Iterator[Numbers]:
+        ranges = self.reach.declaration.ranges
+        for values in product(*ranges.values()):
+            yield {name: Poly.constant(each) for name, each in zip(ranges, values, strict=True)}
+
+    def _conditions(
+        self, phase: Phase, after: Sequence[Phase], forms: Sequence[Poly], numbers: Numbers
+    ) -> Iterator[Condition]:
+        """The first coefficient is by how much what pays in later phases is to be more than before, in proportion."""
+        declared = self.reach.declaration.facts
+        if not phase:
+            # The outermost call may fit.
+            facts = (*declared, *TALL)
+            yield _at(numbers, facts, (ZERO, *forms), -self.words * WORDS)
+        for step, later in zip(self._steps, after, strict=True):
+            facts = (*declared, *step.known, *phase, *TALL)
+            if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
+                # No call is there.
+                continue
+            own = later == phase
+            calls = step.case.calls
+            handed = [sum((form.substitute(given) for given in calls), ZERO) if own else ZERO for form in forms]
+            gains = [form - each for form, each in zip(forms, handed, strict=True)]
+            factor = ZERO if own else -sum((self._paid[later].substitute(given) for given in calls), ZERO)
+            yield _at(numbers, facts, (factor, *gains), factor - step.fetched * WORDS)
+            for given in calls:
+                there = tuple(each.substitute(given) for each in (*declared, *later))
+                due = -(self.words * WORDS).substitute(given)
+                paid = [form.substitute(given) if own else ZERO for form in forms]
+                before = ZERO if own else self._paid[later].substitute(given)
+                yield _at(numbers, (*facts, *there), (before, *paid), before + due)
+
+
+def _composite(value: Poly) -> int:
+    return sum(1 for atom in value.atoms() if atom.parts)
+
+
+def _at(numbers: Numbers, facts: Iterable[Poly], gains: Iterable[Poly], rest: Poly) -> Condition:
+    return Condition(
+        tuple(each.substitute(numbers) for each in facts),
+        tuple(each.substitute(numbers) for each in gains),
+        rest.substitute(numbers),
+    )
+
+
+def _part(condition: Condition) -> Part:
+    values = (*condition.gains, condition.rest)
+    floors = {atom for value in (*values, *condition.facts) for atom in value.atoms() if isinstance(atom, a.Floor)}
+    known = dict.fromkeys((*condition.facts, *(each for atom in sorted(floors, key=str) for each in of_floor(atom))))
+    facts = tuple(each for each in known if not each.is_constant)
+    wanted = frozenset(term for value in values for term in value.terms)
+    return Part(Cone(facts, DEGREE, wanted, len(facts)), condition.gains, condition.rest)
+
+
+def _proved(part: Part, numbers: Sequence[fmpq], weights: object) -> bool:
+    margin = sum((gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True)), part.rest)
+    return part.cone.proves(margin, weights)  # type: ignore[arg-type]

@@ -66,7 +66,11 @@ def test_ranges(first: str, expected: tuple[int, int] | None) -> None:
         assert found == [(0, 29)]
 
 
-def test_what_shrinks_from_both_ends() -> None:
+def test_arrays_that_are_not_given_whole_are_not_followed() -> None:
+    assert boxes(body_of(HALVES.format("lo, m").replace("go(x, s, lo, m)", "go(x[1..n], s, lo, m)"))) == {}
+
+
+def test_steps_through_a_row() -> None:
     body = body_of(HALVES.format("lo, m").replace("x[i]", "x[2*i + 1]"))
     assert ends(body, "x", lo=3, hi=9, n=100) == [(7, 17)]
 

@@ -20,7 +20,7 @@ from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooC
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.costs import FEW_LINES, Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
-from archline.analysis.io.layout import LINE, WORDS
+from archline.analysis.io.layout import LINE, ONE_LINE, WORDS
 from archline.analysis.recursion.leaves import bounded_below
 from archline.analysis.uncapped import growing, uncapped
 from archline.language import syntax as s
@@ -144,6 +144,11 @@ def _bounded(name: str, relation: str, value: Poly) -> tuple[s.Fact, ...]:
 def facts_of(condition: str) -> tuple[s.Fact, ...]:
     """What is known where a condition of a regime holds; nothing of alternatives."""
     return parse_facts(condition) if condition and " or " not in condition else ()
+
+
+def fits(cost: Cost, known: Facts) -> bool:
+    """Whether all arrays of a recursive algorithm are known to fit, in caches of however few lines."""
+    return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:

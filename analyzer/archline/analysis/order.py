@@ -13,7 +13,7 @@ from archline.algebra.growth.order import proves
 from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.floors import least
-from archline.analysis.growth import Piece, in_small_caches, over_range, pieces
+from archline.analysis.growth import Piece, facts_of, fits, in_small_caches, over_range, pieces
 from archline.analysis.points import assumed
 from archline.analysis.scope import declared, with_all
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
@@ -79,8 +79,10 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
         return Growth(None, None)
     scope = declared(module, algorithm)
     known = with_all(scope.facts, facts, scope)
-    if not all(in_small_caches(costs, parse_expression(each), facts, known) for _, each in found):
-        return Growth(None, None)
+    for condition, each in found:
+        there = with_all(known, facts_of(condition), scope)
+        if not fits(cost, there) and not in_small_caches(costs, parse_expression(each), facts, known):
+            return Growth(None, None)
     tall = () if said else (TALL,)
     under = tuple((" and ".join((*filter(None, (condition,)), *tall)), each) for condition, each in found)
     below, domain = least(costs, cost, known), _domain(facts)

@@ -18,15 +18,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, total
 from archline.analysis.costs import FEW_LINES
 from archline.analysis.io.accesses import Array, contiguous_dimension
 from archline.analysis.io.grouping import references
@@ -36,8 +37,9 @@ from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.reach import Box, Case, Reach
 from archline.analysis.io.samples import samples
 from archline.analysis.proofs import of_floor
+from archline.analysis.recursion.arrays import Array as Weights
 from archline.analysis.recursion.combination import Situation
-from archline.analysis.recursion.cone import Cone, Goal, Part, propose
+from archline.analysis.recursion.cone import Cone, Goal, Part, Proposal, propose
 from archline.analysis.recursion.indexed import Cut, elements, handed_on
 
 DEGREE = 2
@@ -66,42 +68,41 @@ class Step:
     fetched: Poly
 
 
-@dataclass(frozen=True)
-class Condition:
-    """sum of c*gain + rest >= 0 is to follow from facts."""
-
-    facts: tuple[Poly, ...]
-    gains: tuple[Poly, ...]
-    rest: Poly
-
-
 @dataclass(eq=False)
 class Charges:
     """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
 
     reach: Reach
     boxes: Mapping[Array, Box]
-    _paid: dict[Phase, Poly] = field(default_factory=dict)
+    paid: dict[Phase, Poly] = field(default_factory=dict)
+    """By phase, Z*L times what pays in it, once `bound` is known."""
+    _cones: dict[tuple[Poly, ...], Cone] = field(default_factory=dict)
 
     @cached_property
     def growth(self) -> tuple[Poly, ...]:
         """What io is O of, as summands in the algorithm's indices, where FEW_LINES lines fit."""
-        phases = self._phases
+        return tuple(form * LINE**-1 * WORDS**-1 for form in self._paying[1])
+
+    @cached_property
+    def bound(self) -> Poly:
+        """What io is at most, in the algorithm's indices, where FEW_LINES lines fit."""
+        return self._paying[0] * LINE**-1 * WORDS**-1
+
+    @cached_property
+    def _paying(self) -> tuple[Poly, tuple[Poly, ...]]:
+        """What pays for the outermost call, and the forms that it is made of."""
+        phases, used = self.phases, tuple[int, ...]()
         for phase in sorted(phases, key=lambda each: -len(each)):
-            self._pay(phase, phases[phase])
-        first = next(iter(phases))
-        value = self._paid[first]
-        used = [form for form in self.forms if any(term in value.terms for term in form.terms)]
-        return tuple(form * LINE**-1 * WORDS**-1 for form in used)
+            used = self._pay(phase, phases[phase])
+        return self.paid[frozenset()], tuple(self.forms[index] for index in used)
 
     # What is known
     @cached_property
     def words(self) -> Poly:
         """L times the lines that a call reaches, or more."""
-        total = ZERO
-        for array in self.reach.body.given:
-            total = total + self._words_of(array)
-        return total
+        if self.reach.body.made:
+            raise UnpaidError
+        return total(map(self._words_of, self.reach.body.given))
 
     def _words_of(self, array: Array) -> Poly:
         box = self.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
@@ -116,7 +117,8 @@ class Charges:
         return count * (wide + LINE.scaled(2))
 
     @cached_property
-    def _steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Step, ...]:
+        """The cases, where calls do not fit."""
         beyond = self.words - WORDS
         return tuple(Step(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
 
@@ -144,12 +146,13 @@ class Charges:
 
     @cached_property
     def forms(self) -> tuple[Poly, ...]:
-        """What may pay, times Z*L: what all calls hand on whole, then Z times the quantities and L."""
+        """What may pay, times Z*L: Z times L and the quantities, then what all calls hand on whole, the plain first."""
         quantities = self.reach.declaration.quantities
         cuts = [Cut(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
         kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
         plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
-        return (*(each for each in kept if each), *(WORDS * each for each in plain), WORDS * LINE)
+        volumes = sorted((each for each in kept if each), key=_degree)
+        return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
 
     def _positive(self, form: Poly) -> Poly:
         """A form with the sign that it has at all samples; 0 if it has none, or only constants."""
@@ -167,14 +170,14 @@ class Charges:
     def _invariants(self) -> tuple[Poly, ...]:
         """Facts that from some case on hold in all calls that do not fit and in what they call."""
         found: dict[Poly, None] = {}
-        for step in self._steps:
+        for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
                 first = next((each for each in self._weakened(condition) if self._begins(each, step)), None)
                 if first is not None:
                     found[first] = None
         for quantity in self.reach.declaration.quantities:
             high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
-            first = next((each for each in high if any(self._begins(each, step) for step in self._steps)), None)
+            first = next((each for each in high if any(self._begins(each, step) for step in self.steps)), None)
             if first is not None:
                 found[first] = None
         return tuple(found)
@@ -205,7 +208,7 @@ class Charges:
         return (
             bool(step.case.calls)
             and self._holds_after(value, step, ())
-            and all(self._holds_after(value, each, (value,)) for each in self._steps)
+            and all(self._holds_after(value, each, (value,)) for each in self.steps)
         )
 
     def _holds_after(self, value: Poly, step: Step, phase: Iterable[Poly]) -> bool:
@@ -213,7 +216,7 @@ class Charges:
         return all(situation.proves(value.substitute(given)) for given in step.case.calls)
 
     @cached_property
-    def _phases(self) -> dict[Phase, tuple[Phase, ...]]:
+    def phases(self) -> dict[Phase, tuple[Phase, ...]]:
         """All phases, the first one first, and to which one each case leads."""
         found: dict[Phase, tuple[Phase, ...]] = {}
         pending: list[Phase] = [frozenset()]
@@ -223,8 +226,8 @@ class Charges:
                 continue
             if len(found) > MAX_PHASES:
                 raise UnpaidError
-            found[phase] = tuple(self._after(phase, step) for step in self._steps)
-            pending += [each for each, step in zip(found[phase], self._steps, strict=True) if step.case.calls]
+            found[phase] = tuple(self._after(phase, step) for step in self.steps)
+            pending += [each for each, step in zip(found[phase], self.steps, strict=True) if step.case.calls]
         return found
 
     def _after(self, phase: Phase, step: Step) -> Phase:
@@ -232,92 +235,107 @@ class Charges:
         return phase | frozenset(more)
 
     # Payment
-    def _pay(self, phase: Phase, after: Sequence[Phase]) -> None:
-        """Find a sum of forms that pays in a phase; those behind it are known up to a common factor."""
-        count = len(self.forms)
-        volumes = [index for index in range(count) if self.forms[index].degree(next(iter(WORDS.atoms()))) == 0]
-        others = [index for index in range(count) if index not in volumes]
-        sets = [volumes, *([*volumes, each] for each in others), list(range(count))]
-        for used in sets:
-            found = self._combined(phase, after, [self.forms[index] for index in used])
-            if found is not None:
-                factor, self._paid[phase] = found
-                self._paid = {key: value if key == phase else value.scaled(factor) for key, value in self._paid.items()}
-                return
-        raise UnpaidError
+    def _pay(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
+        """Find a sum of forms that pays in a phase, and which; those behind it are known up to a common factor."""
+        parts = [list(self._conditions(phase, after, numbers)) for numbers in self._choices()]
 
-    def _combined(self, phase: Phase, after: Sequence[Phase], forms: Sequence[Poly]) -> tuple[fmpq, Poly] | None:
-        conditions = [
-            each
-            for numbers in self._choices()
-            for each in self._conditions(phase, after, forms, numbers)
-            if any(each.gains) or each.rest
-        ]
-        parts = [_part(each) for each in conditions]
-        found = propose(parts, Goal(np.ones(len(forms) + 1), np.array([])), [1] * (len(forms) + 1))
-        if found is None:
-            return None
-        for most in DENOMINATORS:
-            numbers = [fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist()]
-            if all(_proved(part, numbers, weights) for part, weights in zip(parts, found.weights, strict=True)):
-                value = sum((form.scaled(each) for form, each in zip(forms, numbers[1:], strict=True)), ZERO)
-                return 1 + numbers[0], value
-        return None
+        def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
+            return _coefficients([[_only(each, used) for each in some] for some in parts], 1 + len(used))
+
+        every = range(len(self.forms))
+        few = (used for count in (1, 2) for used in combinations(every, count))
+        used, numbers = next(((each, own) for each in few if (own := found(each)) is not None), (tuple(every), None))
+        if numbers is None:
+            numbers = found(used)
+            for form in reversed(every) if numbers is not None else ():
+                fewer = tuple(each for each in used if each != form)
+                own = found(fewer)
+                used, numbers = (used, numbers) if own is None else (fewer, own)
+        if numbers is None:
+            raise UnpaidError
+        more, *own_ = numbers
+        self.paid = {key: value.scaled(1 + more) for key, value in self.paid.items()}
+        self.paid[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
+        return used
+
+    def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[Part]:
+        """What is to be at least 0 with the coefficients of the forms, where some indices have the given values.
+
+        The first coefficient is by how much what pays in later phases is to be more than before, in proportion.
+        """
+        declared, forms, nothing = self.reach.declaration.facts, self.forms, tuple(ZERO for _ in self.forms)
+
+        def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> Part:
+            first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
+            return Part(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
+
+        if not phase:
+            # The outermost call may fit.
+            yield part((*declared, *TALL), ZERO, forms, self.words * WORDS)
+        for step, then in zip(self.steps, after, strict=True):
+            facts, calls = (*declared, *step.known, *phase, *TALL), step.case.calls
+            if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
+                # No call is there.
+                continue
+            own, paid = then == phase, self.paid.get(then, ZERO)
+            there = [nothing if not own else tuple(form.substitute(given) for form in forms) for given in calls]
+            later = [ZERO if own else paid.substitute(given) for given in calls]
+            gains = [form - total(each) for form, *each in zip(forms, *there, strict=True)]
+            yield part(facts, -total(later), gains, step.fetched * WORDS)
+            for given, before, each in zip(calls, later, there, strict=True):
+                known = (value.substitute(given) for value in (*declared, *then))
+                yield part((*facts, *known), before, each, (self.words * WORDS).substitute(given))
+
+    def _cone(self, known: tuple[Poly, ...]) -> Cone:
+        """Products of two facts, those of floors among them."""
+        if known not in self._cones:
+            floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
+            facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
+            varied = tuple(each for each in facts if not each.is_constant)
+            self._cones[known] = Cone(varied, DEGREE, frozenset(), len(varied))
+        return self._cones[known]
 
     def _choices(self) -> Iterator[Numbers]:
         ranges = self.reach.declaration.ranges
         for values in product(*ranges.values()):
             yield {name: Poly.constant(each) for name, each in zip(ranges, values, strict=True)}
 
-    def _conditions(
-        self, phase: Phase, after: Sequence[Phase], forms: Sequence[Poly], numbers: Numbers
-    ) -> Iterator[Condition]:
-        """The first coefficient is by how much what pays in later phases is to be more than before, in proportion."""
-        declared = self.reach.declaration.facts
-        if not phase:
-            # The outermost call may fit.
-            facts = (*declared, *TALL)
-            yield _at(numbers, facts, (ZERO, *forms), -self.words * WORDS)
-        for step, later in zip(self._steps, after, strict=True):
-            facts = (*declared, *step.known, *phase, *TALL)
-            if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
-                # No call is there.
-                continue
-            own = later == phase
-            calls = step.case.calls
-            handed = [sum((form.substitute(given) for given in calls), ZERO) if own else ZERO for form in forms]
-            gains = [form - each for form, each in zip(forms, handed, strict=True)]
-            factor = ZERO if own else -sum((self._paid[later].substitute(given) for given in calls), ZERO)
-            yield _at(numbers, facts, (factor, *gains), factor - step.fetched * WORDS)
-            for given in calls:
-                there = tuple(each.substitute(given) for each in (*declared, *later))
-                due = -(self.words * WORDS).substitute(given)
-                paid = [form.substitute(given) if own else ZERO for form in forms]
-                before = ZERO if own else self._paid[later].substitute(given)
-                yield _at(numbers, (*facts, *there), (before, *paid), before + due)
+
+def _degree(value: Poly) -> int:
+    return max(sum(power for _, power in monomial) for monomial in value.terms)
 
 
 def _composite(value: Poly) -> int:
     return sum(1 for atom in value.atoms() if atom.parts)
 
 
-def _at(numbers: Numbers, facts: Iterable[Poly], gains: Iterable[Poly], rest: Poly) -> Condition:
-    return Condition(
-        tuple(each.substitute(numbers) for each in facts),
-        tuple(each.substitute(numbers) for each in gains),
-        rest.substitute(numbers),
-    )
+def _only(part: Part, used: Sequence[int]) -> Part:
+    """The part with the factor of later phases and some forms."""
+    return Part(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
 
-def _part(condition: Condition) -> Part:
-    values = (*condition.gains, condition.rest)
-    floors = {atom for value in (*values, *condition.facts) for atom in value.atoms() if isinstance(atom, a.Floor)}
-    known = dict.fromkeys((*condition.facts, *(each for atom in sorted(floors, key=str) for each in of_floor(atom))))
-    facts = tuple(each for each in known if not each.is_constant)
-    wanted = frozenset(term for value in values for term in value.terms)
-    return Part(Cone(facts, DEGREE, wanted, len(facts)), condition.gains, condition.rest)
+def _coefficients(parts: Sequence[Sequence[Part]], count: int) -> tuple[fmpq, ...] | None:
+    """So many coefficients for which all parts are in their cones; None where none are found."""
+    # What cannot be where some indices have one value need not be tried where they have others.
+    if _proposed(parts[-1], count) is None:
+        return None
+    every = [each for some in parts for each in some if any(each.gains) or each.rest]
+    found = _proposed(every, count)
+    if found is None:
+        return None
+    for most in DENOMINATORS:
+        numbers = tuple(fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist())
+        if all(_proved(part, numbers, weights) for part, weights in zip(every, found.weights, strict=True)):
+            return numbers
+    return None
 
 
-def _proved(part: Part, numbers: Sequence[fmpq], weights: object) -> bool:
-    margin = sum((gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True)), part.rest)
-    return part.cone.proves(margin, weights)  # type: ignore[arg-type]
+def _proposed(parts: Sequence[Part], count: int) -> Proposal | None:
+    if not parts:
+        return Proposal(np.zeros(count), (), Fraction(0))
+    return propose(parts, Goal(np.ones(count), np.array([])), [1] * count)
+
+
+def _proved(part: Part, numbers: Sequence[fmpq], weights: Weights) -> bool:
+    margin = part.rest + total(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
+    return part.cone.proves(margin, weights)

@@ -15,14 +15,16 @@ from math import inf
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol
+from archline.algebra.growth.order import Proved, is_O
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text
 from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
 from archline.algebra.recurrences.solve import solve
 from archline.analysis.costs import FEW_LINES
-from archline.analysis.io.accesses import Array, Branch, contiguous_dimension
+from archline.analysis.io.accesses import Array, Branch, Recursion, contiguous_dimension
 from archline.analysis.io.bodies import calls
+from archline.analysis.io.charges import UnpaidError
 from archline.analysis.io.conditions import wanted
 from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
@@ -96,6 +98,12 @@ class _Orders:
         if any(self.recursions.solved(each).made for each in others):
             raise OutOfReachError("algorithms that it calls make arrays")
         writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        if not any(call.target is algorithm for call in calls(body.body.nodes)):
+            regimes = tuple(writer.once(self.recursions))
+            first, last = (parse_expression(regimes[place][1]) for place in (0, -1))
+            # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
+            alike = isinstance(is_O(last, first, facts), Proved)
+            return Order((("", regimes[-1][1]),) if alike else regimes)
         rooted = writer.rooted()
         if rooted is not None and (growth := rooted.growth(tuple(filter(_of_machine, facts)))) is not None:
             return Order((("", growth),))
@@ -147,6 +155,33 @@ class _Writer:
         called = sum(call.target is self.algorithm for call in calls(body.nodes))
         every = (*before, *parts)
         return Rooted(self.algorithm, size, every, self.facts, self._piece, self._other, given, made, called)
+
+    def once(self, recursions: Recursions) -> Iterator[tuple[str, str]]:
+        """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
+        body = self.body.body
+        lines = self._smooth_lines((*body.given, *body.made))
+        words = to_text(self.facts.restore(lines * LINE))
+        found = self._grown(self._cost(part for part in self.body.parts if not isinstance(part, Called)) + ONE)
+        others = []
+        for part in self.body.parts:
+            match part:
+                case Called(call=call) if recursions.module.signatures[call.target].indices:
+                    found = found + self._by_indices(call, recursions.solved(call.target))
+                case Called():
+                    others.append(self._other(part))
+        if not body.made:
+            yield f"Z >= {words}", to_text(self._grown(lines))
+        yield "" if body.made else f"Z <= {words}", " + ".join([to_text(self._grown(found)), *others])
+
+    def _by_indices(self, call: Recursion, target: Body) -> Poly:
+        """What a call of a recursion by indices fetches."""
+        try:
+            forms = target.paid
+        except UnpaidError:
+            forms = None
+        if forms is None:
+            raise OutOfReachError(f"nothing is found that pays for all calls of `{call.target.name}`")
+        return total(self._grown(form.substitute(call.sizes)) for form in forms)
 
     def cases(self) -> Iterator[str]:
         """What fits, then each branch with recursive calls."""

@@ -253,7 +253,7 @@ def _given_whole(call: Recursion, array: Array) -> bool:
     """Whether a call has an array as its caller does."""
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
-    return view.array is array and not any(view.starts) and view.axes == straight and view.extents == array.extents
+    return view.array is array and view.axes == straight and view.extents == array.extents
 
 
 def _accesses(nodes: Iterable[Node], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:

@@ -18,11 +18,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
+from archline.analysis.io.charges import Charges
 from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import box_lines, whole
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.reach import Box, boxes, lines
+from archline.analysis.io.reach import Box, boxes, lines, reach_of
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
 from archline.analysis.io.views import shape_of
@@ -86,6 +87,15 @@ class Solved:
     def boxes(self) -> dict[Array, Box]:
         """Where accesses lie in arrays that are given whole, as far as indices tell."""
         return boxes(self.body)
+
+    @cached_property
+    def paid(self) -> tuple[Poly, ...] | None:
+        """What io of a recursion by indices is O of, as summands, where few lines fit; None of any other.
+
+        Raises UnpaidError where nothing is found that is.
+        """
+        reach = reach_of(self.body)
+        return None if reach is None else Charges(reach, self.boxes).growth
 
     def given_at(self, point: Point) -> int:
         """The lines of all arrays that a call is given, or of where it gets in them. Raises EvaluationError."""

@@ -1,0 +1,199 @@
+"""What pays for the io of recursion by indices, against evaluation, runs and Frigo and Strumpen (ICS 2005)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import archline as al
+from archline.algebra.evaluation import evaluate
+from archline.analysis.costs import FEW_LINES
+from archline.analysis.io.charges import Charges, UnpaidError
+from archline.analysis.io.reach import boxes, reach_of
+from archline.analysis.io.recursion import Recursions
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+from stdlib_cases import load
+
+SLOPES = st.integers(-1, 1)
+RANGES = """
+algorithm go(x: real[n], s: inout real[1], lo: index, hi: index):
+    where hi > lo
+    decreases hi - lo
+    if hi - lo <= 4:
+        for i in lo..hi:
+            s[0] += x[i]
+    else:
+        let m = (lo + hi)//2
+        go(x, s, {})
+        go(x, s, {})
+
+algorithm main(x: real[n], s: inout real[1], m: size):
+    where 2*m < n
+    ensures io is O(n/L + 1) when Z >= L^2
+    ensures io is O(m/L + 1) when Z >= L^2
+    ensures io is O(m/(L*Z) + 1) when Z >= L^2
+    go(x, s, m, 2*m)
+"""
+STRIPS = """
+algorithm go(u: inout real[2, n], t0: index, t1: index):
+    where t1 > t0
+    decreases t1 - t0
+    if t1 - t0 == 1:
+        for x in 1..n - 1:
+            u[t1%2, x] = u[t0%2, x - 1] + u[t0%2, x + 1]
+    else:
+        let s = (t0 + t1)//2
+        go(u, t0, s)
+        go(u, s, t1)
+
+algorithm main(u: inout real[2, n], steps: size):
+    where n >= 3
+    ensures io is O(n*steps/(L*Z) + n/L + 1) when Z >= L^2
+    go(u, 0, steps)
+"""
+HEAT = """use stencil.trapezoid
+
+algorithm main(u: inout real[2, n], steps: size):
+    where n >= 3
+    ensures io is O({}) when Z >= L^2
+    trapezoid(u, 0, steps, 1, 0, n - 1, 0)
+"""
+
+
+def charges(module: Module, algorithm: s.Algorithm) -> Charges:
+    recursions = Recursions(module, algorithm)
+    recursions.solve()
+    body = recursions.solved(algorithm).body
+    reach = reach_of(body)
+    assert reach is not None
+    return Charges(reach, boxes(body))
+
+
+@cache
+def trapezoid() -> Charges:
+    return charges(*load("stencil.trapezoid::trapezoid"))
+
+
+@cache
+def recursions() -> Recursions:
+    return Recursions(*load("stencil.trapezoid::trapezoid"))
+
+
+def outcomes(text: str) -> list[str]:
+    return [verdict.outcome for verdict in al.loads(text)["main"].cost().ensures]
+
+
+@st.composite
+def trapezoids(draw: st.DrawFn, high: int, wide: int) -> dict[str, int]:
+    t0, x0 = draw(st.integers(-5, 5)), draw(st.integers(-5, 5))
+    dt, dx0, dx1 = draw(st.integers(1, high)), draw(SLOPES), draw(SLOPES)
+    x1 = x0 + draw(st.integers(0, wide)) + max(0, (dx0 - dx1) * dt)
+    return {"t0": t0, "t1": t0 + dt, "x0": x0, "dx0": dx0, "x1": x1, "dx1": dx1}
+
+
+@settings(deadline=None, max_examples=60)
+@given(at=trapezoids(50, 50), machine=st.sampled_from([(64, 1), (200, 2), (1024, 16), (4096, 8)]))
+def test_a_trapezoid_pays_by_its_points_its_height_and_its_width(at: dict[str, int], machine: tuple[int, int]) -> None:
+    """Twice its points over Z*L, height and width over L, and 1: the theorem's nt/(ZL) and what starts it."""
+    words, line = machine
+    height, width = at["t1"] - at["t0"], at["x1"] - at["x0"]
+    # As areas: the sum of the widths of all steps is less by (dx1 - dx0)*height/2.
+    points = width * height + (at["dx1"] - at["dx0"]) * height**2 / 2
+    found = [float(evaluate(form, {**at, "Z": words, "L": line})) for form in trapezoid().growth]
+    wanted = [2 * points / (words * line), height / line, width / line, 1]
+    assert sorted(found) == pytest.approx(sorted(wanted))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    at=trapezoids(200, 400),
+    line=st.sampled_from([1, 2, 8]),
+    lines=st.integers(FEW_LINES, 4 * FEW_LINES),
+    more=st.integers(0, 7),
+)
+def test_what_pays_is_no_less_than_io_at_sizes(at: dict[str, int], line: int, lines: int, more: int) -> None:
+    point = {"n": 10_000, **at, "Z": lines * line + more % line, "L": line, "P": 1, "K": 1}
+    assert recursions().at(point) <= evaluate(trapezoid().bound, point)
+
+
+@pytest.mark.parametrize(
+    ("growth", "outcome"),
+    [
+        ("n*steps/(L*Z) + n/L + 1", "holds"),
+        ("n*steps/(L*sqrt(Z)) + n/L + 1", "holds"),
+        ("n*steps/(L*Z) + n/L", "unknown"),
+        ("n*steps/(L*Z) + 1", "unknown"),
+        ("n*steps/(L*Z^2) + n/L + 1", "unknown"),
+        ("steps/L + n/L + 1", "unknown"),
+    ],
+)
+def test_heat_grows_as_is_known(growth: str, outcome: str) -> None:
+    assert outcomes(HEAT.format(growth)) == [outcome]
+
+
+def test_halves_of_a_range_are_read_once() -> None:
+    assert outcomes(RANGES.format("lo, m", "m, hi")) == ["holds", "holds", "unknown"]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        # Three quarters twice, a half three times, and a range that is not handed on but for one entry.
+        ("lo, (lo + 3*hi)//4", "(3*lo + hi)//4, hi"),
+        ("lo, m + 1", "m, hi"),
+    ],
+)
+def test_what_is_not_handed_on_does_not_pay(calls: tuple[str, str]) -> None:
+    text = RANGES.format(*calls)
+    assert outcomes(text) == ["unknown"] * 3
+    module = load_text(text)
+    with pytest.raises(UnpaidError):
+        _ = charges(module, module.algorithms["go"]).bound
+
+
+def test_what_is_never_cut_in_space_is_fetched_in_each_step() -> None:
+    assert outcomes(STRIPS) == ["unknown"]
+    module = load_text(STRIPS)
+    with pytest.raises(UnpaidError):
+        _ = charges(module, module.algorithms["go"]).bound
+
+
+def test_lines_that_are_not_paid_for_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were each call to reach as many words as it has points, neither width, height nor points over Z would do."""
+    plain = Charges.words.func  # type: ignore[attr-defined]
+    module, algorithm = load("stencil.trapezoid::trapezoid")
+    subject = charges(module, algorithm)
+    points = next(form for form in subject.forms if "Z" not in form.names)
+    monkeypatch.setitem(vars(subject), "words", plain(subject) + points)
+    with pytest.raises(UnpaidError):
+        _ = subject.bound
+
+
+@settings(deadline=None, max_examples=300)
+@given(at=trapezoids(60, 200), line=st.sampled_from([1, 2, 8]), lines=st.integers(FEW_LINES, 4 * FEW_LINES))
+def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: int, lines: int) -> None:
+    """The induction, in numbers: of a call that does not fit, in every phase that it may be in."""
+    subject, solved = trapezoid(), recursions().solved(recursions().algorithm)
+    assert subject.bound
+    point = {"n": 10_000, **at, "Z": lines * line, "L": line, "P": 1, "K": 1}
+    if solved.given_at(point) <= lines:
+        return
+    number, made = subject.reach.samples.follow(point)
+    assert all(evaluate(fact, point) >= 0 for fact in subject.steps[number].known)
+    for phase, after in subject.phases.items():
+        if all(evaluate(fact, point) >= 0 for fact in phase):
+            paid = evaluate(subject.paid[phase], point)
+            handed = 0
+            for call in made:
+                assert all(evaluate(fact, call) >= 0 for fact in after[number])
+                there = evaluate(subject.paid[after[number]], call)
+                assert there >= solved.given_at(call) * line * point["Z"]
+                handed += there
+            assert paid >= handed
+            # A step of points is two rows, read and written once.
+            assert made or paid >= solved.given_at(point) * line * point["Z"] / 2

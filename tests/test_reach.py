@@ -126,6 +126,26 @@ def test_generated_programs_are_of_both_kinds_and_mostly_reach_known_parts() -> 
     assert known > 60
 
 
+WALK = """
+algorithm go(x: inout real[n], lo: index, hi: index):
+    where hi > lo
+    decreases hi - lo
+    let m = (lo + hi)//2
+    x[m] += 1
+    if hi - lo > 1:
+        go(x, lo, m)
+"""
+
+
+def test_what_is_seldom_accessed_is_counted_by_accesses() -> None:
+    """A search looks at 20 of 10^6 entries: neither their lines nor what lies between its ends counts."""
+    module = load_text(WALK)
+    recursions = Recursions(module, module.algorithms["go"])
+    at = {"n": 10**6, "lo": 0, "hi": 10**6, "P": 1, "K": 1, "L": 8, "Z": 10**7}
+    assert 17 <= recursions.at(at) <= 20
+    assert ends(body_of(WALK), "x", lo=5, hi=50, n=100) == [(5, 27)]
+
+
 def test_lines_of_a_part() -> None:
     body = body_of(HALVES.format("lo, m"))
     array = body.given[0]

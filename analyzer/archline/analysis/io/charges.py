@@ -8,9 +8,9 @@ on io look for a sum of forms, such as a volume over Z, that
 
 The volume alone seldom is one: it pays where calls are as high as Z, and a call that does not fit but is wide is cut
 until its parts are low. So it is looked for by phases. In each, further facts hold in all calls: that those are no
-narrower than they are high, or as high as Z. Where they begin to hold, a phase ends for good (M. Frigo, V. Strumpen,
-Cache Oblivious Stencil Computations, ICS 2005, have the two for trapezoids by hand). What is to be at least 0 is proved
-as a sum of products of facts; indices of few values are tried one by one.
+narrower than they are high, or as high as Z; where one begins to hold, it does in all further calls. (M. Frigo, V.
+Strumpen, Cache Oblivious Stencil Computations, ICS 2005, have the bound for trapezoids.) What is to be at least 0 is
+proved as a sum of products of facts; indices of few values are tried one by one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DEGREE = 2
 WIDEST, SHIFTS = 4, 3
 HEIGHTS = (4, 16, 64, 256)
 """Which share of Z calls are tried to be as high as."""
-MAX_PHASES = 16
+MAX_PHASES, MAX_VOLUMES = 16, 4
 DENOMINATORS = (1, 4, 60, 1_000)
 ROOM = 1.01
 TALL = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
@@ -151,7 +151,7 @@ class Charges:
         cuts = [Cut(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
         kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
         plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
-        volumes = sorted((each for each in kept if each), key=_degree)
+        volumes = sorted((each for each in kept if each), key=_degree)[:MAX_VOLUMES]
         return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
 
     def _positive(self, form: Poly) -> Poly:
@@ -168,7 +168,7 @@ class Charges:
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
-        """Facts that from some case on hold in all calls that do not fit and in what they call."""
+        """Facts that hold in all calls of some case that does not fit, and in all calls of what they hold in."""
         found: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():

@@ -16,7 +16,7 @@ from math import inf
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.growth.order import Proved, is_O
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, TooComplexError, total
 from archline.algebra.printing import to_text
 from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
@@ -177,11 +177,19 @@ class _Writer:
         """What a call of a recursion by indices fetches."""
         try:
             forms = target.paid
-        except UnpaidError:
+        except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
             forms = None
         if forms is None:
             raise OutOfReachError(f"nothing is found that pays for all calls of `{call.target.name}`")
-        return total(self._grown(form.substitute(call.sizes)) for form in forms)
+        found = [form.substitute(call.sizes) for form in forms]
+        moved = sorted({name for each in found for name in each.names} & set(self._indices))
+        if moved:
+            raise OutOfReachError(f"`{moved[0]}` may be below 0")
+        return total(map(self._grown, found))
+
+    @property
+    def _indices(self) -> tuple[str, ...]:
+        return self.body.body.scope.module.signatures[self.algorithm].indices
 
     def cases(self) -> Iterator[str]:
         """What fits, then each branch with recursive calls."""

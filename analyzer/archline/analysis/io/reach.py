@@ -186,11 +186,14 @@ class Samples:
         if key not in self._followed:
             if len(self._followed) > MAX_CALLS:
                 raise EvaluationError("too many calls")
-            number, case = next(
+            fitting = (
                 (place, each)
                 for place, each in enumerate(self._cases)
                 if all(evaluate(value, point) >= 0 for value in each.known)
             )
+            number, case = next(fitting, (None, None))
+            if number is None or case is None:
+                raise EvaluationError("no case applies")
             calls = tuple(
                 {**point, **{name: int(evaluate(value, point)) for name, value in given.items()}}
                 for given in case.calls
@@ -220,7 +223,7 @@ def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Seque
     for point in samples.drawn:
         try:
             least, (_, calls) = farthest(point), samples.follow(point)
-        except EvaluationError:
+        except (EvaluationError, RecursionError):
             continue
         if least is not None:
             here = at(point)
@@ -275,14 +278,14 @@ def _ways(nodes: Sequence[Node]) -> list[tuple[tuple[Poly, ...], tuple[Node, ...
 
 
 def _branches(choice: Choice) -> Iterator[tuple[tuple[Poly, ...], tuple[Node, ...]]]:
-    """Raises NotReachedError where the data decides, or what no amounts tell."""
+    """Where no branch is taken, nothing is done. Raises NotReachedError where the data decides, or no amounts tell."""
     for branch in choice.branches:
         if branch.known is None:
             raise NotReachedError
         for known, nodes in _ways(branch.body):
             yield (*branch.known, *known), nodes
     if choice.branches[-1].condition is not None:
-        raise NotReachedError
+        yield (), ()
 
 
 # Lines

@@ -32,6 +32,8 @@ from archline.language.model import Module
 
 MAX_CALLS = 200_000
 MAX_ITERATIONS = 20_000
+MAX_FITTING = 200
+"""Of calls by indices that fit, so many are followed, as they may fetch less than all that lies between their ends."""
 Point = Mapping[str, int]
 
 
@@ -229,6 +231,7 @@ class _Evaluation:
     line: int
     _uppers: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
     _made: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _spare: int = MAX_FITTING
 
     @cached_property
     def _capacity(self) -> int:
@@ -246,8 +249,9 @@ class _Evaluation:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             touched = solved.given_at(point) + self.made(solved, point)
             fits = touched <= self._capacity
-            # By indices sizes stay what they are, and calls that fit are far too many to be followed.
-            ends = fits and solved.boxes and any(self._calls(solved, solved.parts, point))
+            # By indices all calls are different ones, and those that fit far too many to be followed.
+            self._spare -= bool(fits and solved.boxes)
+            ends = fits and solved.boxes and self._spare < 0
             total = touched if ends else self._sequence(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]

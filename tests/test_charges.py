@@ -14,6 +14,7 @@ from archline.analysis.costs import FEW_LINES
 from archline.analysis.io.charges import Charges, UnpaidError
 from archline.analysis.io.reach import boxes, reach_of
 from archline.analysis.io.recursion import Recursions
+from archline.cli.main import main
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
@@ -108,7 +109,7 @@ def test_a_trapezoid_pays_by_its_points_its_height_and_its_width(at: dict[str, i
     height, width = at["t1"] - at["t0"], at["x1"] - at["x0"]
     # As areas: the sum of the widths of all steps is less by (dx1 - dx0)*height/2.
     points = width * height + (at["dx1"] - at["dx0"]) * height**2 / 2
-    found = [float(evaluate(form, {**at, "Z": words, "L": line})) for form in trapezoid().growth]
+    found = [float(evaluate(form, {**at, "Z": words, "L": line})) for form in trapezoid().paid.forms]
     wanted = [2 * points / (words * line), height / line, width / line, 1]
     assert sorted(found) == pytest.approx(sorted(wanted))
 
@@ -122,7 +123,7 @@ def test_a_trapezoid_pays_by_its_points_its_height_and_its_width(at: dict[str, i
 )
 def test_what_pays_is_no_less_than_io_at_sizes(at: dict[str, int], line: int, lines: int, more: int) -> None:
     point = {"n": 10_000, **at, "Z": lines * line + more % line, "L": line, "P": 1, "K": 1}
-    assert recursions().at(point) <= evaluate(trapezoid().bound, point)
+    assert recursions().at(point) <= evaluate(trapezoid().paid.most, point)
 
 
 def test_heat_grows_as_is_known() -> None:
@@ -154,14 +155,14 @@ def test_what_is_not_handed_on_does_not_pay(calls: tuple[str, str]) -> None:
     assert outcomes(text) == ["unknown"] * 3
     module = load_text(text)
     with pytest.raises(UnpaidError):
-        _ = charges(module, module.algorithms["go"]).bound
+        _ = charges(module, module.algorithms["go"]).paid
 
 
 def test_what_is_never_cut_in_space_is_fetched_in_each_step() -> None:
     assert outcomes(STRIPS) == ["unknown"]
     module = load_text(STRIPS)
     with pytest.raises(UnpaidError):
-        _ = charges(module, module.algorithms["go"]).bound
+        _ = charges(module, module.algorithms["go"]).paid
 
 
 def test_sizes_that_may_be_negative_have_no_growth() -> None:
@@ -178,7 +179,7 @@ def test_lines_that_are_not_paid_for_are_missed(monkeypatch: pytest.MonkeyPatch)
     points = next(form for form in subject.forms if "Z" not in form.names)
     monkeypatch.setitem(vars(subject), "words", plain(subject) + points)
     with pytest.raises(UnpaidError):
-        _ = subject.bound
+        _ = subject.paid
 
 
 @settings(deadline=None, max_examples=300)
@@ -186,7 +187,7 @@ def test_lines_that_are_not_paid_for_are_missed(monkeypatch: pytest.MonkeyPatch)
 def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: int, lines: int) -> None:
     """The induction, in numbers: of a call that does not fit, in every phase that it may be in."""
     subject, solved = trapezoid(), recursions().solved(recursions().algorithm)
-    assert subject.bound
+    assert subject.paid
     point = {"n": 10_000, **at, "Z": lines * line, "L": line, "P": 1, "K": 1}
     if solved.given_at(point) <= lines:
         return
@@ -194,13 +195,20 @@ def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: in
     assert all(evaluate(fact, point) >= 0 for fact in subject.steps[number].known)
     for phase, after in subject.phases.items():
         if all(evaluate(fact, point) >= 0 for fact in phase):
-            paid = evaluate(subject.paid[phase], point)
+            paid = evaluate(subject.pays[phase], point)
             handed = 0
             for call in made:
                 assert all(evaluate(fact, call) >= 0 for fact in after[number])
-                there = evaluate(subject.paid[after[number]], call)
+                there = evaluate(subject.pays[after[number]], call)
                 assert there >= solved.given_at(call) * line * point["Z"]
                 handed += there
             assert paid >= handed
             # A step of points is two rows, read and written once.
             assert made or paid >= solved.given_at(point) * line * point["Z"] / 2
+
+
+def test_the_report_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "stencil.trapezoid::heat_1d", "--explain", "--metric", "io"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "a call of `trapezoid` reaches u[0..2, " in told
+    assert f"where Z >= {FEW_LINES}*L: its io <= " in told

@@ -61,6 +61,8 @@ class _Writer:
         elif _is_remainder(monomial):
             # In a sum it needs no brackets.
             return above[0][1:-1]
+        if len(below) > 1:
+            return f"{'*'.join(above)}/({'*'.join(below)})"
         return "/".join(("*".join(above), *below))
 
     def _power(self, atom: Atom, power: int) -> str:

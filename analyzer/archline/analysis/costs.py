@@ -117,6 +117,18 @@ class Orderless:
     reason: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
+
+    `most` is what its io is at most where FEW_LINES lines fit, in its indices; None where nothing is found.
+    """
+
+    algorithm: str
+    parts: tuple[tuple[str, tuple[tuple[Poly, Poly], ...]], ...]
+    most: Poly | None
+
+
 @dataclass(frozen=True)
 class Cost:
     """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
@@ -128,7 +140,8 @@ class Cost:
     each with what it looks at. `orders` tells what it is O of under facts. `orderless` bounds it from below in any
     order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
-    sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for.
+    sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
+    and `reached` what its calls reach by indices.
     """
 
     metric: str
@@ -145,6 +158,7 @@ class Cost:
     orderless: Orderless | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
     tell: Tell | None = field(default=None, repr=False, compare=False)
+    reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from archline.analysis.attained import Attained
-from archline.analysis.costs import Kept, Orderless
+from archline.analysis.costs import FEW_LINES, Kept, Orderless, Reached
 from archline.analysis.floors import per_line
 from archline.analysis.io.parallel import Schedule
 from archline.analysis.published import Published
@@ -29,6 +29,9 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
         yield from wrap(f"where {each.when}: io <= {view.text(each.upper)}", width)
         for kept in each.kept:
             yield from _indented(_told(view, kept), width)
+    for found in () if row.reached is None else row.reached():
+        yield ""
+        yield from _reached(view, found, width)
     assert row.lower is not None
     yield ""
     yield from wrap(f"io >= {view.text(row.lower)}, the lines that are touched", width)
@@ -39,6 +42,16 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     if row.published is not None:
         yield ""
         yield from _published(row.published, width)
+
+
+def _reached(view: CostView, found: Reached, width: int) -> Iterator[str]:
+    """What a call by indices reaches, and what pays for it."""
+    for array, box in found.parts:
+        ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
+        yield from wrap(f"a call of `{found.algorithm}` reaches {array}[{ends}], and fetches that where it fits", width)
+    if found.most is not None:
+        where = f"where Z >= {FEW_LINES}*L"
+        yield from wrap(f"{where}: its io <= {view.text(found.most)}, which pays for all calls in it", width)
 
 
 def _any_order(view: CostView, found: Orderless, width: int) -> Iterator[str]:

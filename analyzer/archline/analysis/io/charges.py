@@ -68,33 +68,32 @@ class Step:
     fetched: Poly
 
 
+@dataclass(frozen=True)
+class Paid:
+    """What io is at most where FEW_LINES lines fit, in the algorithm's indices, and its summands without factors."""
+
+    most: Poly
+    forms: tuple[Poly, ...]
+
+
 @dataclass(eq=False)
 class Charges:
     """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
 
     reach: Reach
     boxes: Mapping[Array, Box]
-    paid: dict[Phase, Poly] = field(default_factory=dict)
-    """By phase, Z*L times what pays in it, once `bound` is known."""
+    pays: dict[Phase, Poly] = field(default_factory=dict)
+    """By phase, Z*L times what pays in it, once it is found."""
     _cones: dict[tuple[Poly, ...], Cone] = field(default_factory=dict)
 
     @cached_property
-    def growth(self) -> tuple[Poly, ...]:
-        """What io is O of, as summands in the algorithm's indices, where FEW_LINES lines fit."""
-        return tuple(form * LINE**-1 * WORDS**-1 for form in self._paying[1])
-
-    @cached_property
-    def bound(self) -> Poly:
-        """What io is at most, in the algorithm's indices, where FEW_LINES lines fit."""
-        return self._paying[0] * LINE**-1 * WORDS**-1
-
-    @cached_property
-    def _paying(self) -> tuple[Poly, tuple[Poly, ...]]:
-        """What pays for the outermost call, and the forms that it is made of."""
+    def paid(self) -> Paid:
+        """What pays for the outermost call."""
         phases, used = self.phases, tuple[int, ...]()
         for phase in sorted(phases, key=lambda each: -len(each)):
             used = self._pay(phase, phases[phase])
-        return self.paid[frozenset()], tuple(self.forms[index] for index in used)
+        share = LINE**-1 * WORDS**-1
+        return Paid(self.pays[frozenset()] * share, tuple(self.forms[index] * share for index in used))
 
     # What is known
     @cached_property
@@ -254,8 +253,8 @@ class Charges:
         if numbers is None:
             raise UnpaidError
         more, *own_ = numbers
-        self.paid = {key: value.scaled(1 + more) for key, value in self.paid.items()}
-        self.paid[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
+        self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
+        self.pays[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
         return used
 
     def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[Part]:
@@ -277,7 +276,7 @@ class Charges:
             if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
                 # No call is there.
                 continue
-            own, paid = then == phase, self.paid.get(then, ZERO)
+            own, paid = then == phase, self.pays.get(then, ZERO)
             there = [nothing if not own else tuple(form.substitute(given) for form in forms) for given in calls]
             later = [ZERO if own else paid.substitute(given) for given in calls]
             gains = [form - total(each) for form, *each in zip(forms, *there, strict=True)]

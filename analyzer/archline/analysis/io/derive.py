@@ -236,6 +236,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         orders=orders,
         orderless=Orderless(below.touched, _floors(below.orders), below.some, least, below.reason),
         ends=ends,
+        reached=recursions.reached,
     )
 
 

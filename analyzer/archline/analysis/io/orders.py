@@ -16,7 +16,7 @@ from math import inf
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.growth.order import Proved, is_O
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, TooComplexError, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text
 from archline.algebra.recurrences.problem import Recurrence, Solved
 from archline.algebra.recurrences.reading import parse_recurrence
@@ -24,7 +24,6 @@ from archline.algebra.recurrences.solve import solve
 from archline.analysis.costs import FEW_LINES
 from archline.analysis.io.accesses import Array, Branch, Recursion, contiguous_dimension
 from archline.analysis.io.bodies import calls
-from archline.analysis.io.charges import UnpaidError
 from archline.analysis.io.conditions import wanted
 from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
@@ -175,13 +174,9 @@ class _Writer:
 
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
-        try:
-            forms = target.paid
-        except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
-            forms = None
-        if forms is None:
+        if target.paid is None:
             raise OutOfReachError(f"nothing is found that pays for all calls of `{call.target.name}`")
-        found = [form.substitute(call.sizes) for form in forms]
+        found = [form.substitute(call.sizes) for form in target.paid.forms]
         moved = sorted({name for each in found for name in each.names} & set(self._indices))
         if moved:
             raise OutOfReachError(f"`{moved[0]}` may be below 0")

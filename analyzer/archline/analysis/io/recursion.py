@@ -15,10 +15,11 @@ from math import floor
 from archline.algebra.compiled import Compiler, Compute
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.analysis.costs import Reached
 from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
-from archline.analysis.io.charges import Charges
+from archline.analysis.io.charges import Charges, Paid, UnpaidError
 from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import box_lines, whole
 from archline.analysis.io.plans import Planner
@@ -91,13 +92,15 @@ class Solved:
         return boxes(self.body)
 
     @cached_property
-    def paid(self) -> tuple[Poly, ...] | None:
-        """What io of a recursion by indices is O of, as summands, where few lines fit; None of any other.
-
-        Raises UnpaidError where nothing is found that is.
-        """
+    def paid(self) -> Paid | None:
+        """What pays for the calls of a recursion by indices; None where nothing is found, and of any other."""
         reach = reach_of(self.body)
-        return None if reach is None else Charges(reach, self.boxes).growth
+        if reach is None:
+            return None
+        try:
+            return Charges(reach, self.boxes).paid
+        except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
+            return None
 
     def given_at(self, point: Point) -> int:
         """The lines of all arrays that a call is given, or of where it gets in them. Raises EvaluationError."""
@@ -170,6 +173,18 @@ class Recursions:
             made = sum((whole(array) for array in body.made), ZERO)
             self._solved[algorithm] = Solved(body, parts, given, made)
         return self._solved[algorithm]
+
+    def reached(self) -> tuple[Reached, ...]:
+        """What calls by indices reach, and their io at most."""
+        return tuple(
+            Reached(
+                algorithm.name,
+                tuple((array.name, box) for array, box in solved.boxes.items()),
+                None if solved.paid is None else solved.paid.most,
+            )
+            for algorithm, solved in self._solved.items()
+            if solved.boxes
+        )
 
     def solve(self) -> None:
         """Find the parts of all algorithms."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -10,8 +11,11 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra.evaluation import evaluate
-from archline.analysis.costs import FEW_LINES
+from archline.analysis.analyse import derive
+from archline.analysis.contracts import decide
+from archline.analysis.costs import FEW_LINES, Cost
 from archline.analysis.io.charges import Charges, UnpaidError
+from archline.analysis.io.derive import io_cost
 from archline.analysis.io.reach import boxes, reach_of
 from archline.analysis.io.recursion import Recursions
 from archline.cli.main import main
@@ -205,6 +209,19 @@ def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: in
             assert paid >= handed
             # A step of points is two rows, read and written once.
             assert made or paid >= solved.given_at(point) * line * point["Z"] / 2
+
+
+def test_growth_is_decided_where_work_is_unknown() -> None:
+    """In caches of few lines io is compared with what it is at most in any cache, here 4*n*steps accesses."""
+    module = load_text(heat("n*steps/(L*Z) + n/L + 1"))
+    algorithm = module.algorithms["main"]
+    costs, unknown = derive(module, algorithm), Cost("work", "unknown", None, None, "not looked for")
+    metrics = {**costs.metrics, "work": unknown, "io": io_cost(module, algorithm)}
+    (verdict,) = decide(module, algorithm, replace(costs, metrics=metrics))
+    assert verdict.outcome == "holds"
+    metrics["io"] = replace(metrics["io"], lower=None, upper=None)
+    (verdict,) = decide(module, algorithm, replace(costs, metrics=metrics))
+    assert verdict.outcome == "unknown"
 
 
 def test_the_report_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFixture[str]) -> None:

@@ -154,12 +154,17 @@ def fits(cost: Cost, known: Facts) -> bool:
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
     """Whether io is O of a bound in tall caches of few lines, where Z and L are below constants.
 
-    There it is compared as work, of which it is at most a constant times.
+    There it is compared as work, of which it is at most a constant times, or where that is unknown as what it is at
+    most in any cache.
     """
     if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
         return True
     few = (*facts, *parse_facts(f"Z <= {FEW_LINES**2}, L <= {FEW_LINES}"))
-    outcome, _ = decide_growth("O", pieces(costs, costs["work"], few, known), bound, lambda *_: False)
+    known_ones = (each for each in (costs["work"], costs["io"]) if each.lower is not None and each.upper is not None)
+    compared = next(known_ones, None)
+    if compared is None:
+        return False
+    outcome, _ = decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False)
     return outcome == "holds"
 
 

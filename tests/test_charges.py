@@ -211,6 +211,11 @@ def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: in
             assert made or paid >= solved.given_at(point) * line * point["Z"] / 2
 
 
+def test_the_library_claims_it() -> None:
+    verdicts = al.load("stencil.trapezoid")["heat_1d"].cost().ensures
+    assert [each.outcome for each in verdicts if each.ensures.metric == "io"] == ["holds"]
+
+
 def test_growth_is_decided_where_work_is_unknown() -> None:
     """In caches of few lines io is compared with what it is at most in any cache, here 4*n*steps accesses."""
     module = load_text(heat("n*steps/(L*Z) + n/L + 1"))

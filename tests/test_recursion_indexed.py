@@ -108,7 +108,9 @@ def test_crossed_sides_are_refused() -> None:
 def test_heat_is_decided() -> None:
     module, algorithm = load("stencil.trapezoid::heat_1d")
     costs = derive(module, algorithm)
-    assert [each.outcome for each in decide(module, algorithm, costs)] == ["holds"] * 3
+    # That on io is decided with the bounds on io, in test_charges.
+    verdicts = [each for each in decide(module, algorithm, costs) if each.ensures.metric != "io"]
+    assert [each.outcome for each in verdicts] == ["holds"] * 3
     for n, steps in ((3, 1), (3, 50), (500, 1), (37, 41), (200, 64)):
         work = 1 + work_of(0, steps, 1, 0, n - 1, 0)
         assert evaluate(costs["work"].lower, {"n": n, "steps": steps}) <= work

@@ -160,8 +160,8 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
         return True
     few = (*facts, *parse_facts(f"Z <= {FEW_LINES**2}, L <= {FEW_LINES}"))
-    known_ones = (each for each in (costs["work"], costs["io"]) if each.lower is not None and each.upper is not None)
-    compared = next(known_ones, None)
+    both = filter(None, (costs["work"], costs.metrics.get("io")))
+    compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
     if compared is None:
         return False
     outcome, _ = decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False)

@@ -16,7 +16,7 @@ from archline.analysis.contracts import decide
 from archline.analysis.costs import FEW_LINES, Cost
 from archline.analysis.io.charges import Charges, UnpaidError
 from archline.analysis.io.derive import io_cost
-from archline.analysis.io.reach import boxes, reach_of
+from archline.analysis.io.reach import reach_of
 from archline.analysis.io.recursion import Recursions
 from archline.cli.main import main
 from archline.language import syntax as s
@@ -76,7 +76,7 @@ def charges(module: Module, algorithm: s.Algorithm) -> Charges:
     body = recursions.solved(algorithm).body
     reach = reach_of(body)
     assert reach is not None
-    return Charges(reach, boxes(body))
+    return Charges(reach)
 
 
 @cache

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluation import evaluate
+from archline.analysis.io.accesses import Array
 from archline.analysis.io.bodies import Body
-from archline.analysis.io.reach import Box, boxes, lines
+from archline.analysis.io.reach import Box, lines, reach_of
 from archline.analysis.io.recursion import Recursions
 from archline.language.loader import load_text
 from index_programs import index_program_from_seed
@@ -38,6 +39,11 @@ def body_of(text: str) -> Body:
     recursions = Recursions(module, module.algorithms["go"])
     recursions.solve()
     return recursions.solved(module.algorithms["go"]).body
+
+
+def boxes(body: Body) -> dict[Array, Box]:
+    reach = reach_of(body)
+    return {} if reach is None else reach.boxes
 
 
 def ends(body: Body, array: str, **at: int) -> list[tuple[int, int]] | None:

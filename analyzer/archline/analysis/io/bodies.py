@@ -74,7 +74,7 @@ class Bodies(Program):
             yield from super()._if(branches, place)
             return
         found: list[Branch] = []
-        inner: Place = place
+        inner = place
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:

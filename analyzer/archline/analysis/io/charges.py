@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 from flint import fmpq
@@ -34,16 +34,15 @@ from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.reach import Box, Case, Reach
+from archline.analysis.io.reach import Case, Reach
 from archline.analysis.io.samples import samples
 from archline.analysis.proofs import of_floor
 from archline.analysis.recursion.arrays import Array as Weights
 from archline.analysis.recursion.combination import Situation
 from archline.analysis.recursion.cone import Cone, Goal, Part, Proposal, propose
-from archline.analysis.recursion.indexed import Cut, elements, handed_on
+from archline.analysis.recursion.indexed import Cut, elements, handed_on, weakened
 
 DEGREE = 2
-WIDEST, SHIFTS = 4, 3
 HEIGHTS = (4, 16, 64, 256)
 """Which share of Z calls are tried to be as high as."""
 MAX_PHASES, MAX_VOLUMES = 16, 4
@@ -81,7 +80,6 @@ class Charges:
     """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
 
     reach: Reach
-    boxes: Mapping[Array, Box]
     pays: dict[Phase, Poly] = field(default_factory=dict)
     """By phase, Z*L times what pays in it, once it is found."""
     _cones: dict[tuple[Poly, ...], Cone] = field(default_factory=dict)
@@ -104,14 +102,18 @@ class Charges:
         return total(map(self._words_of, self.reach.body.given))
 
     def _words_of(self, array: Array) -> Poly:
-        box = self.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
+        box = self.reach.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
         along, count = contiguous_dimension(array), ONE
         for dimension, (low, high) in enumerate(box):
             if dimension != along:
                 count = count * (high - low + 1)
         wide = box[along][1] - box[along][0] + 1
-        everywhere = Situation(self.reach.declaration.facts, self.reach.declaration.ranges, {})
-        if not count.is_constant or array.strided or array.layout == "zmorton" or not everywhere.proves(wide):
+        if (
+            not count.is_constant
+            or array.strided
+            or array.layout == "zmorton"
+            or not self.reach.situation(()).proves(wide)
+        ):
             raise UnpaidError
         return count * (wide + LINE.scaled(2))
 
@@ -162,8 +164,7 @@ class Charges:
 
     # Phases
     def _situation(self, step: Step, phase: Iterable[Poly]) -> Situation:
-        declared = self.reach.declaration
-        return Situation((*declared.facts, *step.known, *phase, *TALL), declared.ranges, {})
+        return self.reach.situation((*step.known, *phase, *TALL))
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
@@ -171,7 +172,8 @@ class Charges:
         found: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
-                first = next((each for each in self._weakened(condition) if self._begins(each, step)), None)
+                less = filter(self._plausible, weakened(condition, self.reach.declaration.quantities))
+                first = next((each for each in less if self._begins(each, step)), None)
                 if first is not None:
                     found[first] = None
         for quantity in self.reach.declaration.quantities:
@@ -180,14 +182,6 @@ class Charges:
             if first is not None:
                 found[first] = None
         return tuple(found)
-
-    def _weakened(self, condition: Poly) -> Iterator[Poly]:
-        for more in range(1, WIDEST + 1):
-            for quantity in self.reach.declaration.quantities:
-                for shift in range(SHIFTS + 1):
-                    value = condition + quantity.scaled(more) + shift
-                    if self._plausible(value):
-                        yield value
 
     def _plausible(self, value: Poly) -> bool:
         """Whether no sample speaks against its being handed on; and some for it: it says nothing where it holds."""
@@ -236,7 +230,7 @@ class Charges:
     # Payment
     def _pay(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
         """Find a sum of forms that pays in a phase, and which; those behind it are known up to a common factor."""
-        parts = [list(self._conditions(phase, after, numbers)) for numbers in self._choices()]
+        parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
 
         def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
             return _coefficients([[_only(each, used) for each in some] for some in parts], 1 + len(used))
@@ -293,11 +287,6 @@ class Charges:
             varied = tuple(each for each in facts if not each.is_constant)
             self._cones[known] = Cone(varied, DEGREE, frozenset(), len(varied))
         return self._cones[known]
-
-    def _choices(self) -> Iterator[Numbers]:
-        ranges = self.reach.declaration.ranges
-        for values in product(*ranges.values()):
-            yield {name: Poly.constant(each) for name, each in zip(ranges, values, strict=True)}
 
 
 def _degree(value: Poly) -> int:

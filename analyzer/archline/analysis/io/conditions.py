@@ -18,20 +18,18 @@ def wanted(condition: s.Expr, scope: Scope) -> tuple[Poly, ...] | None:
         case s.Binary(op="and", left=left, right=right):
             first, second = wanted(left, scope), wanted(right, scope)
             return None if first is None or second is None else (*first, *second)
-        case s.Binary(op=">=" | ">" | "<=" | "<" | "==" as op, left=left, right=right):
+        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             try:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
                 return None
-            return never_negative(op, difference) if a.is_integral(difference) else None
-        case s.Binary(op="!=", left=left, right=right):
-            try:
-                difference = static_value(left, scope) - static_value(right, scope)
-            except NotStaticError:
+            if not a.is_integral(difference):
                 return None
-            # Of what never is on one side of 0 it is on the other.
-            apart = [each for each in (difference, -difference) if scope.facts.nonnegative(each)]
-            return (apart[0] - 1,) if apart and a.is_integral(difference) else None
+            if op == "!=":
+                # Of what never is on one side of 0 it is on the other.
+                apart = (each for each in (difference, -difference) if scope.facts.nonnegative(each))
+                return next(((each - 1,) for each in apart), None)
+            return never_negative(op, difference)
     return None
 
 

@@ -208,9 +208,10 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         return Fraction(below.at(_integers(point)))
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        most = Fraction(recursions.at(_integers(point)))
+        sizes = _integers(point)
+        most = Fraction(recursions.at(sizes))
         # Of what lies between the ends of a call by indices, little may be accessed.
-        return least(point), min(most, ends_at(accesses, _integers(point))[1]) if body.boxes else most
+        return least(point), min(most, ends_at(accesses, sizes)[1]) if body.boxes else most
 
     known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
 

@@ -18,7 +18,17 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import ONE, ZERO, Poly, rational
-from archline.analysis.io.accesses import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
+from archline.analysis.io.accesses import (
+    Access,
+    Array,
+    Chain,
+    Choice,
+    Loop,
+    Node,
+    Recursion,
+    accesses,
+    contiguous_dimension,
+)
 from archline.analysis.io.bodies import Body, calls, recurses
 from archline.analysis.io.layout import Interval
 from archline.analysis.io.product import UnboundedError, most_in
@@ -37,14 +47,6 @@ Box = tuple[Interval, ...]
 """The first and the last entry in each dimension."""
 End = tuple[Array, int, int]
 """An array, one of its dimensions, and the end of it: 1 for how far up an access is, -1 for how far down."""
-
-
-def boxes(body: Body) -> dict[Array, Box]:
-    """Where the accesses of a call lie in the arrays that it is given, as far as indices tell."""
-    reach = reach_of(body)
-    if reach is None:
-        return {}
-    return {array: box for array in body.given if (box := reach.box(array)) is not None}
 
 
 def reach_of(body: Body) -> Reach | None:
@@ -100,7 +102,16 @@ class Reach:
         """Indices that the declaration allows."""
         return Samples(self.body, self.declaration, self.cases)
 
-    def box(self, array: Array) -> Box | None:
+    @cached_property
+    def boxes(self) -> dict[Array, Box]:
+        """Where the accesses of a call lie in the arrays that it is given, as far as indices tell."""
+        return {array: box for array in self.body.given if (box := self._box(array)) is not None}
+
+    def situation(self, known: Iterable[Poly]) -> Situation:
+        """What the declaration promises, and more that is at least 0."""
+        return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
+
+    def _box(self, array: Array) -> Box | None:
         """Where the accesses of a call to an array lie, in its indices; None where that is not known in any dimension.
 
         Entries beyond the ends of the array are none of them.
@@ -126,7 +137,7 @@ class Reach:
     def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
         """Whether no case gets farther than the bound if its calls do not."""
         for case, own in zip(self.cases, accessed, strict=True):
-            situation = Situation((*self.declaration.facts, *case.known), self.declaration.ranges, {})
+            situation = self.situation(case.known)
             there = (bound.substitute(given) for given in case.calls)
             if not all(situation.proves(bound - each) for each in (*there, *own)):
                 return False
@@ -162,6 +173,7 @@ class Samples:
 
     def __init__(self, body: Body, declaration: Declaration, cases: Sequence[Case]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
+        self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
 
     @cached_property
     def drawn(self) -> tuple[Point, ...]:
@@ -175,10 +187,6 @@ class Samples:
         )
         allowed = (sizes for sizes in tried if all(holds(fact, sizes) is not False for fact in body.algorithm.where))
         return tuple(islice(allowed, ENOUGH))
-
-    @cached_property
-    def _followed(self) -> dict[tuple[int, ...], tuple[int, tuple[Point, ...]]]:
-        return {}
 
     def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
         """The case that applies, and its calls. Raises EvaluationError."""
@@ -249,7 +257,7 @@ def _cases(body: Body) -> Iterator[Case]:
         made = [node for node in nodes if isinstance(node, Recursion)]
         if not all(_given_whole(call, array) for call in made for array in body.given):
             raise NotReachedError
-        yield Case(known, tuple(_accesses(nodes)), tuple(call.sizes for call in made))
+        yield Case(known, tuple(accesses(nodes)), tuple(call.sizes for call in made))
 
 
 def _given_whole(call: Recursion, array: Array) -> bool:
@@ -257,15 +265,6 @@ def _given_whole(call: Recursion, array: Array) -> bool:
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
     return view.array is array and view.axes == straight and view.extents == array.extents
-
-
-def _accesses(nodes: Iterable[Node], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
-    for node in nodes:
-        match node:
-            case Access():
-                yield node, chain
-            case Loop(body=inner):
-                yield from _accesses(inner, (*chain, node))
 
 
 def _ways(nodes: Sequence[Node]) -> list[tuple[tuple[Poly, ...], tuple[Node, ...]]]:

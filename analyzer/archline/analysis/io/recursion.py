@@ -24,7 +24,7 @@ from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import box_lines, whole
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.reach import Box, boxes, lines, reach_of
+from archline.analysis.io.reach import Box, Reach, lines, reach_of
 from archline.analysis.io.samples import samples
 from archline.analysis.io.upper import Upper
 from archline.analysis.io.views import shape_of
@@ -89,16 +89,19 @@ class Solved:
     @cached_property
     def boxes(self) -> dict[Array, Box]:
         """Where accesses lie in arrays that are given whole, as far as indices tell."""
-        return boxes(self.body)
+        return {} if self._reach is None else self._reach.boxes
+
+    @cached_property
+    def _reach(self) -> Reach | None:
+        return reach_of(self.body)
 
     @cached_property
     def paid(self) -> Paid | None:
         """What pays for the calls of a recursion by indices; None where nothing is found, and of any other."""
-        reach = reach_of(self.body)
-        if reach is None:
+        if self._reach is None:
             return None
         try:
-            return Charges(reach, self.boxes).paid
+            return Charges(self._reach).paid
         except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
             return None
 
@@ -265,8 +268,9 @@ class _Evaluation:
             touched = solved.given_at(point) + self.made(solved, point)
             fits = touched <= self._capacity
             # By indices all calls are different ones, and those that fit far too many to be followed.
-            self._spare -= bool(fits and solved.boxes)
-            ends = fits and solved.boxes and self._spare < 0
+            by_indices = fits and bool(solved.boxes)
+            self._spare -= by_indices
+            ends = by_indices and self._spare < 0
             total = touched if ends else self._sequence(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]

@@ -34,10 +34,11 @@ class Situation:
         """Whether the value is proved to be at least 0."""
         return all(
             _combines(*(each.substitute(self.pinned).substitute(numbers) for each in (value, *self.facts)))
-            for numbers in self._choices()
+            for numbers in self.choices()
         )
 
-    def _choices(self) -> Iterator[dict[str, Poly]]:
+    def choices(self) -> Iterator[dict[str, Poly]]:
+        """All values that those indices may have together."""
         for values in product(*self.ranges.values()):
             yield {name: Poly.constant(each) for name, each in zip(self.ranges, values, strict=True)}
 

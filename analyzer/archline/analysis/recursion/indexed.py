@@ -147,6 +147,14 @@ def _identities(move: Cut, forms: Sequence[Poly], forcing: Poly) -> Iterator[lis
 
 
 # Bounds
+def weakened(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
+    """What is somewhat less than a value that is at least 0, and may still be handed on."""
+    for more in range(1, WIDEST + 1):
+        for quantity in quantities:
+            for shift in range(SHIFTS + 1):
+                yield condition + quantity.scaled(more) + shift
+
+
 @dataclass(frozen=True)
 class Invariant:
     """A value that is never negative in the calls of some cases, nor in any call where it is not."""
@@ -206,17 +214,11 @@ class Search:
     def _invariants(self) -> Iterator[Invariant]:
         for number, move in enumerate(self._moves):
             for condition in move.equation.known if move.calls else ():
-                for candidate in self._weakened(condition):
+                for candidate in weakened(condition, self._declaration.quantities):
                     if self._kept(candidate, number):
                         begins = frozenset(n for n in range(len(self._moves)) if self._always(candidate, n, ()))
                         yield Invariant(candidate, begins)
                         break
-
-    def _weakened(self, condition: Poly) -> Iterator[Poly]:
-        for more in range(1, WIDEST + 1):
-            for quantity in self._declaration.quantities:
-                for shift in range(SHIFTS + 1):
-                    yield condition + quantity.scaled(more) + shift
 
     def _kept(self, value: Poly, begin: int) -> bool:
         return (

@@ -6,6 +6,19 @@ import random
 
 from io_programs import ArrayProgram, Lines, indented
 
+RANGE = """
+algorithm go(x: real[n], s: inout real[1], lo: index, hi: index):
+    where hi > lo
+    decreases hi - lo
+    if hi - lo <= 4:
+        for i in lo..hi:
+            s[0] += x[i]
+    else:
+        let m = (lo + hi)//2
+        go(x, s, {})
+        go(x, s, {})
+"""
+"""The sum of a range, by two calls on parts of it."""
 MARGIN = 24
 """Calls may get so far beyond what they are first given."""
 

@@ -22,21 +22,11 @@ from archline.cli.main import main
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from index_programs import RANGE
 from stdlib_cases import load
 
 SLOPES = st.integers(-1, 1)
-RANGES = """
-algorithm go(x: real[n], s: inout real[1], lo: index, hi: index):
-    where hi > lo
-    decreases hi - lo
-    if hi - lo <= 4:
-        for i in lo..hi:
-            s[0] += x[i]
-    else:
-        let m = (lo + hi)//2
-        go(x, s, {})
-        go(x, s, {})
-
+RANGES = f"""{RANGE}
 algorithm main(x: real[n], s: inout real[1], m: size):
     where 2*m < n
     ensures io is O(n/L + 1) when Z >= L^2

@@ -15,22 +15,10 @@ from archline.analysis.io.bodies import Body
 from archline.analysis.io.reach import Box, lines, reach_of
 from archline.analysis.io.recursion import Recursions
 from archline.language.loader import load_text
-from index_programs import index_program_from_seed
+from index_programs import RANGE, index_program_from_seed
 from io_points import indices
 from stdlib_cases import load
 
-HALVES = """
-algorithm go(x: real[n], s: inout real[1], lo: index, hi: index):
-    where hi > lo
-    decreases hi - lo
-    if hi - lo <= 4:
-        for i in lo..hi:
-            s[0] += x[i]
-    else:
-        let m = (lo + hi)//2
-        go(x, s, {})
-        go(x, s, m, hi)
-"""
 SLOPES = st.integers(-1, 1)
 
 
@@ -64,7 +52,7 @@ def ends(body: Body, array: str, **at: int) -> list[tuple[int, int]] | None:
     ],
 )
 def test_ranges(first: str, expected: tuple[int, int] | None) -> None:
-    found = ends(body_of(HALVES.format(first)), "x", lo=7, hi=30, n=100)
+    found = ends(body_of(RANGE.format(first, "m, hi")), "x", lo=7, hi=30, n=100)
     if expected is not None:
         assert found == [expected]
     else:
@@ -73,11 +61,11 @@ def test_ranges(first: str, expected: tuple[int, int] | None) -> None:
 
 
 def test_arrays_that_are_not_given_whole_are_not_followed() -> None:
-    assert boxes(body_of(HALVES.format("lo, m").replace("go(x, s, lo, m)", "go(x[1..n], s, lo, m)"))) == {}
+    assert boxes(body_of(RANGE.format("lo, m", "m, hi").replace("go(x, s, lo, m)", "go(x[1..n], s, lo, m)"))) == {}
 
 
 def test_steps_through_a_row() -> None:
-    body = body_of(HALVES.format("lo, m").replace("x[i]", "x[2*i + 1]"))
+    body = body_of(RANGE.format("lo, m", "m, hi").replace("x[i]", "x[2*i + 1]"))
     assert ends(body, "x", lo=3, hi=9, n=100) == [(7, 17)]
 
 
@@ -153,7 +141,7 @@ def test_what_is_seldom_accessed_is_counted_by_accesses() -> None:
 
 
 def test_lines_of_a_part() -> None:
-    body = body_of(HALVES.format("lo, m"))
+    body = body_of(RANGE.format("lo, m", "m, hi"))
     array = body.given[0]
     for first, last in ((0, 0), (7, 8), (3, 40), (-5, 2), (90, 200), (5, 4), (-9, -1)):
         inside = {each // 8 for each in range(max(0, first), min(99, last) + 1)}

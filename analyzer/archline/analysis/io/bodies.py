@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Facts
@@ -15,6 +15,14 @@ from archline.analysis.io.program import Program
 from archline.analysis.recursion import graph
 from archline.analysis.scope import Scope, with_fact, without_condition
 from archline.language import syntax as s
+
+MAX_WAYS = 64
+Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
+"""What is at least 0 where it is taken, None where the data decides or no amounts tell, and what is done on it."""
+
+
+class TooManyWaysError(Exception):
+    """There are more than MAX_WAYS."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +128,23 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
 
 def _knowing(place: Place, facts: Facts) -> Place:
     return replace(place, scope=place.scope.with_facts(facts))
+
+
+def ways(nodes: Sequence[Node]) -> list[Way]:
+    """Every way through the branches that stay apart. Raises TooManyWaysError."""
+    found: list[Way] = [((), ())]
+    for node in nodes:
+        inner = _through(node) if isinstance(node, Choice) else [((), (node,))]
+        found = [(_both(known, more), (*before, *way)) for known, before in found for more, way in inner]
+        if len(found) > MAX_WAYS:
+            raise TooManyWaysError
+    return found
+
+
+def _through(choice: Choice) -> list[Way]:
+    """The ways through each branch, and that on which none is taken, of which nothing is told."""
+    found = [(_both(each.known, known), way) for each in choice.branches for known, way in ways(each.body)]
+    return found if choice.branches[-1].condition is None else [*found, ((), ())]
 
 
 def recurses(node: Node) -> bool:

@@ -22,15 +22,14 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Access, Array, Chain, Choice, Loop, Node, Recursion, View, accesses
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recursion, View, accesses
 from archline.analysis.io.any_order import AnyOrder, Body, bodies_in, covered, decided_by, iterations_of, touches
 from archline.analysis.io.bodies import Body as Called
-from archline.analysis.io.bodies import recurses
+from archline.analysis.io.bodies import TooManyWaysError, recurses, ways
 from archline.analysis.io.layout import LINE, whole
 from archline.analysis.recursion.graph import component
 from archline.language.model import Module
 
-MAX_PATHS = 64
 Dimension = tuple[Array, int]
 
 
@@ -89,28 +88,16 @@ def _paths(module: Module, body: Called) -> list[_Path]:
         case (_, other, *_):
             raise NoBoxesError(f"`{name}` and `{other.name}` call each other in a circle")
     found = []
-    for nodes in _ways(body.nodes):
+    try:
+        every = ways(body.nodes)
+    except TooManyWaysError:
+        raise NoBoxesError("there are too many ways through its branches") from None
+    for _, nodes in every:
         calls = tuple(node for node in nodes if isinstance(node, Recursion))
         if any(isinstance(node, Loop) and recurses(node) for node in nodes):
             raise NoBoxesError("recursive calls stand in a loop")
         own = tuple(call for call in calls if call.target is body.algorithm)
         found.append(_Path(own, tuple(node for node in nodes if not isinstance(node, Recursion))))
-    return found
-
-
-def _ways(nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
-    """Every way through the branches that stay apart."""
-    found: list[tuple[Node, ...]] = [()]
-    for node in nodes:
-        if isinstance(node, Choice):
-            inner = [way for branch in node.branches for way in _ways(branch.body)]
-            if node.branches[-1].condition is not None:
-                inner.append(())
-            found = [(*before, *way) for before in found for way in inner]
-        else:
-            found = [(*before, node) for before in found]
-        if len(found) > MAX_PATHS:
-            raise NoBoxesError("there are too many ways through its branches")
     return found
 
 

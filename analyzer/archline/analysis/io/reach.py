@@ -22,14 +22,12 @@ from archline.analysis.io.accesses import (
     Access,
     Array,
     Chain,
-    Choice,
     Loop,
-    Node,
     Recursion,
     accesses,
     contiguous_dimension,
 )
-from archline.analysis.io.bodies import Body, calls, recurses
+from archline.analysis.io.bodies import Body, TooManyWaysError, calls, recurses, ways
 from archline.analysis.io.layout import Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.recursion.combination import Situation
@@ -251,8 +249,12 @@ def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Seque
 def _cases(body: Body) -> Iterator[Case]:
     if not all(each.target is body.algorithm for each in calls(body.nodes)):
         raise NotReachedError
-    for known, nodes in _ways(body.nodes):
-        if any(isinstance(node, Loop) and recurses(node) for node in nodes):
+    try:
+        every = ways(body.nodes)
+    except TooManyWaysError:
+        raise NotReachedError from None
+    for known, nodes in every:
+        if known is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
             raise NotReachedError
         made = [node for node in nodes if isinstance(node, Recursion)]
         if not all(_given_whole(call, array) for call in made for array in body.given):
@@ -265,26 +267,6 @@ def _given_whole(call: Recursion, array: Array) -> bool:
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
     return view.array is array and view.axes == straight and view.extents == array.extents
-
-
-def _ways(nodes: Sequence[Node]) -> list[tuple[tuple[Poly, ...], tuple[Node, ...]]]:
-    """Every way through the branches: what is at least 0 there, and what is done."""
-    found: list[tuple[tuple[Poly, ...], tuple[Node, ...]]] = [((), ())]
-    for node in nodes:
-        inner = list(_branches(node)) if isinstance(node, Choice) else [((), (node,))]
-        found = [((*known, *more), (*before, *way)) for known, before in found for more, way in inner]
-    return found
-
-
-def _branches(choice: Choice) -> Iterator[tuple[tuple[Poly, ...], tuple[Node, ...]]]:
-    """Where no branch is taken, nothing is done. Raises NotReachedError where the data decides, or no amounts tell."""
-    for branch in choice.branches:
-        if branch.known is None:
-            raise NotReachedError
-        for known, nodes in _ways(branch.body):
-            yield (*branch.known, *known), nodes
-    if choice.branches[-1].condition is not None:
-        yield (), ()
 
 
 # Lines

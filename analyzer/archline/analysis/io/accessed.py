@@ -36,8 +36,9 @@ def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
     An upper bound: of `and` and `or` both sides count, of `elif` all tests. Raises UntracedError where io is declared,
     or words move otherwise; TooComplexError.
     """
-    counted, copies = _instrumented(module, algorithm)
-    own, statements = copies[algorithm], _Statements(counted, coarse=False)
+    require_accesses(module, algorithm)
+    counted, copies = instrumented(module, algorithm, Counting(module))
+    own, statements = copies[algorithm], Accesses(counted, coarse=False)
     flops = statements.algorithm(own)[0].flops
     amount = flops[UNKNOWN] if UNKNOWN in flops else flops.get(KIND, NOTHING)
     if isinstance(amount, Unknown):
@@ -50,7 +51,7 @@ def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
     return with_regimes(cost, declared(counted, own).facts, counted.signatures[own].size_names)
 
 
-class _Statements(Statements):
+class Accesses(Statements):
     """Of recursive algorithms, accesses alone are solved."""
 
     @cached_property
@@ -75,12 +76,12 @@ class _Recursions(Recursions):
         return Tally({KIND: known if known is NOTHING else self._plain(algorithm, METRIC_OF_KIND, known)})
 
 
-def _instrumented(module: Module, algorithm: s.Algorithm) -> tuple[Module, dict[s.Algorithm, s.Algorithm]]:
+def instrumented(
+    module: Module, algorithm: s.Algorithm, counting: Counting
+) -> tuple[Module, dict[s.Algorithm, s.Algorithm]]:
     """The module with copies of an algorithm and of all that it calls, and those copies by their originals."""
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    require_accesses(module, algorithm)
-    counting = _Counting(module)
-    copies = {each: replace(each, body=counting.block(each.body)) for each in reached}
+    copies = {each: counting.copy(each) for each in reached}
     targets: dict[s.Call, s.Algorithm | s.Extern] = {}
     for call, target in module.targets.items():
         targets[call] = replace(target, costs=()) if isinstance(target, s.Extern) else copies.get(target, target)
@@ -88,11 +89,15 @@ def _instrumented(module: Module, algorithm: s.Algorithm) -> tuple[Module, dict[
     return replace(module, targets=targets, signatures=signatures), copies
 
 
-class _Counting:
+class Counting:
     """Writes costs into blocks."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
+
+    def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
+        """The algorithm with what its body costs."""
+        return replace(algorithm, body=self.block(algorithm.body))
 
     def block(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
         """A block with the accesses of each statement before it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -16,6 +17,8 @@ from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, e
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.any_order import AnyOrder, touches
 from archline.analysis.io.boxes import boxes
+from archline.analysis.io.divided import UndividedError
+from archline.analysis.io.divisions import Divisions
 from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
@@ -92,14 +95,20 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
     """By the number of accesses, each of which fetches one line at most."""
     with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         found = _accesses(module, algorithm)
-        lines = None if found.upper is None else _touched(module, algorithm)
-    if lines is None:
-        return found
+        if found.upper is None:
+            return found
+        lines = _touched(module, algorithm)
+    divisions = Divisions(module, algorithm)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
-        touched, accessed = evaluate(lines, sizes), ends_at(found, sizes)[1]
-        return Fraction(0), min(touched, accessed) if touched <= sizes["Z"] // sizes["L"] else accessed
+        most = ends_at(found, sizes)[1]
+        touched = None if lines is None else evaluate(lines, sizes)
+        if touched is not None and touched <= sizes["Z"] // sizes["L"]:
+            most = min(most, touched)
+        with suppress(UndividedError):
+            most = min(most, Fraction(divisions.at(sizes)))
+        return Fraction(0), most
 
     return replace(found, ends=ends)
 

@@ -1,0 +1,246 @@
+"""Costs in programs that bound io in parts of 1/L of a line: what loops walk along shares lines, all else has its own.
+
+Lines that the innermost loop walks along are kept while it runs, one for each array that it does so in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from math import prod
+
+from archline.analysis.io.accessed import Counting
+from archline.analysis.recursion.graph import reachable, recurses
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.model import Module
+from archline.language.source import Span
+
+FEW = 8
+"""The lines of a call that are kept at most."""
+Rows = Mapping[s.Algorithm, frozenset[str]]
+"""The arrays of algorithms of which neighbours in a row are neighbours in memory."""
+
+
+class Streamed(Counting):
+    """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
+
+    `lines` are kept at most at a time. `sharing`: whether lines are kept at all.
+    """
+
+    def __init__(self, module: Module, line: int, rows: Rows, sharing: bool) -> None:
+        super().__init__(module)
+        self.lines = 1
+        self._line, self._rows, self._sharing = line, rows, sharing
+        self._own: frozenset[str] = frozenset()
+        self._walked: frozenset[str] = frozenset()
+
+    def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
+        self._own = self._rows[algorithm]
+        return super().copy(algorithm)
+
+    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+        match statement:
+            case s.Loop() if self._sharing and _is_innermost(statement):
+                yield from self._walked_along(statement)
+            case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
+                self.lines = max(self.lines, -(-words // self._line))
+                yield from self._costs(call, statement.span)
+                yield _cost(_number(words, statement.span))
+            case _:
+                yield from super()._counted(statement)
+
+    def _few(self, call: s.Call) -> int | None:
+        """The words of the lines that a call touches, if its sizes are numbers, which are then all that it fetches."""
+        target = self._module.targets.get(call)
+        if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
+            return None
+        if any(makes_arrays(each) for each in (target, *reachable(self._module, target))):
+            return None
+        total = 0
+        for each in filter(self._is_view, call.arguments):
+            shape = self._module.shapes.get(each, ())
+            extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
+            if not extents or len(extents) < len(shape):
+                return None
+            *outer, row = extents
+            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
+        return total if total <= FEW * self._line else None
+
+    def _walked_along(self, statement: s.Loop) -> Iterator[s.Stmt]:
+        """A loop, with what it walks along."""
+        span = statement.span
+        yield from self._costs((statement.lo, statement.hi), span)
+        self._walked = frozenset(self._walks(statement))
+        count = len(self._walked)
+        self.lines = max(self.lines, count + 1)
+        yield _cost(_number(count * (2 * self._line - 2), span))
+        yield replace(statement, body=(_cost(_number(count, span)), *self.block(statement.body)))
+        self._walked = frozenset()
+
+    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
+        named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
+        count = sum(1 for each in named if format_expression(each) not in self._walked)
+        if count:
+            yield _cost(_number(count * self._line, span))
+
+    def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
+        span = statement.span
+        yield from self._costs(statement, span)
+        target = statement.target if isinstance(statement, s.Assign) else None
+        views = [*([] if target is None else [target]), *([value] if self._is_view(value) else [])]
+        apart = [self._sharing and in_rows(each, self._own) for each in views]
+        if target is None:
+            apart.append(self._sharing and _is_by_rows(statement))
+        self.lines = max(self.lines, sum(apart) + 1)
+        *outer, row = shape
+        words = sum(1 if each else self._line for each in apart)
+        ends = sum(2 * self._line - 2 for each in apart if each)
+        inner: s.Stmt = _cost(_both("+", _both("*", _number(words, span), row), _number(ends, span)))
+        for depth, extent in reversed(tuple(enumerate(outer))):
+            inner = s.Loop(f"element {depth}", _number(0, span), extent, None, False, False, (inner,), span=span)
+        yield inner
+        yield statement
+
+    def _walks(self, loop: s.Loop) -> Iterator[str]:
+        """The elements that every iteration accesses, each beside the one before it."""
+        changing = frozenset(_settled(loop.body)) | {loop.variable}
+        for part in _always(loop.body):
+            for each in s.nodes(part):
+                if (
+                    isinstance(each, s.Element)
+                    and each.array in self._own - changing
+                    and _walks_along(each, loop, changing)
+                ):
+                    yield format_expression(each)
+
+
+class Made(Counting):
+    """The words of local arrays, each filled up to whole lines, and nothing else."""
+
+    def __init__(self, module: Module, line: int) -> None:
+        super().__init__(module)
+        self._line = line
+
+    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+        match statement:
+            case s.Local(type=s.ArrayType(shape=shape)):
+                span = statement.span
+                yield _cost(_both("+", reduce(lambda x, y: _both("*", x, y), shape), _number(self._line - 1, span)))
+                yield statement
+            case s.Assign():
+                yield statement
+            case _:
+                yield from super()._counted(statement)
+
+    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
+        yield from ()
+
+
+def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
+    """The arrays of algorithms that call each other alone, but the first, which is given whole ones."""
+    known = {each: frozenset(_in_rows(each)) for each in reached}
+    while True:
+        apart = {
+            (target, parameter.name)
+            for each in reached
+            for call in s.nodes(each.body)
+            if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm)
+            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
+            if parameter.name in known[target] and not in_rows(argument, known[each])
+        }
+        if not apart:
+            return known
+        known = {each: frozenset(name for name in names if (each, name) not in apart) for each, names in known.items()}
+
+
+def makes_arrays(algorithm: s.Algorithm) -> bool:
+    """Whether the body of an algorithm makes local arrays."""
+    local = (each.type for each in s.nodes(algorithm.body) if isinstance(each, s.Local))
+    return any(isinstance(each, s.ArrayType) for each in local)
+
+
+def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
+    """Whether a view of some array of the names has its rows in theirs, none of whose elements is left out."""
+    match view:
+        case s.Name(id=name):
+            return name in names
+        case s.Element(array=name, subscripts=(*_, s.Slice(step=None))):
+            return name in names
+        case s.Reshape(base=base):
+            return in_rows(base, names)
+    return False
+
+
+def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
+    """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
+    for each in algorithm.parameters:
+        match each.type:
+            case s.ArrayType(layout="rowmajor") | s.OffsetsType() | s.IndexArrayType():
+                yield each.name
+    yield from (each.name for each in s.nodes(algorithm.body) if isinstance(each, s.Local) and _is_by_rows(each))
+
+
+def _is_by_rows(statement: s.Stmt) -> bool:
+    return (
+        isinstance(statement, s.Local)
+        and isinstance(statement.type, s.ArrayType)
+        and statement.type.layout == "rowmajor"
+    )
+
+
+def _is_innermost(loop: s.Loop) -> bool:
+    """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
+    apart = (s.Loop, s.While, s.Call, s.Slice, s.ArrayType, s.Reshape)
+    return loop.step is None and not any(isinstance(each, apart) for each in s.nodes(loop.body))
+
+
+def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
+    """The names that get values in a body."""
+    for each in s.nodes(body):
+        match each:
+            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
+                yield name
+
+
+def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
+    """Parts of a body that are executed whenever it is."""
+    for statement in body:
+        match statement:
+            case s.Assign() | s.Local():
+                yield statement
+            case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)) if not _chooses(condition):
+                yield condition
+
+
+def _chooses(condition: s.Node) -> bool:
+    return any(isinstance(each, s.Binary) and each.op in ("and", "or") for each in s.nodes(condition))
+
+
+def _walks_along(element: s.Element, loop: s.Loop, changing: frozenset[str]) -> bool:
+    """Whether the last subscript is the counter and something that stays, and the array and other subscripts stay."""
+    *others, last = element.subscripts
+    inner = [each for each in s.nodes(element.subscripts) if isinstance(each, s.Element)]
+    if inner or element.array in changing or not changing.isdisjoint(s.names(tuple(others))):
+        return False
+    match last:
+        case s.Name(id=name):
+            return name == loop.variable
+        case s.Binary(op="+", left=s.Name(id=name), right=other) | s.Binary(op="+", left=other, right=s.Name(id=name)):
+            return name == loop.variable and changing.isdisjoint(s.names(other))
+        case s.Binary(op="-", left=s.Name(id=name), right=other):
+            return name == loop.variable and changing.isdisjoint(s.names(other))
+    return False
+
+
+def _number(value: int, span: Span) -> s.Expr:
+    return s.Integer(value, span=span)
+
+
+def _both(op: str, left: s.Expr, right: s.Expr) -> s.Expr:
+    return s.Binary(op, left, right, span=left.span)
+
+
+def _cost(words: s.Expr) -> s.Costs:
+    return s.Costs(((words, "flops"),), span=words.span)

@@ -25,9 +25,32 @@ from common import ROOT, machine
 sys.path.insert(0, str(ROOT / "tests"))
 
 from archline.language.diagnostics import ArchlineError
-from io_points import Point, Subject, arrays, indices, kernels, loops, recursion, stencils, strides, triangles, walks
+from io_points import (
+    Point,
+    Subject,
+    arrays,
+    divided,
+    indices,
+    kernels,
+    loops,
+    recursion,
+    stencils,
+    strides,
+    triangles,
+    walks,
+)
 
-GENERATED = {loops: 250, arrays: 200, recursion: 50, walks: 100, strides: 40, stencils: 60, triangles: 60, indices: 40}
+GENERATED = {
+    loops: 250,
+    arrays: 200,
+    recursion: 50,
+    walks: 100,
+    strides: 40,
+    stencils: 60,
+    triangles: 60,
+    indices: 40,
+    divided: 40,
+}
 COUNT = 8
 """Capacities a trace, about."""
 MOST_DATA = 10_000_000

@@ -26,6 +26,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
+from divided_programs import divided_program_from_seed
 from index_programs import MARGIN, index_program_from_seed
 from io_programs import ArrayProgram, array_program_from_seed
 from programs import program_from_seed
@@ -303,6 +304,11 @@ def indices(number: int) -> Subject:
         return {"n": source.randint(4, 24) if square else 2 * MARGIN + source.randint(1, source.choice((9, 40, 120)))}
 
     return _of_arrays(f"indices {number}", program, sizes)
+
+
+def divided(number: int) -> Subject:
+    """The generated recursion of a seed whose data decides the sizes of calls."""
+    return _of_arrays(f"divided {number}", divided_program_from_seed(number))
 
 
 def stencils(number: int) -> Subject:

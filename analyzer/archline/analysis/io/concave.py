@@ -86,9 +86,9 @@ def lesser(one: Concave, other: Concave, end: fmpq) -> Concave:
 
 
 def covering(points: Iterable[Point]) -> Concave:
-    """The least such function that is nowhere below some points."""
+    """The least such function from 0 on that is nowhere below some points, at places and with values >= 0."""
     hull: list[Point] = []
-    for place, value in sorted(points):
+    for place, value in sorted(((NOTHING, NOTHING), *points)):
         if hull and value <= hull[-1][1]:
             # What does not rise is below already.
             continue
@@ -97,11 +97,6 @@ def covering(points: Iterable[Point]) -> Concave:
         while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-1], (place, value)):
             hull.pop()
         hull.append((place, value))
-    if not hull:
-        return Concave()
-    if hull[0][0]:
-        # Before the first point nothing is known to be less.
-        return covering([(NOTHING, hull[0][1]), *hull])
     return Concave(hull[0][1], tuple((right[0] - left[0], _slope(left, right)) for left, right in pairwise(hull)))
 
 

@@ -177,7 +177,7 @@ def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
     """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
     for each in algorithm.parameters:
         match each.type:
-            case s.ArrayType(layout="rowmajor") | s.OffsetsType() | s.IndexArrayType():
+            case s.ArrayType(layout="rowmajor") | s.ArrayType(shape=(_,)) | s.OffsetsType() | s.IndexArrayType():
                 yield each.name
     yield from (each.name for each in s.nodes(algorithm.body) if isinstance(each, s.Local) and _is_by_rows(each))
 

@@ -1,0 +1,198 @@
+"""io of recursions whose data decides how what is given is divided, against runs and what one derives by hand."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from flint import fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.analysis.io.concave import Concave, added, covering, lesser, together
+from archline.analysis.io.divided import UndividedError
+from archline.analysis.io.divisions import Divisions
+from archline.execution.cache import optimal
+from archline.language.loader import load_target, load_text
+from io_points import divided, kernel
+from stdlib_cases import CASES
+from stdlib_recursive_cases import RECURSIVE
+
+END = 12
+NUMBERS = st.integers(0, 12)
+POINTS = st.lists(st.tuples(st.integers(0, END), NUMBERS), min_size=1, max_size=6)
+
+
+def function(points: list[tuple[int, int]]) -> Concave:
+    """The least one above some points."""
+    return covering((fmpq(place), fmpq(value)) for place, value in points)
+
+
+def values(concave: Concave) -> list[fmpq]:
+    """At 0, 1, ..., END."""
+    return [concave.at(fmpq(place)) for place in range(END + 1)]
+
+
+# Concave functions
+@given(POINTS)
+def test_what_covers_points_rises_is_concave_and_no_more(points: list[tuple[int, int]]) -> None:
+    known = values(function(points))
+    assert all(known[place] >= value for place, value in points)
+    assert all(before <= behind for before, behind in itertools.pairwise(known))
+    assert all(known[k] * 2 >= known[k - 1] + known[k + 1] for k in range(1, END))
+    for place, value in enumerate(known):
+        # No more than means of two points, and than those before it.
+        pairs = itertools.product([(0, 0), *points], points)
+        means = [
+            fmpq(v * (q - place) + w * (place - p), q - p) for (p, v), (q, w) in pairs if p <= place <= q and p < q
+        ]
+        assert value == max([0, *means, *(v for p, v in points if p <= place)])
+
+
+@given(st.lists(POINTS, min_size=1, max_size=3))
+def test_parts_come_to_the_most_of_all_divisions(several: list[list[tuple[int, int]]]) -> None:
+    functions = list(map(function, several))
+    whole = values(together(functions))
+    for place in range(END + 1):
+        cuts = itertools.combinations_with_replacement(range(place + 1), len(functions) - 1)
+        divisions = ([high - low for low, high in itertools.pairwise((0, *cut, place))] for cut in cuts)
+        most = max(
+            sum((each.at(fmpq(part)) for each, part in zip(functions, parts, strict=True)), fmpq(0))
+            for parts in divisions
+        )
+        # Corners lie at whole places, and so does the best division of one.
+        assert whole[place] == most
+
+
+@given(POINTS, POINTS, st.sampled_from([fmpq(1, 2), fmpq(3, 4), fmpq(1)]), NUMBERS, NUMBERS)
+def test_sums_and_parts_of_places(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], part: fmpq, start: int, slope: int
+) -> None:
+    f, g = function(one), function(other)
+    assert values(added([f, g])) == [x + y for x, y in zip(values(f), values(g), strict=True)]
+    assert values(f.stretched(part)) == [f.at(place * part) for place in range(END + 1)]
+    beside = f.with_line((fmpq(start), fmpq(slope)), fmpq(END))
+    assert values(beside) == [value + start + slope * place for place, value in enumerate(values(f))]
+
+
+@given(POINTS, POINTS)
+def test_the_lesser_of_two(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
+    f, g = function(one), function(other)
+    assert values(lesser(f, g, fmpq(END))) == [min(x, y) for x, y in zip(values(f), values(g), strict=True)]
+
+
+# Bounds
+def bound(target: str, **point: int) -> int:
+    """At sizes, Z and L, of an algorithm of the library."""
+    return Divisions(*load_target(target)).at(point)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bounds_hold_whatever_the_data_decides(seed: int) -> None:
+    subject, source = divided(seed), random.Random(seed)
+    found = [each for _ in range(5) for each in subject.points(subject.draw(source), source, 4)]
+    assert found
+    assert [str(each) for each in found if not each.holds] == []
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.sampled_from([1, 4, 8]), st.integers(1, 60))
+def test_merging_in_parallel_fetches_no_more(seed: int, n: int, m: int, line: int, capacity: int) -> None:
+    target = "sort.merge_parallel::merge_parallel"
+    subject, source = kernel(target, {**CASES, **RECURSIVE}[target]), random.Random(seed)
+    arguments = {
+        "a": sorted(source.random() ** source.choice((1, 8)) for _ in range(n)),
+        "b": sorted(source.random() for _ in range(m)),
+        "c": [0.0] * (n + m),
+    }
+    import numpy as np
+
+    sizes, trace = subject.trace({name: np.array(value) for name, value in arguments.items()}, line)
+    assert sizes == {"n": n, "m": m}
+    if trace.accesses:
+        assert optimal(trace, capacity).io <= bound(target, n=n, m=m, Z=capacity * line + line - 1, L=line)
+
+
+GIVEN = "algorithm main(x: inout real[n], y: inout real[n], A: inout real[n, n]):\n"
+ADD = "algorithm add(x: inout real[n], y: inout real[m]):\n    for i in 0..n:\n        x[i] += 1.0\n"
+WALKED, APART = 80 + 14, 80 * 8
+"""The words of 80 neighbours with the ends of lines of 8 words, and of 80 entries with a line each."""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for i in 0..n:\n    y[i] += x[i]*x[i]", 2 * WALKED),
+        ("for i in 1..n:\n    x[i] = x[i - 1]", 2 * (79 + 14)),
+        # Of what conditions decide, each access may be to another line.
+        ("for i in 0..n:\n    if x[i] < 0.5:\n        y[i] += 1.0", WALKED + APART),
+        ("for i in 0..n:\n    if x[i] < 0.5 and y[i] < 0.5:\n        pass", 2 * APART),
+        ("for i in 0..n:\n    if x[i] < 0.2:\n        pass\n    elif x[i] < 0.5:\n        y[i] = x[i]", WALKED + APART),
+        ("for i in 0..n step 2:\n    y[i] = 0", APART // 2),
+        ("for i in 0..n:\n    y[n - 1 - i] = 0", APART),
+        ("for i in 0..n:\n    let k = i//2\n    y[k] = 0", APART),
+        ("for i in 0..n:\n    A[i, 0] = A[0, i]", WALKED + APART),
+        ("for i in 0..n:\n    for j in 0..2:\n        y[i] += A[i, j]", APART * 2 + 80 * (2 + 14)),
+        ("x[:] = y", 2 * WALKED),
+        ("x[0..n//2] = 1", 40 + 14),
+        ("x[:] = A[:, 0]", WALKED + APART),
+        ("A[:, 0..2] = 0", 80 * (2 + 14)),
+        ("local z: real[n] colmajor = 0", WALKED),
+        ("add(x, A[0, :])", WALKED),
+        ("add(A[:, 0], x)", APART),
+        ("local few: real[3] = 0\nadd(few, few)", (3 + 14) + 2 * (3 + 14)),
+    ],
+)
+def test_loops_share_the_lines_that_they_walk_along(body: str, words: int) -> None:
+    module = load_text(f"{ADD}{GIVEN}" + "".join(f"    {line}\n" for line in body.split("\n")))
+    divisions = Divisions(module, module.algorithms["main"])
+    assert divisions.at({"n": 80, "Z": 48, "L": 8}) == words // 8
+
+
+def test_a_call_that_fits_fetches_its_lines() -> None:
+    # a and b have 40 and 24 words, c 64: with L = 4 no more than 128/4 lines and 2 - 2/4 ends of each.
+    assert bound("sort.merge_parallel::merge_parallel", n=40, m=24, Z=10**6, L=4) == (128 + 3 * 6) // 4
+
+
+def test_parts_that_do_not_fit_are_divided() -> None:
+    # With L = 1 calls fit where 2*(n + m) <= 96. One of 2*(32 + 32) words divides into two of no more than 3/4 of it,
+    # together which come to their lines; it looks at most at 7 entries of b, of which it may have all 64, at a[h], which
+    # it reads twice, and at c.
+    n = m = 32
+    halves = 2 * (n + m - 1)
+    searched = 7 + 2 + 1
+    assert bound("sort.merge_parallel::merge_parallel", n=n, m=m, Z=2 * 48, L=1) <= halves + 2 + searched
+
+
+def test_blocks_fetch_their_vectors_once_where_they_fit() -> None:
+    # 3 arrays of r entries, 2 of d: all lines and ends.
+    assert bound("sparse.csb::csb_block", d=64, r=1000, Z=10**5, L=8) == (3 * (1000 + 14) + 2 * (64 + 14)) // 8
+    # Of 1000 entries 500 or 250 in each quadrant, less than the 21 accesses of each entry that are counted otherwise.
+    assert bound("sparse.csb::csb_block", d=64, r=1000, Z=1000, L=8) < 3 * 1000
+
+
+def test_growth_with_the_cache() -> None:
+    # (n/L)*log2(n/Z) and less: ten times as many words in fast memory, less is fetched.
+    found = [bound("sort.mergesort::mergesort_parallel", n=10**5, Z=4**k, L=8) for k in (4, 6, 8, 10)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] <= 10 * 10**5 // 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The words of squares are no sum of sizes.
+        "algorithm main(y: inout real[n, n]):\n    where n >= 0\n    decreases n\n    if n > 3:\n"
+        "        local p: int = n//2\n        if y[0, 0] < 0.5:\n            p = n//3\n"
+        "        assume p >= 1, p <= n//2\n        main(y[0..p, 0..p])\n        main(y[p..p + p, p..p + p])\n",
+        # All of it may go to one of the calls, again and again.
+        "algorithm main(x: inout real[n]):\n    where n >= 0\n    decreases n\n    if n > 1:\n"
+        "        local p: int = 1\n        if x[0] < 0.5:\n            p = n - 1\n"
+        "        assume p >= 1, p <= n - 1\n        main(x[0..p])\n        main(x[p..n])\n",
+    ],
+)
+def test_what_is_not_of_this_kind_is_refused(text: str) -> None:
+    module = load_text(text)
+    with pytest.raises(UndividedError):
+        Divisions(module, module.algorithms["main"]).at({"n": 100, "Z": 10, "L": 1})

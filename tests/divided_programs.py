@@ -27,6 +27,7 @@ class _Divided:
 
     def __init__(self, source: random.Random) -> None:
         self._source = source
+        self._fresh = 0
         self._matrix = source.choice(("", "", "", "n, c", "c, n"))
         self._leveled = source.random() < 0.4
         self._local = source.random() < 0.4
@@ -103,6 +104,10 @@ class _Divided:
         found: Lines = []
         back = ["    elif x[i] < 0.8:", f"        {y('n - 1 - i')} += x[i]"]
         for _ in range(source.randrange(1, 3)):
+            self._fresh += 1
+            w = f"w{self._fresh}"
+            up = [f"        {y(w)} = x[i]", f"        {w} += {source.choice('112')}"]
+            down = [f"        {w} -= 1", f"        x[{w}] += {y(w)}"]
             found += source.choice(
                 (
                     ["for i in 0..n:", f"    {y('i')} += x[i]"],
@@ -112,6 +117,8 @@ class _Divided:
                     ["for i in 0..n:", "    for j in 0..2:", f"        x[i] += {y('i')}"],
                     ["for i in 0..n:", "    if x[i] < 0.3 and x[n - 1] < 0.7:", f"        {y('i')} = x[i]"],
                     ["if n > 0:", f"    {y('0')} += x[n//2]"],
+                    [f"local {w}: int = 0", "for i in 0..n:", f"    if x[i] < 0.6 and {w} < n:", *up],
+                    [f"local {w}: int = n", "for i in 0..n:", f"    if {w} > 0:", *down],
                     ["for i in n - 1 downto 1:", "    x[i - 1] += x[i]"],
                 )
             )

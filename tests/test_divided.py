@@ -127,13 +127,22 @@ WALKED, APART = 80 + 14, 80 * 8
         ("for i in 1..n:\n    x[i] = x[i - 1]", 2 * (79 + 14)),
         # Of what conditions decide, each access may be to another line.
         ("for i in 0..n:\n    if x[i] < 0.5:\n        y[i] += 1.0", WALKED + APART),
-        ("for i in 0..n:\n    if x[i] < 0.5 and y[i] < 0.5:\n        pass", 2 * APART),
+        ("for i in 0..n:\n    if x[i] < 0.5 and y[i] < 0.5:\n        pass", WALKED + APART),
         ("for i in 0..n:\n    if x[i] < 0.2:\n        pass\n    elif x[i] < 0.5:\n        y[i] = x[i]", WALKED + APART),
         ("for i in 0..n step 2:\n    y[i] = 0", APART // 2),
         ("for i in 0..n:\n    y[n - 1 - i] = 0", APART),
         ("for i in 0..n:\n    let k = i//2\n    y[k] = 0", APART),
         ("for i in 0..n:\n    A[i, 0] = A[0, i]", WALKED + APART),
         ("for i in 0..n:\n    for j in 0..2:\n        y[i] += A[i, j]", APART * 2 + 80 * (2 + 14)),
+        # Where the data moves a counter by 1 at most in each iteration, it gets to 81 places.
+        (
+            "local p: int = 0\nfor i in 0..n:\n    if x[i] < 0.5 and p < n:\n        y[p] = x[i]\n        p += 1",
+            2 * WALKED + 1,
+        ),
+        (
+            "local p: int = 0\nfor i in 0..n:\n    if x[i] < 0.5 and p < n:\n        y[p] = x[i]\n        p += 2",
+            WALKED + APART,
+        ),
         ("x[:] = y", 2 * WALKED),
         ("x[0..n//2] = 1", 40 + 14),
         ("x[:] = A[:, 0]", WALKED + APART),

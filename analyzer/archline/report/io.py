@@ -128,6 +128,8 @@ def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
         yield from wrap(f"{where}{each.when}: io <= {view.text(each.upper)}", width)
     if not row.regimes and row.upper is not None:
         yield from wrap(f"io <= {view.text(row.upper)}", width)
+    less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
+    yield from wrap(f"{less}, where loops share the lines that they walk along", width)
 
 
 def _told(view: CostView, kept: Kept) -> str:

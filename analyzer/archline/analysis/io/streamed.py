@@ -6,7 +6,7 @@ Lines that the innermost loop walks along are kept while it runs, one for each a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -23,6 +23,14 @@ Rows = Mapping[s.Algorithm, frozenset[str]]
 """The arrays of algorithms of which neighbours in a row are neighbours in memory."""
 
 
+@dataclass(frozen=True)
+class Walk:
+    """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
+
+    words: int
+    first: int
+
+
 class Streamed(Counting):
     """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
 
@@ -34,7 +42,7 @@ class Streamed(Counting):
         self.lines = 1
         self._line, self._rows, self._sharing = line, rows, sharing
         self._own: frozenset[str] = frozenset()
-        self._walked: frozenset[str] = frozenset()
+        self._walked: Mapping[str, Walk] = {}
 
     def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
         self._own = self._rows[algorithm]
@@ -72,12 +80,13 @@ class Streamed(Counting):
         """A loop, with what it walks along."""
         span = statement.span
         yield from self._costs((statement.lo, statement.hi), span)
-        self._walked = frozenset(self._walks(statement))
-        count = len(self._walked)
-        self.lines = max(self.lines, count + 1)
-        yield _cost(_number(count * (2 * self._line - 2), span))
-        yield replace(statement, body=(_cost(_number(count, span)), *self.block(statement.body)))
-        self._walked = frozenset()
+        self._walked = dict(self._walks(statement))
+        self.lines = max(self.lines, len(self._walked) + 1)
+        ends = sum(walk.first + 2 * self._line - 2 for walk in self._walked.values())
+        words = sum(walk.words for walk in self._walked.values())
+        yield _cost(_number(ends, span))
+        yield replace(statement, body=(_cost(_number(words, span)), *self.block(statement.body)))
+        self._walked = {}
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
         named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
@@ -88,32 +97,37 @@ class Streamed(Counting):
     def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
         span = statement.span
         yield from self._costs(statement, span)
-        target = statement.target if isinstance(statement, s.Assign) else None
-        views = [*([] if target is None else [target]), *([value] if self._is_view(value) else [])]
-        apart = [self._sharing and in_rows(each, self._own) for each in views]
-        if target is None:
-            apart.append(self._sharing and _is_by_rows(statement))
-        self.lines = max(self.lines, sum(apart) + 1)
+        views = [
+            each for each in (getattr(statement, "target", None), value) if each is not None and self._is_view(each)
+        ]
+        walked = [in_rows(each, self._own) for each in views]
+        if isinstance(statement, s.Local):
+            walked.append(_is_by_rows(statement.type))
+        along = sum(walked) if self._sharing else 0
+        self.lines = max(self.lines, along + 1)
         *outer, row = shape
-        words = sum(1 if each else self._line for each in apart)
-        ends = sum(2 * self._line - 2 for each in apart if each)
-        inner: s.Stmt = _cost(_both("+", _both("*", _number(words, span), row), _number(ends, span)))
+        words = _number(along + (len(walked) - along) * self._line, span)
+        ends = _number(along * (2 * self._line - 2), span)
+        inner: s.Stmt = _cost(_both("+", _both("*", words, row), ends))
         for depth, extent in reversed(tuple(enumerate(outer))):
             inner = s.Loop(f"element {depth}", _number(0, span), extent, None, False, False, (inner,), span=span)
         yield inner
         yield statement
 
-    def _walks(self, loop: s.Loop) -> Iterator[str]:
-        """The elements that every iteration accesses, each beside the one before it."""
+    def _walks(self, loop: s.Loop) -> Iterator[tuple[str, Walk]]:
+        """The elements of rows that each stand beside the one before, or are the same."""
         changing = frozenset(_settled(loop.body)) | {loop.variable}
-        for part in _always(loop.body):
-            for each in s.nodes(part):
-                if (
-                    isinstance(each, s.Element)
-                    and each.array in self._own - changing
-                    and _walks_along(each, loop, changing)
-                ):
-                    yield format_expression(each)
+        steady = [each for part in _always(loop.body) for each in s.nodes(part)]
+        counters = _counters(loop.body)
+        for each in s.nodes(loop.body):
+            if not isinstance(each, s.Element) or each.array not in self._own - changing:
+                continue
+            counter = _moved_by(each, changing)
+            if counter == loop.variable and each in steady:
+                yield format_expression(each), Walk(1, 0)
+            elif counter in counters:
+                # Whether it is accessed or not, its place moves by no more than the steps of the counter.
+                yield format_expression(each), Walk(counters[counter], 1)
 
 
 class Made(Counting):
@@ -175,19 +189,18 @@ def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
 
 def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
     """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
-    for each in algorithm.parameters:
-        match each.type:
-            case s.ArrayType(layout="rowmajor") | s.ArrayType(shape=(_,)) | s.OffsetsType() | s.IndexArrayType():
-                yield each.name
-    yield from (each.name for each in s.nodes(algorithm.body) if isinstance(each, s.Local) and _is_by_rows(each))
+    for each in (*algorithm.parameters, *s.nodes(algorithm.body)):
+        if isinstance(each, s.Parameter | s.Local) and _is_by_rows(each.type):
+            yield each.name
 
 
-def _is_by_rows(statement: s.Stmt) -> bool:
-    return (
-        isinstance(statement, s.Local)
-        and isinstance(statement.type, s.ArrayType)
-        and statement.type.layout == "rowmajor"
-    )
+def _is_by_rows(type_: s.Type) -> bool:
+    match type_:
+        case s.ArrayType(layout=layout, shape=shape):
+            return layout == "rowmajor" or len(shape) == 1
+        case s.OffsetsType() | s.IndexArrayType():
+            return True
+    return False
 
 
 def _is_innermost(loop: s.Loop) -> bool:
@@ -208,30 +221,49 @@ def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
     """Parts of a body that are executed whenever it is."""
     for statement in body:
         match statement:
-            case s.Assign() | s.Local():
+            case s.Assign() | s.Local(when=None):
                 yield statement
-            case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)) if not _chooses(condition):
-                yield condition
+            case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
+                yield _first(condition)
 
 
-def _chooses(condition: s.Node) -> bool:
-    return any(isinstance(each, s.Binary) and each.op in ("and", "or") for each in s.nodes(condition))
+def _first(condition: s.Node) -> s.Node:
+    """What of a condition is always looked at."""
+    match condition:
+        case s.Binary(op="and" | "or", left=left):
+            return _first(left)
+        case s.Unary(operand=operand):
+            return _first(operand)
+    return condition
 
 
-def _walks_along(element: s.Element, loop: s.Loop, changing: frozenset[str]) -> bool:
-    """Whether the last subscript is the counter and something that stays, and the array and other subscripts stay."""
+def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
+    """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
+    moves: dict[str, list[str | None]] = {}
+    for each in s.nodes(body):
+        match each:
+            case s.Assign(target=s.Name(id=name), op="+=" | "-=" as op, value=s.Integer(value=1)):
+                moves.setdefault(name, []).append(op)
+            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
+                moves.setdefault(name, []).append(None)
+    return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
+
+
+def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
+    """The integer that with something that stays is the last subscript, where all else stays."""
     *others, last = element.subscripts
     inner = [each for each in s.nodes(element.subscripts) if isinstance(each, s.Element)]
-    if inner or element.array in changing or not changing.isdisjoint(s.names(tuple(others))):
-        return False
+    if inner or not changing.isdisjoint(s.names(tuple(others))):
+        return None
     match last:
         case s.Name(id=name):
-            return name == loop.variable
-        case s.Binary(op="+", left=s.Name(id=name), right=other) | s.Binary(op="+", left=other, right=s.Name(id=name)):
-            return name == loop.variable and changing.isdisjoint(s.names(other))
-        case s.Binary(op="-", left=s.Name(id=name), right=other):
-            return name == loop.variable and changing.isdisjoint(s.names(other))
-    return False
+            return name
+        case (
+            s.Binary(op="+" | "-", left=s.Name(id=name), right=other)
+            | s.Binary(op="+", left=other, right=s.Name(id=name))
+        ) if changing.isdisjoint(s.names(other)):
+            return name
+    return None
 
 
 def _number(value: int, span: Span) -> s.Expr:

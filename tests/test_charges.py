@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
 
@@ -224,3 +225,13 @@ def test_the_report_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFi
     told = " ".join(capsys.readouterr().out.split())
     assert "a call of `trapezoid` reaches u[0..2, " in told
     assert f"where Z >= {FEW_LINES}*L: its io <= " in told
+
+
+def test_json_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "stencil.trapezoid::heat_1d", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["costs"]["io"]["reached"]
+    assert (found["algorithm"], found["lines"]) == ("trapezoid", FEW_LINES)
+    assert found["arrays"]["u"][0] == {"from": "0", "to": "2"}
+    assert "Z" in found["upper"]
+    assert main(["cost", "dense.matmul::matmul_co", "--format", "json"]) == 0
+    assert "reached" not in json.loads(capsys.readouterr().out)["costs"]["io"]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.analysis.attained import Attained
+from archline.analysis.costs import FEW_LINES, Reached
 from archline.analysis.published import Published
 from archline.report import lru
 from archline.report.numbers import exact
@@ -65,7 +66,19 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         cost["any_order"] = _any_order(row, row.attained)
     if row.published is not None:
         cost["published"] = _published(row.published)
+    reached = () if row.reached is None else row.reached()
+    if reached:
+        cost["reached"] = [_reached(view, each) for each in reached]
     return cost
+
+
+def _reached(view: CostView, found: Reached) -> dict[str, Any]:
+    """What calls by indices work on, half open, and their io at most where few lines fit."""
+    arrays = {
+        array: [{"from": view.text(low), "to": view.text(high + 1)} for low, high in box] for array, box in found.parts
+    }
+    most = None if found.most is None else view.text(found.most)
+    return {"algorithm": found.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": most}
 
 
 def _published(found: Published) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.analysis.costs import ends_at
 from archline.analysis.io.concave import Concave, added, covering, lesser, together
+from archline.analysis.io.derive import io_cost
 from archline.analysis.io.divided import UndividedError
 from archline.analysis.io.divisions import Divisions
 from archline.execution.cache import optimal
@@ -205,3 +207,18 @@ def test_what_is_not_of_this_kind_is_refused(text: str) -> None:
     module = load_text(text)
     with pytest.raises(UndividedError):
         Divisions(module, module.algorithms["main"]).at({"n": 100, "Z": 10, "L": 1})
+
+
+def test_calls_that_are_too_deep_are_refused_and_count_their_accesses() -> None:
+    module = load_text(
+        "algorithm main(x: inout real[n], d: size):\n    where n >= 0\n    decreases d\n    if d > 1 and n > 0:\n"
+        "        local p: int = 0\n        if x[0] < 0.5:\n            p = n//2\n        assume p >= 0, p <= n\n"
+        "        main(x[0..p], d - 1)\n        main(x[p..n], d - 1)\n"
+    )
+    algorithm = module.algorithms["main"]
+    assert Divisions(module, algorithm).at({"n": 1000, "d": 10, "Z": 64, "L": 4}) < 1023
+    with pytest.raises(UndividedError):
+        Divisions(module, algorithm).at({"n": 1000, "d": 10**6, "Z": 64, "L": 4})
+    with pytest.raises(UndividedError):
+        Divisions(module, algorithm).at({"n": 1000, "Z": 64, "L": 4})
+    assert ends_at(io_cost(module, algorithm), {"n": 1000, "d": 10, "Z": 1, "L": 1})[1] <= 1023

@@ -36,7 +36,6 @@ def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
     An upper bound: of `and` and `or` both sides count, of `elif` all tests. Raises UntracedError where io is declared,
     or words move otherwise; TooComplexError.
     """
-    require_accesses(module, algorithm)
     counted, copies = instrumented(module, algorithm, Counting(module))
     own, statements = copies[algorithm], Accesses(counted, coarse=False)
     flops = statements.algorithm(own)[0].flops
@@ -79,7 +78,11 @@ class _Recursions(Recursions):
 def instrumented(
     module: Module, algorithm: s.Algorithm, counting: Counting
 ) -> tuple[Module, dict[s.Algorithm, s.Algorithm]]:
-    """The module with copies of an algorithm and of all that it calls, and those copies by their originals."""
+    """The module with copies of an algorithm and of all that it calls, and those copies by their originals.
+
+    Raises UntracedError where io is declared, or words move otherwise.
+    """
+    require_accesses(module, algorithm)
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     copies = {each: counting.copy(each) for each in reached}
     targets: dict[s.Call, s.Algorithm | s.Extern] = {}

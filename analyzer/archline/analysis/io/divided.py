@@ -33,8 +33,6 @@ from archline.language.model import Module
 
 SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
 """What part of a volume calls are tried to have at most."""
-Numbers = Mapping[str, int]
-"""The sizes of a call that the data does not decide."""
 
 
 class UndividedError(Exception):
@@ -109,7 +107,7 @@ def divided(
 ) -> dict[s.Algorithm, Divided]:
     """What the data divides among the calls of an algorithm and all that it calls, with what `counting` writes.
 
-    `known`: where the same sizes are to be measured. Raises UndividedError.
+    `known`: where the same sizes are to be measured. Raises UndividedError; UntracedError where io is declared.
     """
     counted, copies = instrumented(module, algorithm, counting)
     statements = Accesses(counted, coarse=False)

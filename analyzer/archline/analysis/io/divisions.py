@@ -50,12 +50,15 @@ class Divisions:
         own = table.lines.get(self.algorithm)
         if own is None:
             return 0
-        sizes = tuple(point[name] for name in own.fixed)
+        if not point.keys() >= set(own.function.parameters):
+            return None
+        state = own, tuple(point[name] for name in own.fixed)
         numbers = {name: Poly.constant(point[name]) for name in own.function.parameters}
         try:
             volume = constant(own.plain_volume.substitute(numbers))
-            bound = Lines(table.volumes, line=line, room=lines * line, making=table.making).bound((own, sizes), volume)
-        except UndividedError:
+            bound = Lines(table.volumes, line=line, room=lines * line, making=table.making).bound(state, volume)
+        except (UndividedError, TooComplexError, RecursionError):
+            # More levels are called in each other than Python follows.
             return None
         return int((bound.at(volume) / line).floor())
 
@@ -94,7 +97,10 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, sharing: bool) -> 
     lines = divided(module, algorithm, counting, together, line)
     if not any(map(makes_arrays, reached)):
         return _Table(lines, {}, counting.lines)
-    return _Table(lines, divided(module, algorithm, Made(module, line), together, line, lines), counting.lines)
+    made = divided(module, algorithm, Made(module, line), together, line, lines)
+    if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
+        raise UndividedError
+    return _Table(lines, made, counting.lines)
 
 
 @dataclass(eq=False)

@@ -128,7 +128,7 @@ class Examination:
                 # Some sizes belong together, and do not when doubled.
                 return
             data, before = sum(map(np.size, arguments.values())), data
-            if data * max(2, data // max(1, before)) ** 2 > MOST_DATA:
+            if data * max(2, data // before if before else 0) ** 2 > MOST_DATA:
                 # Some algorithms access little of their data, as a search does; of some the exponents are doubled.
                 return
             growth = max(2, -(-accesses // spent)) if spent > 1 else 8

@@ -331,13 +331,20 @@ class _Evaluation:
                 return max((self._held(solved, inner, point) for inner in taken), default=0)
 
     def made(self, solved: Solved, point: Point) -> int:
-        """The lines of local arrays of a call and of all calls in it, of which one at a time is active."""
+        """The lines of local arrays of a call and of all calls in it, of which one at a time is active.
+
+        Those of a call in it begin above the arrays that are made before it.
+        """
         if not self.recursions.makes:
             return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
-            inner = (self.made(*each) for each in self._inner(solved, solved.parts, point))
-            self._made[key] = solved.value(solved.made, point) + max(inner, default=0)
+            own = solved.value(solved.made, point)
+            ends = [own]
+            for call, sizes in self._calls(solved, solved.parts, point):
+                below = own if call.base is None else solved.value(call.base, sizes)
+                ends.append(below + self.made(*self._target(solved, call, sizes)))
+            self._made[key] = max(ends)
         return self._made[key]
 
     def _sum(self, solved: Solved, parts: Iterable[Part], point: Point) -> int:
@@ -382,11 +389,6 @@ class _Evaluation:
     def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
         sizes = {name: solved.value(value, point) for name, value in call.sizes.items()}
         return self.recursions.solved(call.target), self._within(sizes)
-
-    def _inner(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Solved, Point]]:
-        """What a body calls, with the sizes."""
-        for call, sizes in self._calls(solved, parts, point):
-            yield self._target(solved, call, sizes)
 
     def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:
         """The calls of a body, and where they are made."""

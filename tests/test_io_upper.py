@@ -327,6 +327,15 @@ def test_insertion_with_two_lines(line: int) -> None:
 
 
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_mergesort_fits_beside_the_array_that_it_merges_into(line: int) -> None:
+    """That is made where the calls before it had theirs: n words more, not 2*n."""
+    n = 64
+    lines = 2 * n // line
+    assert of_library("sort.mergesort::mergesort", {"n": n, "Z": lines * line, "L": line}) == lines
+    assert of_library("sort.mergesort::mergesort", {"n": n, "Z": (lines - 1) * line, "L": line}) > lines
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
 def test_scan_over_strides_that_double_with_two_lines(line: int) -> None:
     """Both places of a stride of 2^(d + 1) pass n/2^d lines, and no more than the row has."""
     for level in (4, 7, 10):

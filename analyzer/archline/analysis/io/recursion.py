@@ -201,11 +201,19 @@ class Recursions:
 
     def at(self, point: Point) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
-        solved = self.solved(self.algorithm)
+        solved, evaluation = self.solved(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
-            return _Evaluation(self, point["Z"], point["L"]).upper(solved, point)
+            most = evaluation.upper(solved, point)
+            # Arrays of the outermost call begin with lines, whatever others are given.
+            touched = solved.value(self._outermost, point) + evaluation.made(solved, evaluation.within(point))
         except RecursionError:
             raise EvaluationError("the recursion has too many calls in each other to follow") from None
+        return min(most, touched) if touched <= evaluation.capacity else most
+
+    @cached_property
+    def _outermost(self) -> Poly:
+        """The lines of all that the outermost call is given."""
+        return sum((whole(array) for array in self.solved(self.algorithm).body.given), ZERO)
 
     def _parts(self, body: Body, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
@@ -252,21 +260,23 @@ class _Evaluation:
     _spare: int = MAX_FITTING
 
     @cached_property
-    def _capacity(self) -> int:
+    def capacity(self) -> int:
+        """The lines of fast memory."""
         return self.words // self.line
 
-    def _within(self, sizes: Point) -> dict[str, int]:
+    def within(self, sizes: Point) -> dict[str, int]:
+        """The sizes, and Z and L."""
         return {**sizes, "Z": self.words, "L": self.line}
 
     def upper(self, solved: Solved, point: Point) -> int:
         """What a call fetches at most."""
-        point = self._within(point)
+        point = self.within(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             touched = solved.given_at(point) + self.made(solved, point)
-            fits = touched <= self._capacity
+            fits = touched <= self.capacity
             # By indices all calls are different ones, and those that fit far too many to be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
@@ -288,10 +298,10 @@ class _Evaluation:
             return most
         first, end = calling[0], calling[-1] + 1
         made = self._stack(solved, parts[first:end], point)
-        if not made or made >= self._capacity:
+        if not made or made >= self.capacity:
             return most
         try:
-            held = self._held(solved, parts[first:end], {**point, "Z": (self._capacity - made) * self.line})
+            held = self._held(solved, parts[first:end], {**point, "Z": (self.capacity - made) * self.line})
         except EvaluationError:
             return most
         return min(most, made + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
@@ -388,7 +398,7 @@ class _Evaluation:
 
     def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
         sizes = {name: solved.value(value, point) for name, value in call.sizes.items()}
-        return self.recursions.solved(call.target), self._within(sizes)
+        return self.recursions.solved(call.target), self.within(sizes)
 
     def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:
         """The calls of a body, and where they are made."""

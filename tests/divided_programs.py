@@ -19,10 +19,10 @@ algorithm add(x: inout real[n], y: inout real[m]):
 
 def divided_program_from_seed(seed: int) -> ArrayProgram:
     """The program of a seed: parts by the data, down to a number of levels or of entries."""
-    return _Divided(random.Random(seed)).program()
+    return DividedProgram(random.Random(seed)).program()
 
 
-class _Divided:
+class DividedProgram:
     """An algorithm of two vectors of one length, or of a vector and as many rows or columns of a matrix."""
 
     def __init__(self, source: random.Random) -> None:
@@ -32,25 +32,29 @@ class _Divided:
         self._leveled = source.random() < 0.4
         self._local = source.random() < 0.4
         self._three = source.random() < 0.3
+        self._level, self._below = (", d: size", ", {0}") if self._leveled else ("", "")
 
     def program(self) -> ArrayProgram:
-        given = "x: inout real[n], " + (f"y: inout real[{self._matrix}]" if self._matrix else "y: inout real[n]")
-        level = ", d: size" if self._leveled else ""
+        given = self._given()
+        deep = self._below.format(self._source.choice((2, 4, 8)))
+        around = [f"algorithm main({given}):", *indented(self._around(f"go(x, y{deep})"))]
+        lines = [*self._recursive(), *around]
+        extents = self._matrix.split(", ") if self._matrix else ["n"]
+        shapes = {"x": ("n",), "y": tuple(extents)}
+        return ArrayProgram(HELPER + "\n".join(lines) + "\n", shapes, ("n", "c") if self._matrix else ("n",))
+
+    def _given(self) -> str:
+        return f"x: inout real[n], y: inout real[{self._matrix or 'n'}]"
+
+    def _recursive(self) -> Lines:
         least = self._source.choice((1, 2, 5))
         leaf = f"d <= 1 or n <= {least}" if self._leveled else f"n <= {max(least, 4)}"
-        body = [f"if {leaf}:", *indented(self._loops()), "else:", *indented(self._divided())]
-        extent = self._matrix or "n"
-        deep = f", {self._source.choice((2, 4, 8))}" if self._leveled else ""
-        lines = [
-            f"algorithm go({given}{level}):",
+        return [
+            f"algorithm go({self._given()}{self._level}):",
             "    where n >= 0",
             f"    decreases {'d' if self._leveled else 'n'}",
-            *indented(body),
-            f"algorithm main(x: inout real[n], y: inout real[{extent}]):",
-            *indented(self._around(f"go(x, y{deep})")),
+            *indented([f"if {leaf}:", *indented(self._loops()), "else:", *indented(self._divided())]),
         ]
-        shapes = {"x": ("n",), "y": tuple(extent.split(", "))}
-        return ArrayProgram(HELPER + "\n".join(lines) + "\n", shapes, ("n", "c") if self._matrix else ("n",))
 
     def _around(self, call: str) -> Lines:
         return [call] if self._source.random() < 0.7 else ["for k in 0..3:", f"    {call}"]
@@ -90,11 +94,8 @@ class _Divided:
     def _call(self, first: str, lo: str, hi: str) -> str:
         view = {"": f"{lo}..{hi}", "n, c": f"{lo}..{hi}, :", "c, n": f":, {lo}..{hi}"}[self._matrix]
         other = "x" if not self._matrix and self._source.random() < 0.2 else "y"
-        level = (
-            f", {self._source.choice(('d//2', 'max(1, d - d//2 - 1)' if self._three else 'd//2'))}"
-            if self._leveled
-            else ""
-        )
+        parts = ("d//2", "max(1, d - d//2 - 1)" if self._three else "d//2")
+        level = self._below.format(self._source.choice(parts)) if self._leveled else ""
         return f"go({first}[{lo}..{hi}], {other}[{view}]{level})"
 
     def _loops(self) -> Lines:

@@ -26,6 +26,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
+from around_programs import around_program_from_seed
 from divided_programs import divided_program_from_seed
 from index_programs import MARGIN, index_program_from_seed
 from io_programs import ArrayProgram, array_program_from_seed
@@ -311,17 +312,28 @@ def divided(number: int) -> Subject:
     return _of_arrays(f"divided {number}", divided_program_from_seed(number))
 
 
+def around(number: int) -> Subject:
+    """The generated program of a seed that calls a recursion in loops, of segments."""
+    program = around_program_from_seed(number)
+    return _drawn(f"around {number}", program, lambda source: source.choice((4, 20, 60)))
+
+
 def stencils(number: int) -> Subject:
     """The generated program of a seed that sweeps over grids."""
     program = stencil_program_from_seed(number)
+    few = len(program.sizes) > 2
+    return _drawn(f"stencils {number}", program, lambda source: source.choice((3, 6) if few else (4, 9, 20)))
+
+
+def _drawn(name: str, program: ArrayProgram, most: Callable[[random.Random], int]) -> Subject:
     module = load_text(program.text)
     algorithm = module.algorithms["main"]
 
     def draw(source: random.Random) -> Arguments:
-        most = source.choice((4, 9, 20)) if len(program.sizes) == 2 else source.choice((3, 6))
-        return arguments(algorithm, {name: source.randint(1, most) for name in program.sizes}, source)
+        largest = most(source)
+        return arguments(algorithm, {name: source.randint(1, largest) for name in program.sizes}, source)
 
-    return Subject(f"stencils {number}", module, algorithm, program.text, draw)
+    return Subject(name, module, algorithm, program.text, draw)
 
 
 def _of_arrays(name: str, program: ArrayProgram, choose: Callable[[random.Random], Sizes] | None = None) -> Subject:

@@ -46,7 +46,7 @@ def _without(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Nod
 
 def _eased(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     while True:
-        found = next((atom for atom in sorted(value.atoms(), key=str) if _holds(kinds, atom)), None)
+        found = next((atom for atom in sorted(value.atoms(), key=str) if holds(kinds, atom)), None)
         if found is None:
             return value
         bounded = bound_atom(value, found, facts, upper)
@@ -55,5 +55,6 @@ def _eased(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None
         value = bounded
 
 
-def _holds(kinds: _Kinds, atom: Atom) -> bool:
-    return isinstance(atom, kinds) or any(_holds(kinds, each) for part in atom.parts for each in part.atoms())
+def holds(kinds: _Kinds, atom: Atom) -> bool:
+    """Whether an atom is of some kinds, or one inside it is."""
+    return isinstance(atom, kinds) or any(holds(kinds, each) for part in atom.parts for each in part.atoms())

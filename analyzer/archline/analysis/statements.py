@@ -242,18 +242,18 @@ class Statements:
         try:
             total, children = self._counted(loop, scope)
             if not self._coarse and not total.known and any(isinstance(each, s.If) for each in s.nodes(loop.body)):
-                total = total.or_else(self._bounding_guards()._counted(loop, scope)[0])
+                other = self._guarded()
+                other._open = self._open
+                total = total.or_else(other._counted(loop, scope)[0])
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
 
-    def _bounding_guards(self) -> Statements:
-        """The derivation that bounds what this one fails to count."""
-        other = Statements(self.module, coarse=True)
-        other._open = self._open
-        return other
+    def _guarded(self) -> Statements:
+        """A derivation that bounds guarded costs which this one fails to count."""
+        return Statements(self.module, coarse=True)
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = static_range(loop, scope)

@@ -57,6 +57,9 @@ class Accesses(Statements):
     def recursions(self) -> Recursions:
         return _Recursions(self)
 
+    def _guarded(self) -> Statements:
+        return Accesses(self.module, coarse=True)
+
 
 class _Recursions(Recursions):
     def tally(self, algorithm: s.Algorithm) -> Tally:
@@ -75,10 +78,12 @@ class _Recursions(Recursions):
         return Tally({KIND: known if known is NOTHING else self._plain(algorithm, METRIC_OF_KIND, known)})
 
 
-def instrumented(
-    module: Module, algorithm: s.Algorithm, counting: Counting
-) -> tuple[Module, dict[s.Algorithm, s.Algorithm]]:
-    """The module with copies of an algorithm and of all that it calls, and those copies by their originals.
+Instrumented = tuple[Module, dict[s.Algorithm, s.Algorithm]]
+"""A module with copies of algorithms, and those copies by their originals."""
+
+
+def instrumented(module: Module, algorithm: s.Algorithm, counting: Counting) -> Instrumented:
+    """The module with copies of an algorithm and of all that it calls.
 
     Raises UntracedError where io is declared, or words move otherwise.
     """

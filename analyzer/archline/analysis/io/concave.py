@@ -57,14 +57,14 @@ class Concave:
             width = min(width, end - reached)
             pieces.append((width, own + slope))
             reached += width
-        return Concave(self.start + start, _steep((*pieces, (end - reached, slope))))
+        return Concave(self.start + start, steep((*pieces, (end - reached, slope))))
 
 
 def together(parts: Iterable[Concave]) -> Concave:
     """The most that the parts come to where what they are at adds up to a place."""
     parts = tuple(parts)
     pieces = (piece for each in parts for piece in each.pieces)
-    return Concave(sum((each.start for each in parts), NOTHING), _steep(pieces))
+    return Concave(sum((each.start for each in parts), NOTHING), steep(pieces))
 
 
 def added(parts: Sequence[Concave]) -> Concave:
@@ -104,7 +104,7 @@ def _slope(left: Point, right: Point) -> fmpq:
     return (right[1] - left[1]) / (right[0] - left[0])
 
 
-def _steep(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
-    """From steep to flat."""
+def steep(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
+    """Pieces that rise, from steep to flat."""
     rising = [(width, slope) for width, slope in pieces if width > 0 and slope > 0]
     return tuple(sorted(rising, key=lambda each: -each[1]))

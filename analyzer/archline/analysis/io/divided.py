@@ -1,7 +1,7 @@
 """io of recursive algorithms whose data decides how what a call is given is divided among the calls it makes.
 
 The rule is that of `recursion`: a call whose arrays fit fetches their lines, any other what its parts do. What the data
-divides is measured by the volume of a call, the part of the words it is given that depends on sizes of the data. A
+divides is measured by the volume of a call: its words that depend on sizes of the data, or about what they cost. A
 bound is a concave function of the volume, for each set of the other sizes: however a volume is divided, concave
 functions of the parts come to no more than their pieces from steep to flat.
 """
@@ -17,9 +17,9 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Monomial, Poly
+from archline.algebra.polynomial import ZERO, Monomial, Poly, total
 from archline.analysis.amounts import Unknown
-from archline.analysis.io.accessed import KIND, METRIC_OF_KIND, Accesses, Counting, instrumented
+from archline.analysis.io.accessed import KIND, METRIC_OF_KIND, Accesses, Instrumented
 from archline.analysis.io.streamed import Rows
 from archline.analysis.io.views import shape_of
 from archline.analysis.recursion.calls import sizes_of_call
@@ -41,13 +41,17 @@ class UndividedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's."""
+    """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's.
+
+    `within`: sizes of the caller that those of the target are no more than.
+    """
 
     factor: Poly
     target: Divided
     arguments: Mapping[str, Poly]
     volume: Poly
     share: fmpq | None
+    within: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +72,16 @@ class Case:
 
 @dataclass(eq=False)
 class Divided:
-    """An algorithm: its sizes, those that some call leaves to the data, and what it is given.
+    """An algorithm: its sizes, those that some call leaves to the data, their volume, and what it is given.
 
-    The lines that a call is given are no more, in parts of 1/L, than `rest` beside the volume, nor than `apart` beside
-    L times the volume, which is less where there is little in each array.
+    The lines that a call is given are no more, in parts of 1/L, than `words` and `rest`, nor than L times `words` and
+    `apart`, which is less where there is little in each array. `words` depend on what the data decides, the others not.
     """
 
     function: Function
     measured: frozenset[str]
     volume: Poly
+    words: Poly
     rest: Poly
     apart: Poly
     cases: tuple[Case, ...] = ()
@@ -87,9 +92,30 @@ class Divided:
         return self.function.facts.restore(self.volume)
 
     @cached_property
-    def plain_rest(self) -> tuple[Poly, Poly]:
-        """The words beside the volume, and those beside L times the volume, in the sizes themselves."""
-        return self.function.facts.restore(self.rest), self.function.facts.restore(self.apart)
+    def plain_words(self) -> tuple[Poly, Poly, Poly]:
+        """The words, those beside them, and those beside L times them, in the sizes themselves."""
+        words, rest, apart = map(self.function.facts.restore, (self.words, self.rest, self.apart))
+        return words, rest, apart
+
+    @cached_property
+    def capped(self) -> tuple[str, ...]:
+        """The measured sizes that are no more in any of the calls that it makes of itself."""
+        inner = [each for case in self.cases for each in case.inner]
+        if any(self in each.target.reached for each in inner if each.target is not self):
+            return ()
+        own = [each.within for each in inner if each.target is self and each.share is not None]
+        return tuple(name for name in sorted(self.measured) if all(each.get(name) == name for each in own))
+
+    @property
+    def reached(self) -> set[Divided]:
+        """What it calls, directly or not."""
+        found: set[Divided] = set()
+        pending = [self]
+        while pending:
+            new = {each.target for case in pending.pop().cases for each in case.inner} - found
+            found |= new
+            pending.extend(new)
+        return found
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:
@@ -99,23 +125,24 @@ class Divided:
 
 def divided(
     module: Module,
-    algorithm: s.Algorithm,
-    counting: Counting,
+    instrumented: Instrumented,
     rows: Rows,
     line: int,
+    by_words: bool,
     known: Mapping[s.Algorithm, Divided] | None = None,
 ) -> dict[s.Algorithm, Divided]:
-    """What the data divides among the calls of an algorithm and all that it calls, with what `counting` writes.
+    """What the data divides among the calls of recursive algorithms, with the costs that were written into them.
 
-    `known`: where the same sizes are to be measured. Raises UndividedError; UntracedError where io is declared.
+    `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
+    UndividedError.
     """
-    counted, copies = instrumented(module, algorithm, counting)
+    counted, copies = instrumented
     statements = Accesses(counted, coarse=False)
     functions: dict[str, Function] = {}
     found: dict[str, Divided] = {}
     of: dict[s.Algorithm, str] = {}
     for original, copy in copies.items():
-        if original is algorithm or component(counted, copy):
+        if component(counted, copy):
             function = _function(statements, copy)
             if function is not None:
                 of[original] = function.name
@@ -125,7 +152,11 @@ def divided(
         function, own = functions[name], measured[name]
         if len(function.parameters) > len(function.least) or not own.isdisjoint(function.facts.rewrites):
             raise UndividedError
-        found[name] = Divided(function, own, *_given(module, original, rows[original], own, line))
+        words, rest, apart = _given(module, original, rows[original], own, line)
+        volume = words if by_words else total(_weighed(each, function) for each in sorted(own))
+        if known is not None and original in known:
+            volume = known[original].volume
+        found[name] = Divided(function, own, volume, words, rest, apart)
     for each in found.values():
         each.cases = tuple(_cases(each, found))
     return {original: found[name] for original, name in of.items()}
@@ -175,10 +206,23 @@ def _calls(value: Poly, functions: Mapping[str, Function]) -> Iterator[a.Applied
             yield from _calls(part, functions)
 
 
+def given(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
+    """The words of what an algorithm is given, filled up to whole lines."""
+    return declared(module, algorithm).facts.restore(_given(module, algorithm, in_rows, frozenset(), line)[1])
+
+
+def _weighed(name: str, function: Function) -> Poly:
+    """A size as often as it counts in what some case costs, or once: about what it comes to."""
+    size = Poly.symbol(name)
+    (monomial,) = size.terms
+    counts = (equation.value.terms.get(monomial, fmpq(0)) for equation in function.equations)
+    return size.scaled(max(*counts, fmpq(1)))
+
+
 def _given(
     module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
 ) -> tuple[Poly, Poly, Poly]:
-    """The volume of a call, the words beside it, and those beside L times the volume.
+    """The words of a call that depend on what is measured, those beside them, and those beside L times them.
 
     Of arrays in rows, the words of each row are filled up to whole lines; of others each has its own line.
     """
@@ -234,7 +278,18 @@ def _inner(
     share = _share(volume, caller.volume, step.facts) if divides else None
     if divides and share is None:
         raise UndividedError
-    return Inner(restore(factor), target, arguments, plain, share), volume if divides else ZERO
+    within = dict(_within(step, caller, target, call)) if divides else {}
+    return Inner(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
+
+
+def _within(step: Step, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
+    for name, value in zip(target.function.parameters, call.arguments, strict=True):
+        if name in target.measured:
+            # The one of the same name first: recursion keeps to it.
+            for own in sorted(caller.measured, key=lambda each: (each != name, each)):
+                if step.facts.nonnegative(Poly.symbol(own) - value):
+                    yield name, own
+                    break
 
 
 def _share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:

@@ -1,29 +1,38 @@
-"""io of recursive algorithms of which the data decides the sizes, at one Z and L: bounds from small volumes up."""
+"""io of algorithms of which the data decides the sizes of recursive calls, by what is divided, at sizes, Z and L."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
 
 from flint import fmpq
 
-from archline.algebra.polynomial import Poly, TooComplexError, budget
-from archline.analysis.io.concave import NOTHING, Concave, Point, added, covering, lesser, together
-from archline.analysis.io.divided import Divided, UndividedError, divided
+from archline.algebra.polynomial import ZERO, TooComplexError, budget
+from archline.analysis.io.accessed import Instrumented, instrumented
+from archline.analysis.io.callers import Caller, caller
+from archline.analysis.io.concave import Concave
+from archline.analysis.io.divided import Divided, UndividedError, divided, given
+from archline.analysis.io.solving import Lines, Making, Stack
 from archline.analysis.io.streamed import Made, Streamed, makes_arrays, rows
-from archline.analysis.io.volumes import Call, Known, Sizes, Volumes, constant
+from archline.analysis.io.totals import Around, Totals
+from archline.analysis.io.volumes import State, Volumes
 from archline.analysis.recursion.calls import NotComparableError
-from archline.analysis.recursion.graph import reachable
+from archline.analysis.recursion.graph import component, reachable, recurses
 from archline.analysis.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.model import Module
 
-MAX_STATES = 5_000
 MAX_TERM_PRODUCTS = 2_000_000
-State = tuple[Divided, Sizes]
-"""An algorithm and the sizes of a call that are known."""
+
+
+class _Way(NamedTuple):
+    """Whether loops share lines, and whether volumes are words, or about what they cost."""
+
+    sharing: bool
+    by_words: bool
 
 
 @dataclass(eq=False)
@@ -32,42 +41,35 @@ class Divisions:
 
     module: Module
     algorithm: s.Algorithm
-    _tables: dict[tuple[int, bool], _Table | None] = field(default_factory=dict)
+    _tables: dict[tuple[int, _Way], _Table | None] = field(default_factory=dict)
 
     def at(self, point: Mapping[str, int]) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises UndividedError."""
-        found = [self._at(point, sharing) for sharing in (True, False)]
+        found = (self._at(point, _Way(*each)) for each in product((True, False), repeat=2))
         known = [each for each in found if each is not None]
         if not known:
             raise UndividedError
         return min(known)
 
-    def _at(self, point: Mapping[str, int], sharing: bool) -> int | None:
+    def _at(self, point: Mapping[str, int], way: _Way) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
-        table = self._table(line, sharing)
+        table = self._table(line, way)
         if table is None or table.kept > lines:
             return None
-        own = table.lines.get(self.algorithm)
-        if own is None:
-            return 0
-        if not point.keys() >= set(own.function.parameters):
-            return None
-        state = own, tuple(point[name] for name in own.fixed)
-        numbers = {name: Poly.constant(point[name]) for name in own.function.parameters}
+        solving = Lines(table.volumes, line=line, room=lines * line, making=table.making)
+        totals = Totals(table.around, table.lines, solving, table.making, lines * line)
         try:
-            volume = constant(own.plain_volume.substitute(numbers))
-            bound = Lines(table.volumes, line=line, room=lines * line, making=table.making).bound(state, volume)
+            return int((totals.at(self.algorithm, point) / line).floor())
         except (UndividedError, TooComplexError, RecursionError):
             # More levels are called in each other than Python follows.
             return None
-        return int((bound.at(volume) / line).floor())
 
-    def _table(self, line: int, sharing: bool) -> _Table | None:
-        key = line, sharing
+    def _table(self, line: int, way: _Way) -> _Table | None:
+        key = line, way
         if key not in self._tables:
             try:
                 with budget(MAX_TERM_PRODUCTS, own=True):
-                    self._tables[key] = _table(self.module, self.algorithm, line, sharing)
+                    self._tables[key] = _table(self.module, self.algorithm, line, way)
             except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
                 self._tables[key] = None
         return self._tables[key]
@@ -75,10 +77,14 @@ class Divisions:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """What the data divides, of lines and of local arrays, at one L, and how many lines loops keep at a time."""
+    """What is divided, of lines and of local arrays, and what is around that, at one L.
+
+    `kept`: how many lines loops keep at a time.
+    """
 
     lines: Mapping[s.Algorithm, Divided]
     made: Mapping[s.Algorithm, Divided]
+    around: Mapping[s.Algorithm, Around]
     kept: int
     volumes: Volumes = field(default_factory=Volumes)
 
@@ -87,159 +93,43 @@ class _Table:
         """The local arrays of what is divided, whatever Z is."""
         made = {own: self.made[algorithm] for algorithm, own in self.lines.items() if algorithm in self.made}
         stack = Stack(self.volumes)
-        return lambda state, end: stack.bound((made[state[0]], state[1]), end) if state[0] in made else Concave()
+
+        def making(state: State, end: fmpq) -> Concave:
+            own = made.get(state.own)
+            return Concave() if own is None else stack.bound(state._replace(own=own), end)
+
+        return making
 
 
-def _table(module: Module, algorithm: s.Algorithm, line: int, sharing: bool) -> _Table:
+def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Table:
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     together = rows(module, reached)
-    counting = Streamed(module, line, together, sharing)
-    lines = divided(module, algorithm, counting, together, line)
-    if not any(map(makes_arrays, reached)):
-        return _Table(lines, {}, counting.lines)
-    made = divided(module, algorithm, Made(module, line), together, line, lines)
-    if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
-        raise UndividedError
-    return _Table(lines, made, counting.lines)
-
-
-@dataclass(eq=False)
-class Solving(ABC):
-    """Concave bounds by algorithm and known sizes, each up to some volume."""
-
-    volumes: Volumes
-    _found: dict[State, tuple[fmpq, Concave]] = field(default_factory=dict)
-    _active: set[State] = field(default_factory=set)
-
-    def bound(self, state: State, end: fmpq) -> Concave:
-        """What calls of a volume up to the end come to at most. Raises UndividedError."""
-        known = self._found.get(state)
-        if known is not None and known[0] >= end:
-            return known[1]
-        if state in self._active or len(self._found) > MAX_STATES:
+    streamed = Streamed(module, line, together, way.sharing)
+    counted = instrumented(module, algorithm, streamed)
+    lines = divided(module, counted, together, line, way.by_words)
+    callers = _callers(module, counted, algorithm)
+    makers: Mapping[s.Algorithm, Caller] = {}
+    made: Mapping[s.Algorithm, Divided] = {}
+    if any(map(makes_arrays, reached)):
+        counted = instrumented(module, algorithm, Made(module, line))
+        made = divided(module, counted, together, line, way.by_words, lines)
+        makers = _callers(module, counted, algorithm)
+        if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
             raise UndividedError
-        self._active.add(state)
-        try:
-            found = self._solve(state, end)
-        finally:
-            self._active.remove(state)
-        self._found[state] = end, found
-        return found
-
-    def _solve(self, state: State, end: fmpq) -> Concave:
-        cases = [each for each in self.volumes.cases(*state, end) if not _passes_on(each, state)]
-        calls = [call for each in cases for call in each.calls]
-        first = min((each.low for each in cases if each.calls), default=end)
-        known, done = self._small(state, [each for each in cases if not each.calls], min(first, end), end)
-        share = max((call.share for call in calls if call.state == state), default=NOTHING)
-        while done is not None:
-            # Calls of itself have volumes up to which it is known.
-            if share == 1 or (share and not done):
-                raise UndividedError
-            following = min(end, done / share) if share else end
-            at_call = partial(self._at_call, state, known, end)
-            points = [
-                point
-                for each in cases
-                if each.low <= following and done <= each.high
-                for whole in self._whole(each, at_call, following)
-                for point in whole.points(max(done, each.low), min(following, each.high))
-            ]
-            known = covering([*known.points(NOTHING, done), *points])
-            done = following if following < end else None
-        return known
-
-    def _at_call(self, caller: State, known: Concave, end: fmpq, call: Call) -> Concave:
-        """What a call comes to, by its volume; where that is a number, at any."""
-        if call.volume is not None:
-            return Concave(self.bound(call.state, call.volume).at(call.volume))
-        return known if call.state == caller else self.bound(call.state, call.share * end)
-
-    @abstractmethod
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
-        """A bound up to some volume, and that: `first`, at which cases with calls come, or more; None for the end."""
-
-    @abstractmethod
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave], end: fmpq) -> Iterator[Concave]:
-        """What a case comes to: the most of some functions."""
+    around = {
+        each: Around(own, given(module, each, together[each], line), makers[each].cost if makers else ZERO)
+        for each, own in callers.items()
+    }
+    return _Table(lines, made, around, streamed.lines)
 
 
-@dataclass(eq=False)
-class Stack(Solving):
-    """The words of local arrays of a call and of all calls in it, of which one at a time is active."""
-
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
-        return _leaf(leaves, first), first
-
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave], end: fmpq) -> Iterator[Concave]:
-        yield Concave().with_line(case.cost, end)
-        for call in case.calls:
-            yield at_call(call).stretched(call.share).with_line(case.cost, end)
-
-
-Making = Callable[[State, fmpq], Concave]
-"""The words of local arrays of calls, by their volume up to an end."""
-
-
-@dataclass(eq=False)
-class Lines(Solving):
-    """What a call fetches at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
-
-    line: int = 1
-    room: int = 0
-    making: Making = lambda *_: Concave()
-
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
-        leaf = _leaf(leaves, first)
-        rest, apart = self.volumes.rest(*state)
-        given = lesser(
-            Concave().with_line((rest, fmpq(1)), end), Concave().with_line((apart, fmpq(self.line)), end), end
-        )
-        touched = added([given, self.making(state, end)])
-        most = _up_to(touched, fmpq(self.room), end)
-        if most is None:
-            return leaf, first
-        both = min(first, most)
-        points = [*lesser(leaf, touched, both).points(NOTHING, both)]
-        points += (leaf if most < first else touched).points(both, max(first, most))
-        return covering(points), max(first, most) if most < end else None
-
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave], end: fmpq) -> Iterator[Concave]:
-        start, slope = case.cost
-        start += sum((each.count * at_call(each).start for each in case.calls if each.volume is not None), NOTHING)
-        varying = [each for each in case.calls if each.volume is None for _ in range(each.count)]
-        if case.share is not None:
-            # What they have adds up to no more than that part.
-            inner = together(map(at_call, varying)).stretched(case.share)
-        else:
-            inner = added([at_call(each).stretched(each.share) for each in varying])
-        yield inner.with_line((start, slope), end)
-
-
-def _leaf(leaves: Sequence[Known], end: fmpq) -> Concave:
-    """What cases without calls cost up to a volume."""
-    points: list[Point] = []
-    for each in leaves:
-        if each.low <= end:
-            points += Concave().with_line(each.cost, end).points(each.low, min(each.high, end))
-    return covering(points)
-
-
-def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
-    """The largest place up to an end with no more than `most`; None where there is none."""
-    if value.start > most:
-        return None
-    place, height = NOTHING, value.start
-    for width, slope in value.pieces:
-        if height + width * slope > most:
-            return min(end, place + (most - height) / slope)
-        place, height = place + width, height + width * slope
-    return end
-
-
-def _passes_on(case: Known, state: State) -> bool:
-    """Whether a case costs what the one call that it makes, of itself, does."""
-    match case.calls:
-        case (call,):
-            return call.count == 1 and call.state == state and case.cost == (NOTHING, NOTHING)
-    return False
+def _callers(module: Module, counted: Instrumented, algorithm: s.Algorithm) -> dict[s.Algorithm, Caller]:
+    """The algorithm and what it calls, of those around recursive ones, each with the calls that it makes of others."""
+    written, copies = counted
+    originals = {copy: original for original, copy in copies.items()}
+    wanted = [each for each in copies if each is algorithm or recurses(module, each)]
+    found = {each: caller(written, copies[each]) for each in wanted if not component(module, each)}
+    return {
+        each: replace(own, sites=tuple(replace(site, target=originals[site.target]) for site in own.sites))
+        for each, own in found.items()
+    }

@@ -131,18 +131,32 @@ class Streamed(Counting):
 
 
 class Made(Counting):
-    """The words of local arrays, each filled up to whole lines, and nothing else."""
+    """The words of local arrays, each filled up to whole lines, and nothing else.
+
+    Those that each iteration of a loop makes again count once, if it has no part in their shapes.
+    """
 
     def __init__(self, module: Module, line: int) -> None:
         super().__init__(module)
         self._line = line
+        self._before: frozenset[s.Local] = frozenset()
 
     def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
         match statement:
             case s.Local(type=s.ArrayType(shape=shape)):
-                span = statement.span
-                yield _cost(_both("+", reduce(lambda x, y: _both("*", x, y), shape), _number(self._line - 1, span)))
+                if statement not in self._before:
+                    yield self._words(statement, shape)
                 yield statement
+            case s.Loop(body=body) | s.While(body=body):
+                outer, changing = self._before, frozenset(_named(statement))
+                for each in s.nodes(body):
+                    match each:
+                        case s.Local(type=s.ArrayType(shape=shape)) if changing.isdisjoint(s.names(shape)):
+                            if each not in self._before:
+                                yield self._words(each, shape)
+                            self._before |= {each}
+                yield from super()._counted(statement)
+                self._before = outer
             case s.Assign():
                 yield statement
             case _:
@@ -150,6 +164,9 @@ class Made(Counting):
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
         yield from ()
+
+    def _words(self, local: s.Local, shape: tuple[s.Expr, ...]) -> s.Stmt:
+        return _cost(_both("+", reduce(lambda x, y: _both("*", x, y), shape), _number(self._line - 1, local.span)))
 
 
 def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
@@ -215,6 +232,12 @@ def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
         match each:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
                 yield name
+
+
+def _named(loop: s.Loop | s.While) -> Iterator[str]:
+    """The names that get values in a loop."""
+    yield from _settled(loop.body)
+    yield from (each.variable for each in s.nodes(loop) if isinstance(each, s.Loop))
 
 
 def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
-from archline.analysis.io.concave import NOTHING
+from archline.analysis.io.concave import NOTHING, Concave, lesser, steep
 from archline.analysis.io.divided import Case, Divided, Inner, UndividedError
 
 Sizes = tuple[int, ...]
 """The sizes of a call that are known, in order."""
 Line = tuple[fmpq, fmpq]
 """A value at volume 0 and a slope >= 0, of what is no more anywhere."""
+Caps = tuple[tuple[str, fmpq], ...]
+"""What sizes that the data decides are at most, in a call and in all that it makes of itself."""
 MAX_COUNT = 100
 """How often a case may make the same call of a volume that the data decides."""
+
+
+class State(NamedTuple):
+    """An algorithm, and what is known of the sizes of a call."""
+
+    own: Divided
+    sizes: Sizes
+    caps: Caps = ()
+
+    @classmethod
+    def of(cls, own: Divided, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> State:
+        """A call with known sizes, and others up to caps."""
+        sizes = tuple(known[name] for name in own.fixed)
+        return cls(own, sizes, tuple((name, caps[name]) for name in own.capped if name in caps))
+
+    @property
+    def numbers(self) -> dict[str, Poly]:
+        """The known sizes."""
+        return {name: Poly.constant(size) for name, size in zip(self.own.fixed, self.sizes, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +47,7 @@ class Call:
     """A call at known sizes: its volume, or what part of the caller's it has at most."""
 
     count: int
-    state: tuple[Divided, Sizes]
+    state: State
     volume: fmpq | None
     share: fmpq
 
@@ -36,7 +58,7 @@ class Known:
 
     low: fmpq
     high: fmpq
-    cost: Line
+    cost: Concave
     calls: tuple[Call, ...]
     share: fmpq | None
 
@@ -45,74 +67,94 @@ class Known:
 class Volumes:
     """Cases at known sizes, whatever Z is."""
 
-    _cases: dict[tuple[Divided, Sizes, fmpq], tuple[Known, ...]] = field(default_factory=dict)
-    _rest: dict[tuple[Divided, Sizes], tuple[fmpq, fmpq]] = field(default_factory=dict)
+    _cases: dict[tuple[State, fmpq], tuple[Known, ...]] = field(default_factory=dict)
 
-    def cases(self, own: Divided, sizes: Sizes, end: fmpq) -> tuple[Known, ...]:
+    def cases(self, state: State, end: fmpq) -> tuple[Known, ...]:
         """The cases that come at known sizes and at volumes up to an end. Raises UndividedError."""
-        key = own, sizes, end
+        key = state, end
         if key not in self._cases:
-            self._cases[key] = tuple(_cases(own, _numbers(own, sizes), end))
+            self._cases[key] = tuple(_cases(state, end))
         return self._cases[key]
 
-    def rest(self, own: Divided, sizes: Sizes) -> tuple[fmpq, fmpq]:
-        """The words that calls are given beside the volume, and those beside L times the volume."""
-        key = own, sizes
-        if key not in self._rest:
-            rest, apart = (constant(each.substitute(_numbers(own, sizes))) for each in own.plain_rest)
-            self._rest[key] = rest, apart
-        return self._rest[key]
+
+def given_at(state: State, line: int, end: fmpq) -> Concave:
+    """The lines that a call is given by its volume, in parts of 1/L, with ends. Raises UndividedError."""
+    words, rest, apart = (each.substitute(state.numbers) for each in state.own.plain_words)
+    counts = weights(state.own, state.numbers)
+    slopes = {name: number / counts[name] for name, number in _coefficients(words).items()}
+    held = by_volume(slopes, counts, dict(state.caps), end)
+    scattered = Concave(held.start, tuple((width, slope * line) for width, slope in held.pieces))
+    whole, single = (
+        each.with_line((constant(start), NOTHING), end) for each, start in ((held, rest), (scattered, apart))
+    )
+    return lesser(whole, single, end)
 
 
-def _numbers(own: Divided, sizes: Sizes) -> dict[str, Poly]:
-    return {name: Poly.constant(size) for name, size in zip(own.fixed, sizes, strict=True)}
+def by_volume(slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq) -> Concave:
+    """The most of a sum of sizes by their volume: those that count most come first, each up to its cap."""
+    return Concave(
+        NOTHING,
+        steep((min(end, counts[name] * caps[name]) if name in caps else end, slope) for name, slope in slopes.items()),
+    )
 
 
-def _cases(own: Divided, numbers: Mapping[str, Poly], end: fmpq) -> Iterator[Known]:
-    weights = _weights(own, numbers)
-    for case in own.cases:
-        between = _volumes(case, numbers, weights)
+def _cases(state: State, end: fmpq) -> Iterator[Known]:
+    numbers, counts = state.numbers, weights(state.own, state.numbers)
+    for case in state.own.cases:
+        between = _between(case, numbers, counts.keys(), dict(state.caps))
         if between is None:
             continue
-        low, high = between[0], end if between[1] is None else min(end, between[1])
+        lows, caps = between
+        low, high = (sum((counts[name] * each for name, each in ends.items()), NOTHING) for ends in (lows, caps))
+        high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
-            reading = _Reading(case, numbers, weights, high)
+            reading = _Reading(case, numbers, counts, caps, high)
             calls = tuple(reading.call(each) for each in case.inner)
-            yield Known(low, high, reading.line(case.cost.substitute(numbers)), calls, case.share)
+            yield Known(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
-def _weights(own: Divided, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
+def weights(own: Divided, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
     """How much each of the sizes that the data decides counts."""
-    found: dict[str, fmpq] = {}
-    for monomial, number in own.plain_volume.substitute(numbers).terms.items():
-        match monomial:
-            case ((Symbol(name=name), 1),) if number > 0:
-                found[name] = number
-            case _:
-                raise UndividedError
+    found = _coefficients(own.plain_volume.substitute(numbers))
     if found.keys() != own.measured:
         raise UndividedError
     return found
 
 
-def _volumes(case: Case, numbers: Mapping[str, Poly], weights: Mapping[str, fmpq]) -> tuple[fmpq, fmpq | None] | None:
-    """The volumes between which a case comes, the largest only if that is a number; None if it never does."""
+def _coefficients(value: Poly) -> dict[str, fmpq]:
+    """The factors > 0 of a sum of sizes."""
+    found: dict[str, fmpq] = {}
+    for monomial, number in value.terms.items():
+        match monomial:
+            case ((Symbol(name=name), 1),) if number > 0:
+                found[name] = number
+            case _:
+                raise UndividedError
+    return found
+
+
+def _between(
+    case: Case, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
+) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
+    """What measured sizes are at least in a case, and at most where that is known; None if the case never comes."""
     if any(each < 0 for each in _constants(case.known, numbers)):
         return None
-    least, most = NOTHING, NOTHING
-    bounded = True
+    least: dict[str, fmpq] = {}
+    most: dict[str, fmpq] = {}
     for name, (lower, upper) in case.bounds.items():
         lows, highs = _constants(lower, numbers), _constants(upper, numbers)
         if name in numbers:
             size = numbers[name].constant_term
             lows, highs = [*lows, size], [*highs, size]
+        if name in known:
+            highs.append(known[name])
         if lows and highs and max(lows) > min(highs):
             return None
-        if name in weights:
-            least += weights[name] * max(lows, default=NOTHING)
-            most += weights[name] * min(highs, default=NOTHING)
-            bounded = bounded and bool(highs)
-    return least, most if bounded else None
+        if name in measured:
+            least[name] = max(lows, default=NOTHING)
+            if highs:
+                most[name] = min(highs)
+    return least, most
 
 
 def _constants(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
@@ -128,6 +170,7 @@ class _Reading:
     case: Case
     numbers: Mapping[str, Poly]
     weights: Mapping[str, fmpq]
+    caps: Mapping[str, fmpq]
     high: fmpq
 
     def call(self, inner: Inner) -> Call:
@@ -135,26 +178,39 @@ class _Reading:
         count = _whole(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_COUNT:
             raise UndividedError
-        sizes = tuple(_whole(inner.arguments[name].substitute(self.numbers)) for name in inner.target.fixed)
+        target = inner.target
+        sizes = {name: _whole(inner.arguments[name].substitute(self.numbers)) for name in target.fixed}
+        caps = {name: self.caps[own] for name, own in inner.within.items() if own in self.caps}
         volume = None if inner.share is not None else constant(inner.volume.substitute(self.numbers))
-        return Call(count, (inner.target, sizes), volume, inner.share or NOTHING)
+        return Call(count, State.of(target, sizes, caps), volume, inner.share or NOTHING)
 
-    def line(self, value: Poly) -> Line:
-        """What the value is at most. Raises UndividedError."""
-        start, slope, sizes = NOTHING, NOTHING, [NOTHING]
+    def cost(self, value: Poly) -> Concave:
+        """What the value is at most, by volume. Raises UndividedError."""
+        start, slope, sizes = self._parts(value)
+        return by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
+
+    def _line(self, value: Poly) -> Line:
+        start, slope, sizes = self._parts(value)
+        # Of sizes that add up to a volume, all may be the one that counts most.
+        return start, slope + max(sizes.values(), default=NOTHING)
+
+    def _parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
+        """What the value is at volume 0, what it rises by beside sizes, and by each of those, where it does."""
+        start, slope = NOTHING, NOTHING
+        sizes: dict[str, fmpq] = {}
         for monomial, number in self._without_data(value).terms.items():
             match monomial:
                 case ():
                     start += number
                 case ((Symbol(name=name), 1),) if name in self.weights:
-                    sizes.append(number / self.weights[name])
+                    if number > 0:
+                        sizes[name] = number / self.weights[name]
                 case _ if number > 0:
                     own, rise = self._product(monomial)
                     start, slope = start + number * own, slope + number * rise
                 case _ if not all(self._nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
-        # Of sizes that add up to a volume, all may be the one that costs most.
-        return max(start, NOTHING), slope + max(sizes)
+        return max(start, NOTHING), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:
         """The value with the ends of what the data decides, from young to old, as far as it stands by itself."""
@@ -196,15 +252,15 @@ class _Reading:
             case Symbol(name=name) if name in self.weights:
                 return NOTHING, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
-                lines = (self.line(each.substitute(self.numbers)) for each in upper)
+                lines = (self._line(each.substitute(self.numbers)) for each in upper)
                 return min(lines, key=lambda each: each[0] + each[1] * self.high)
             case a.CeilLog2(argument=argument):
-                own, rise = self.line(argument)
+                own, rise = self._line(argument)
                 return fmpq((int((own + rise * self.high).ceil()) - 1).bit_length()), NOTHING
             case a.PositivePart(argument=argument):
-                return self.line(argument)
+                return self._line(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
-                own, rise = self.line(argument)
+                own, rise = self._line(argument)
                 return own / modulus.constant_term, rise / modulus.constant_term
         raise UndividedError
 

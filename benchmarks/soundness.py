@@ -29,6 +29,7 @@ from io_points import (
     Point,
     Subject,
     arrays,
+    around,
     divided,
     indices,
     kernels,
@@ -50,6 +51,7 @@ GENERATED = {
     triangles: 60,
     indices: 40,
     divided: 40,
+    around: 40,
 }
 COUNT = 8
 """Capacities a trace, about."""

@@ -141,7 +141,8 @@ WALKED, APART = 80 + 14, 80 * 8
         ("for i in 0..n:\n    y[n - 1 - i] = 0", APART),
         ("for i in 0..n:\n    let k = i//2\n    y[k] = 0", APART),
         ("for i in 0..n:\n    A[i, 0] = A[0, i]", WALKED + APART),
-        ("for i in 0..n:\n    for j in 0..2:\n        y[i] += A[i, j]", APART * 2 + 80 * (2 + 14)),
+        ("for i in 0..n:\n    for j in 0..2:\n        y[i] += A[i, j]", WALKED + 80 * (2 + 14)),
+        ("for i in 0..n:\n    for j in 0..2:\n        y[j] += A[j, i]", 80 * 2 * 8 + 80 * (2 + 14)),
         # Where the data moves a counter by 1 at most in each iteration, it gets to 81 places.
         (
             "local p: int = 0\nfor i in 0..n:\n    if x[i] < 0.5 and p < n:\n        y[p] = x[i]\n        p += 1",
@@ -165,6 +166,24 @@ def test_loops_share_the_lines_that_they_walk_along(body: str, words: int) -> No
     module = load_text(f"{ADD}{GIVEN}" + "".join(f"    {line}\n" for line in body.split("\n")))
     divisions = Divisions(module, module.algorithms["main"])
     assert divisions.at({"n": 80, "Z": 48, "L": 8}) == words // 8
+
+
+@pytest.mark.parametrize(
+    ("outer", "lines", "words"),
+    [
+        # Rows of a sparse matrix go on where the one before ended; of x each entry may be anywhere.
+        ("0..n", 6, 3 * WALKED + 2 * (400 + 14) + 400 * 8),
+        ("n - 1 downto 0", 6, 3 * WALKED + 80 * 2 * 14 + 400 * (2 + 8)),
+        # With 5 lines none are kept by the outer loop: two offsets a row, and all that is added to y.
+        ("0..n", 5, 80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8)),
+    ],
+)
+def test_segments_are_walked_along_on_and_on(outer: str, lines: int, words: int) -> None:
+    given = "v: real[nz], c: index[nz] below n, x: real[n], y: inout real[n], o: offsets[n] into nz"
+    loops = f"    for i in {outer}:\n        for k in o[i]..o[i + 1]:\n            y[i] += v[k]*x[c[k]]\n"
+    module = load_text(f"algorithm main({given}):\n{loops}")
+    divisions = Divisions(module, module.algorithms["main"])
+    assert divisions.at({"n": 80, "nz": 400, "Z": lines * 8, "L": 8}) == words // 8
 
 
 def test_a_call_that_fits_fetches_its_lines() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 from flint import fmpq
@@ -16,7 +16,7 @@ from archline.analysis.io.callers import Caller, caller
 from archline.analysis.io.concave import Concave
 from archline.analysis.io.divided import Divided, UndividedError, divided, given
 from archline.analysis.io.solving import Lines, Making, Stack
-from archline.analysis.io.streamed import Made, Streamed, makes_arrays, rows
+from archline.analysis.io.streamed import Made, Sharing, Streamed, makes_arrays, rows
 from archline.analysis.io.totals import Around, Totals
 from archline.analysis.io.volumes import State, Volumes
 from archline.analysis.recursion.calls import NotComparableError
@@ -29,9 +29,9 @@ MAX_TERM_PRODUCTS = 2_000_000
 
 
 class _Way(NamedTuple):
-    """Whether loops share lines, and whether volumes are words, or about what they cost."""
+    """Which loops share lines, and whether volumes are words, or about what they cost."""
 
-    sharing: bool
+    sharing: Sharing
     by_words: bool
 
 
@@ -45,16 +45,22 @@ class Divisions:
 
     def at(self, point: Mapping[str, int]) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises UndividedError."""
-        found = (self._at(point, _Way(*each)) for each in product((True, False), repeat=2))
-        known = [each for each in found if each is not None]
+        known = [each for way in self._ways(point) if (each := self._at(point, way)) is not None]
         if not known:
             raise UndividedError
         return min(known)
 
+    def _ways(self, point: Mapping[str, int]) -> Iterator[_Way]:
+        """Those for which there is room for the lines that loops keep, and which differ from others."""
+        for way in starmap(_Way, product(Sharing, (True, False))):
+            table = self._table(point["L"], way)
+            if table is not None and table.kept <= point["Z"] // point["L"] and (way.by_words or table.several):
+                yield way
+
     def _at(self, point: Mapping[str, int], way: _Way) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
         table = self._table(line, way)
-        if table is None or table.kept > lines:
+        if table is None:
             return None
         solving = Lines(table.volumes, line=line, room=lines * line, making=table.making)
         totals = Totals(table.around, table.lines, solving, table.making, lines * line)
@@ -88,6 +94,11 @@ class _Table:
     kept: int
     volumes: Volumes = field(default_factory=Volumes)
 
+    @property
+    def several(self) -> bool:
+        """Whether volumes are of several sizes somewhere, so that it matters what counts how much."""
+        return any(len(each.measured) > 1 for each in self.lines.values())
+
     @cached_property
     def making(self) -> Making:
         """The local arrays of what is divided, whatever Z is."""
@@ -106,6 +117,9 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Tab
     together = rows(module, reached)
     streamed = Streamed(module, line, together, way.sharing)
     counted = instrumented(module, algorithm, streamed)
+    if way.sharing is Sharing.NESTED and not streamed.nested:
+        # The same as without.
+        raise UndividedError
     lines = divided(module, counted, together, line, way.by_words)
     callers = _callers(module, counted, algorithm)
     makers: Mapping[s.Algorithm, Caller] = {}

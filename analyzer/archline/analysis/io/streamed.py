@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import reduce
 from math import prod
+from typing import TypeGuard
 
 from archline.analysis.io.accessed import Counting
 from archline.analysis.recursion.graph import reachable, recurses
@@ -23,6 +25,18 @@ Rows = Mapping[s.Algorithm, frozenset[str]]
 """The arrays of algorithms of which neighbours in a row are neighbours in memory."""
 
 
+APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
+"""Calls and whole arrays, beside which loops keep no lines."""
+
+
+class Sharing(Enum):
+    """Which loops keep the lines that they walk along: none, those without others inside, or all."""
+
+    NONE = auto()
+    INNER = auto()
+    NESTED = auto()
+
+
 @dataclass(frozen=True)
 class Walk:
     """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
@@ -34,24 +48,33 @@ class Walk:
 class Streamed(Counting):
     """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
 
-    `lines` are kept at most at a time. `sharing`: whether lines are kept at all.
+    `lines` are kept at most at a time. `sharing`: which loops keep lines while they run. `nested`: whether any with
+    others inside did.
     """
 
-    def __init__(self, module: Module, line: int, rows: Rows, sharing: bool) -> None:
+    def __init__(self, module: Module, line: int, rows: Rows, sharing: Sharing) -> None:
         super().__init__(module)
         self.lines = 1
-        self._line, self._rows, self._sharing = line, rows, sharing
+        self._line, self._rows = line, rows
+        self.nested = False
+        self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
         self._own: frozenset[str] = frozenset()
-        self._walked: Mapping[str, Walk] = {}
+        self._offsets: frozenset[str] = frozenset()
+        self._walked: frozenset[str] = frozenset()
+        self._on: Mapping[s.Loop, frozenset[str]] = {}
+        self._held = 1
 
     def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
         self._own = self._rows[algorithm]
+        self._offsets = frozenset(each.name for each in algorithm.parameters if isinstance(each.type, s.OffsetsType))
         return super().copy(algorithm)
 
     def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
                 yield from self._walked_along(statement)
+            case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
+                yield from self._walked_by_all(statement)
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 yield from self._costs(call, statement.span)
@@ -76,17 +99,53 @@ class Streamed(Counting):
             total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
         return total if total <= FEW * self._line else None
 
-    def _walked_along(self, statement: s.Loop) -> Iterator[s.Stmt]:
-        """A loop, with what it walks along."""
-        span = statement.span
-        yield from self._costs((statement.lo, statement.hi), span)
-        self._walked = dict(self._walks(statement))
-        self.lines = max(self.lines, len(self._walked) + 1)
-        ends = sum(walk.first + 2 * self._line - 2 for walk in self._walked.values())
-        words = sum(walk.words for walk in self._walked.values())
-        yield _cost(_number(ends, span))
-        yield replace(statement, body=(_cost(_number(words, span)), *self.block(statement.body)))
-        self._walked = {}
+    def _walked_along(self, loop: s.Loop) -> Iterator[s.Stmt]:
+        """A loop without others inside, with what it walks along: on from where it was, where one around it knows."""
+        yield from self._costs((loop.lo, loop.hi), loop.span)
+        walks, on = self._walks(loop), self._on.get(loop, frozenset())
+        self._held -= len(on)
+        yield from self._walking(loop, walks, sum(self._ends(each) for name, each in walks.items() if name not in on))
+        self._held += len(on)
+
+    def _walked_by_all(self, loop: s.Loop) -> Iterator[s.Stmt]:
+        """A loop with others inside: what it walks along itself, and what those do on and on."""
+        yield from self._costs((loop.lo, loop.hi), loop.span)
+        own = dict.fromkeys(self._met(loop), Walk(1, 0))
+        outer, on = self._on, {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
+        self._on = {**outer, **{inner: frozenset(walks) for inner, walks in on.items()}}
+        held = sum(map(len, on.values()))
+        self._held += held
+        walks = [*own.values(), *(each for found in on.values() for each in found.values())]
+        self.nested = self.nested or bool(walks)
+        yield from self._walking(loop, own, sum(map(self._ends, walks)))
+        self._held -= held
+        self._on = outer
+
+    def _walking(self, loop: s.Loop, walks: Mapping[str, Walk], ends: int) -> Iterator[s.Stmt]:
+        outer = self._walked
+        self._walked = outer.union(walks)
+        self._held += len(walks)
+        self.lines = max(self.lines, self._held)
+        yield _cost(_number(ends, loop.span))
+        words = sum(each.words for each in walks.values())
+        yield replace(loop, body=(_cost(_number(words, loop.span)), *self.block(loop.body)))
+        self._held -= len(walks)
+        self._walked = outer
+
+    def _ends(self, walk: Walk) -> int:
+        return walk.first + 2 * self._line - 2
+
+    def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
+        """Whether a loop goes on in each iteration of another where it was in the one before: over segments."""
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+            return False
+        match inner.lo, inner.hi:
+            case (
+                s.Element(array=first, subscripts=(s.Name(id=start),)),
+                s.Element(array=second, subscripts=(s.Binary(op="+", left=s.Name(id=end), right=s.Integer(value=1)),)),
+            ):
+                return first == second and first in self._offsets and start == end == loop.variable
+        return False
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
         named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
@@ -114,20 +173,36 @@ class Streamed(Counting):
         yield inner
         yield statement
 
-    def _walks(self, loop: s.Loop) -> Iterator[tuple[str, Walk]]:
-        """The elements of rows that each stand beside the one before, or are the same."""
-        changing = frozenset(_settled(loop.body)) | {loop.variable}
+    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
+        """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
+        changing = frozenset(_named(around or loop))
         steady = [each for part in _always(loop.body) for each in s.nodes(part)]
-        counters = _counters(loop.body)
-        for each in s.nodes(loop.body):
-            if not isinstance(each, s.Element) or each.array not in self._own - changing:
-                continue
-            counter = _moved_by(each, changing)
+        counters = {} if around else _counters(loop.body)
+        found: dict[str, Walk] = {}
+        for each, counter in self._moving(loop, changing):
             if counter == loop.variable and each in steady:
-                yield format_expression(each), Walk(1, 0)
+                found[format_expression(each)] = Walk(1, 0)
             elif counter in counters:
                 # Whether it is accessed or not, its place moves by no more than the steps of the counter.
-                yield format_expression(each), Walk(counters[counter], 1)
+                found[format_expression(each)] = Walk(counters[counter], 1)
+        return found
+
+    def _met(self, loop: s.Loop) -> Iterator[str]:
+        """The elements that each iteration of a loop with others inside has one place further."""
+        inner = (each for each in loop.body if isinstance(each, s.Loop))
+        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
+        steady = [each for part in parts for each in s.nodes(part)]
+        for each, counter in self._moving(loop, frozenset(_named(loop))):
+            if counter == loop.variable and each in steady:
+                yield format_expression(each)
+
+    def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
+        """The elements of rows that one integer moves along."""
+        for each in s.nodes(loop.body):
+            if isinstance(each, s.Element) and each.array in self._own - changing:
+                counter = _moved_by(each, changing)
+                if counter is not None:
+                    yield each, counter
 
 
 class Made(Counting):
@@ -222,8 +297,11 @@ def _is_by_rows(type_: s.Type) -> bool:
 
 def _is_innermost(loop: s.Loop) -> bool:
     """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
-    apart = (s.Loop, s.While, s.Call, s.Slice, s.ArrayType, s.Reshape)
-    return loop.step is None and not any(isinstance(each, apart) for each in s.nodes(loop.body))
+    return loop.step is None and not _holds(loop.body, (s.Loop, s.While, *APART))
+
+
+def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
+    return any(isinstance(each, kinds) for each in s.nodes(parts))
 
 
 def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
@@ -275,18 +353,31 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
     """The integer that with something that stays is the last subscript, where all else stays."""
     *others, last = element.subscripts
-    inner = [each for each in s.nodes(element.subscripts) if isinstance(each, s.Element)]
-    if inner or not changing.isdisjoint(s.names(tuple(others))):
+    if (
+        isinstance(last, s.Slice)
+        or _holds(element.subscripts, (s.Element,))
+        or not changing.isdisjoint(s.names(tuple(others)))
+    ):
         return None
-    match last:
-        case s.Name(id=name):
-            return name
-        case (
-            s.Binary(op="+" | "-", left=s.Name(id=name), right=other)
-            | s.Binary(op="+", left=other, right=s.Name(id=name))
-        ) if changing.isdisjoint(s.names(other)):
+    moved = [each for each in _terms(last) if not changing.isdisjoint(s.names(each))]
+    match moved:
+        case [s.Name(id=name)]:
             return name
     return None
+
+
+def _terms(value: s.Expr) -> Iterator[s.Expr]:
+    """What a sum is of, where each term is added, or takes away something that does not matter."""
+    match value:
+        case s.Binary(op="+", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case s.Binary(op="-", left=left, right=right):
+            yield from _terms(left)
+            # As a whole: a name that is taken away moves the other way.
+            yield s.Unary("-", right, span=right.span)
+        case _:
+            yield value
 
 
 def _number(value: int, span: Span) -> s.Expr:

@@ -28,8 +28,8 @@ from archline.language.diagnostics import ArchlineError
 from io_points import (
     Point,
     Subject,
-    arrays,
     around,
+    arrays,
     divided,
     indices,
     kernels,

@@ -17,6 +17,7 @@ from archline.analysis.io.callers import caller
 from archline.analysis.io.concave import Concave, added, covering, lesser, together
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.divided import UndividedError
+from archline.analysis.io.divided import divided as divided_by
 from archline.analysis.io.divisions import Divisions
 from archline.analysis.io.solving import Solving
 from archline.analysis.io.totals import Calls, Totals
@@ -169,21 +170,54 @@ def test_loops_share_the_lines_that_they_walk_along(body: str, words: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("outer", "lines", "words"),
+    ("loops", "lines", "words"),
     [
         # Rows of a sparse matrix go on where the one before ended; of x each entry may be anywhere.
-        ("0..n", 6, 3 * WALKED + 2 * (400 + 14) + 400 * 8),
-        ("n - 1 downto 0", 6, 3 * WALKED + 80 * 2 * 14 + 400 * (2 + 8)),
+        (("i in 0..n",), 6, 3 * WALKED + 2 * (400 + 14) + 400 * 8),
+        (("i in n - 1 downto 0",), 6, 3 * WALKED + 80 * 2 * 14 + 400 * (2 + 8)),
         # With 5 lines none are kept by the outer loop: two offsets a row, and all that is added to y.
-        ("0..n", 5, 80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8)),
+        (("i in 0..n",), 5, 80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8)),
+        # The same row twice.
+        (("i in 0..n", "j in 0..2"), 6, 2 * (80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8))),
     ],
 )
-def test_segments_are_walked_along_on_and_on(outer: str, lines: int, words: int) -> None:
+def test_segments_are_walked_along_on_and_on(loops: tuple[str, ...], lines: int, words: int) -> None:
     given = "v: real[nz], c: index[nz] below n, x: real[n], y: inout real[n], o: offsets[n] into nz"
-    loops = f"    for i in {outer}:\n        for k in o[i]..o[i + 1]:\n            y[i] += v[k]*x[c[k]]\n"
-    module = load_text(f"algorithm main({given}):\n{loops}")
+    heads = [f"for {each}:" for each in (*loops, "k in o[i]..o[i + 1]")]
+    body = [f"{'    ' * depth}{line}" for depth, line in enumerate([*heads, "y[i] += v[k]*x[c[k]]"], 1)]
+    module = load_text(f"algorithm main({given}):\n" + "\n".join(body) + "\n")
     divisions = Divisions(module, module.algorithms["main"])
     assert divisions.at({"n": 80, "nz": 400, "Z": lines * 8, "L": 8}) == words // 8
+
+
+def test_sizes_of_calls_are_no_more_than_the_caller_s_where_that_is_known() -> None:
+    def capped(text: str) -> tuple[str, ...]:
+        module = load_text(text)
+        main = module.algorithms["main"]
+        counted = instrumented(module, main, Counting(module))
+        return divided_by(module, counted, {main: frozenset()}, 1, by_words=True)[main].capped
+
+    text = """
+algorithm main(x: inout real[n], y: inout real[m]):
+    where n >= 0, m >= 0
+    decreases n + m
+    if n + m > 4:
+        local p: int = n//2
+        local q: int = m//2
+        if x[0] < y[0]:
+            p = n//3
+            q = m//3
+        assume p >= 0, q >= 0, p <= n//2, q <= m//2
+        main(x[0..p], y[0..q])
+        main({0}, {1})
+    else:
+        for i in 0..n:
+            x[i] += 1.0
+        for i in 0..m:
+            y[i] += 1.0
+"""
+    assert capped(text.format("x[p..n]", "y[q..m]")) == ("m", "n")
+    assert capped(text.format("y[q..m]", "x[p..n]")) == ()
 
 
 def test_a_call_that_fits_fetches_its_lines() -> None:

@@ -70,6 +70,26 @@ def test_at_most_so_many_factors_that_are_no_sizes() -> None:
     assert set(found(Products([n, m], 2, (), (1, 1), LIMIT))) == {ONE, n, m, n * n, n * m}
 
 
+def test_one_factor_of_each_group_where_no_more_are_wanted() -> None:
+    facts = [n - 1, 16 - n, m - 1]
+    (both,) = (n * m).terms
+    apart = {ONE, *facts, (n - 1) * (m - 1), (16 - n) * (m - 1)}
+    assert set(found(Products(facts, 2, [both], (3, 2), LIMIT))) == apart
+    (square,) = (n * n).terms
+    assert set(found(Products(facts, 2, [both, square], (3, 2), LIMIT))) == multiplied(facts, 2)
+    # A fact on both makes one group of them.
+    facts.append(m - n)
+    assert set(found(Products(facts, 2, [both], (4, 2), LIMIT))) == multiplied(facts, 2)
+
+
+def test_squares_of_maxima_may_be_linear() -> None:
+    part = a.positive_part(n - 8)
+    facts = [part, 8 - part, n - 1 - part]
+    (size,) = n.terms
+    assert (8 - part) * (n - 1 - part) == 8 * n - 8 - 15 * part
+    assert set(found(Products(facts, 2, [size], (0, 2), LIMIT))) == {ONE, *facts, 8 * n - 8 - 15 * part, 7 * part}
+
+
 def test_entries_add_up_to_the_products() -> None:
     products = Products([n - 1, m - n], 2, (), (2, 2), LIMIT)
     entries = products.entries()

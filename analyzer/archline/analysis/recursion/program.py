@@ -45,14 +45,14 @@ class _Place:
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
         self._compiled, self._environment = compiled, environment
-        self._numbers: dict[Poly, Number] = {}
+        self._numbers: dict[Compute, Number] = {}
 
     def number(self, value: Poly) -> Number:
-        found = self._numbers.get(value)
+        compute = self._compiled[value]
+        found = self._numbers.get(compute)
         if found is None:
-            compute = self._compiled[value]
             self._compiled.compiler.extend(self._environment)
-            found = self._numbers[value] = compute(self._environment)
+            found = self._numbers[compute] = compute(self._environment)
         return found
 
 

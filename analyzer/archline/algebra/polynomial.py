@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from flint import fmpq, fmpz
+from flint import fmpq
 
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
@@ -354,8 +354,8 @@ class Poly:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            # Coefficients hash slowly; their numerators and denominators together tell most polynomials apart.
-            self._hash = hash((frozenset(self.terms), _mark(self.terms.values())))
+            # Coefficients hash slowly; their sum tells most polynomials of the same monomials apart.
+            self._hash = hash((frozenset(self.terms), int(sum(self.terms.values(), NOTHING).p)))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -363,14 +363,6 @@ class Poly:
 
     def __repr__(self) -> str:
         return f"Poly({self.key})"
-
-
-def _mark(numbers: Iterable[fmpq]) -> int:
-    """A number that differs for most choices of numbers, in whichever order they are."""
-    found = _NONE
-    for each in numbers:
-        found = found + each.p * each.q
-    return int(found)
 
 
 def _number_power(base: fmpq, exponent: int) -> fmpq:
@@ -450,7 +442,6 @@ def _reduced(poly: Poly) -> Poly:
     return total
 
 
-_NONE = fmpz(0)
 ZERO = Poly({})
 ONE = Poly.constant(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -173,15 +174,27 @@ class Groups:
         return False
 
 
+@dataclass(frozen=True)
+class Shape:
+    """The factors of products: the first `major` facts are on sizes alone, and `most` factors at most are other ones.
+
+    `few` are the facts of which there are `fewest` at most.
+    """
+
+    major: int
+    most: int
+    few: frozenset[int] = frozenset()
+    fewest: int = 0
+
+
 class Products:
     """Products of facts, 1 among them, up to a degree: of many those with the fewest terms beside the wanted.
 
-    `shape`: the first so many facts are on sizes alone, and so many factors at most are other ones. `limit`: of how
-    many. Raises OverflowError for powers beyond any degree that is asked for.
+    `limit`: of how many. Raises OverflowError for powers beyond any degree that is asked for.
     """
 
     def __init__(
-        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: tuple[int, int], limit: int
+        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: Shape, limit: int
     ) -> None:
         self._packing = packing = Packing()
         packed = [packing.packed(each) for each in facts]
@@ -215,10 +228,7 @@ def _small(monomial: Monomial) -> bool:
     return all(abs(power) <= MAX_POWER for _, power in monomial)
 
 
-def _products(
-    packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: tuple[int, int]
-) -> Iterator[Packed]:
-    major, most = shape
+def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape) -> Iterator[Packed]:
     masks = [packing.reducible(each) for each in facts]
     own = [packing.degree(each) for each in facts]
     near = [groups.of(packing.atoms(each)) for each in facts]
@@ -226,13 +236,15 @@ def _products(
     adding = all(map(packing.whole, facts))
     one = packing.packed(ONE)
     yield one
-    layer = [(0, 0, 0, 0, one)]
+    layer = [(0, 0, 0, 0, 0, one)]
     for _ in range(degree):
         above = layer
         layer = []
-        for least, others, known, taken, terms in above:
+        for least, others, scarce, known, taken, terms in above:
             mask = packing.reducible(terms)
-            for index in range(least, major if others == most else len(facts)):
+            for index in range(least, shape.major if others == shape.most else len(facts)):
+                if scarce == shape.fewest and index in shape.few:
+                    continue
                 shared = mask & masks[index]
                 exact = adding and not shared
                 if exact and (known + own[index] > degree or taken & near[index]):
@@ -240,7 +252,8 @@ def _products(
                 value = packing.product(terms, facts[index], shared)
                 reached = known + own[index] if exact else packing.degree(value)
                 if reached <= degree and (exact or not groups.crowded(value)):
-                    layer.append((index, others + (index >= major), reached, taken | near[index], value))
+                    more, rare = others + (index >= shape.major), scarce + (index in shape.few)
+                    layer.append((index, more, rare, reached, taken | near[index], value))
         yield from (value for *_, value in layer if value)
 
 

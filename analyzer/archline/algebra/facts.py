@@ -30,12 +30,12 @@ class Bounds:
     lower: tuple[Poly, ...] = ()
     upper: tuple[Poly, ...] = ()
 
-    @property
+    @cached_property
     def least(self) -> int | None:
         """The largest number among the lower bounds, rounded up, as symbols are integers."""
         return max((int(each.constant_term.ceil()) for each in self.lower if each.is_constant), default=None)
 
-    @property
+    @cached_property
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)

@@ -152,12 +152,13 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
+        shares = {equation: self._share(equation) for equation in self.function.equations}
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
-            self.near.append(((point, value), self._share(equation)))
+            self.near.append(((point, value), shares[equation]))
             for step in self.steps:
                 if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
@@ -199,6 +200,11 @@ class Context:
                 if len(seen) == len(ends):
                     found.append((seen[0], seen[1]))
         return found
+
+    @cached_property
+    def growths(self) -> list[tuple[Point, Point, Fraction]]:
+        """How much larger the function is at farther points, one added to it."""
+        return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
 
     def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
         """The function there; 1 where it is no function of the sizes alone; None where it has no value."""

@@ -154,14 +154,11 @@ class Synthesis:
                 return False
             own = Fraction(ends[1]) / ends[0]
             # A constant beside a logarithm still counts at far points.
-            return (
-                growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
-            )
+            return own / tolerance <= growth <= own * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
 
         return all(
             any(alike(element, far, farther, growth) for element in elements)
-            for (far, before), (farther, after) in self._context.directions
-            for growth in [(after + 1) / (before + 1)]
+            for far, farther, growth in self._context.growths
         )
 
     def _special(self) -> Iterator[tuple[Element, ...]]:

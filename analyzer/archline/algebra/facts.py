@@ -375,10 +375,11 @@ class _Proof:
         self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
-        if value.is_constant:
+        count = len(value.terms)
+        if count <= 1 and value.is_constant:
             return bool(value.constant_term >= 0)
         self.steps -= 1
-        spend(len(value.terms))
+        spend(count)
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)
@@ -463,8 +464,12 @@ class _Proof:
         if min(parts) < 0:
             return False
         bounds = self._bounds(atom)
-        if set(parts) <= {0, 1}:
+        if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
+            if slope.is_constant:
+                number = slope.constant_term
+                ends = bounds.lower if number > 0 else bounds.upper
+                return any(self.holds(bound.scaled(number) + rest) for bound in ends)
             rises = self.holds(slope)
             if rises or self.holds(-slope):
                 return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))

@@ -328,8 +328,7 @@ class Synthesis:
 
     def _there(self, elements: Sequence[Element]) -> There:
         """The elements at each of the points where bounds are watched."""
-        number = self._context.writer.number
-        return [[number(each.value, point) for each in elements] for (point, _), _ in self._context.watched]
+        return [self._context.writer.numbers(elements, point) for (point, _), _ in self._context.watched]
 
     def _goal(self, elements: Sequence[Element], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""

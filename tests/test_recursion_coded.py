@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 
 import pytest
 
-from archline.algebra.evaluation import EvaluationError
+from archline.algebra import atoms as a
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
 from archline.analysis.proofs import first
 from archline.analysis.recursion import cases
-from archline.analysis.recursion.coded import coded
+from archline.analysis.recursion.coded import HELPERS, Writer, coded
 from archline.analysis.recursion.system import Function
 from archline.analysis.recursion.values import Values
 from archline.analysis.statements import Statements
@@ -71,6 +74,21 @@ def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest
         monkeypatch.setattr(cases, "MANY", 0)
         assert followed(known, name, points) == expected
         assert len({each for each in expected if not isinstance(each, str)}) > 5
+
+
+def test_conditions_on_maxima() -> None:
+    n, m, k = map(Poly.symbol, "nmk")
+    writer = Writer({"n": "n", "m": "m", "k": "k"})
+    largest = a.maximum(n, a.maximum(m, k))
+    values = (n, largest - 16, 20 - largest, a.minimum(n, m) - 4, a.positive_part(n - m) * k - 3)
+    values += (largest + a.maximum(n, 2 * m) - 30, largest.scaled(2) - a.maximum(m, k) - 9, n / 2 - m / 3)
+    for value in values:
+        text = writer.condition(a.at_least_zero(value - 1)), writer.text(value)
+        for point in product((1, 2, 9, 16, 17, 21), repeat=3):
+            sizes = dict(zip("nmk", point, strict=True))
+            there = evaluate(value, sizes)
+            found = tuple(eval(each, {**HELPERS, **sizes}) for each in text)
+            assert found == (there >= 1, there)
 
 
 def test_calls_that_nest_deeply_are_followed() -> None:

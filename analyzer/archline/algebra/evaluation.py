@@ -31,6 +31,12 @@ class Place:
         self._apply = apply
         self._known: dict[Atom, fmpq] = {}
 
+    def copy(self) -> Place:
+        """The same point, to give other symbols to."""
+        found = Place(self._symbols, self._apply)
+        found._known = dict(self._known)
+        return found
+
     def learn(self, name: str, number: Number) -> None:
         """Give one more symbol."""
         self._symbols[name] = number
@@ -39,7 +45,7 @@ class Place:
         """The exact value. Raises EvaluationError."""
         result = fmpq(0)
         for monomial, coefficient in value.terms.items():
-            result += coefficient * self._product(monomial)
+            result += coefficient * self._product(monomial) if monomial else coefficient
         return result
 
     def _product(self, monomial: Monomial) -> fmpq:
@@ -51,7 +57,7 @@ class Place:
                 number = self._known.get(atom)
                 if number is None:
                     number = self._known[atom] = self._atom(atom)
-                product *= _power(number, exponent)
+                product *= number if exponent == 1 else _power(number, exponent)
             except EvaluationError as problem:
                 failure = failure or problem
         if failure is not None and product:
@@ -93,8 +99,6 @@ def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | No
 
 
 def _power(base: fmpq, exponent: int) -> fmpq:
-    if exponent == 1:
-        return base
     bits = max(int(base.p).bit_length(), int(base.q).bit_length())
     if abs(base) != 1 and bits * abs(exponent) > MAX_BITS:
         raise EvaluationError("the value has more than a million digits")

@@ -7,7 +7,7 @@ that can only make the expression smaller; what remains at the end is a constant
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm
@@ -17,7 +17,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
-from archline.algebra.witnesses import Witnesses
+from archline.algebra.witnesses import APART, CORNER, Known, Witness
 
 MAX_STEPS = 400
 _PARTS = attrgetter("parts")
@@ -30,12 +30,12 @@ class Bounds:
     lower: tuple[Poly, ...] = ()
     upper: tuple[Poly, ...] = ()
 
-    @property
+    @cached_property
     def least(self) -> int | None:
         """The largest number among the lower bounds, rounded up, as symbols are integers."""
         return max((int(each.constant_term.ceil()) for each in self.lower if each.is_constant), default=None)
 
-    @property
+    @cached_property
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
@@ -169,17 +169,32 @@ class Facts:
         facts = self.oldest(value.names)
         known = facts._proved.get(value)
         if known is None:
-            known = _Proof(facts).holds(value) or facts._by_integrality(value)
+            known = not facts._corner.refutes(value) and (_Proof(facts).holds(value) or facts._by_integrality(value))
             facts._proved[value] = known
         return known
 
     def refutes(self, value: Poly) -> bool:
         """Whether the value is below 0 somewhere: no proof of anything else is to be looked for."""
-        return self.oldest(value.names)._witnesses.refute(value)
+        facts = self.oldest(value.names)
+        return facts._corner.refutes(value) or any(each.refutes(value) for each in facts._apart)
 
     @cached_property
-    def _witnesses(self) -> Witnesses:
-        return Witnesses((name, each.lower, each.upper) for name, each in self.bounds.items())
+    def _corner(self) -> Witness:
+        """Where all symbols are the least that they may be: the older ones as they are without the youngest."""
+        if self._before is not None:
+            name, facts = self._before
+            known: Witness | None = vars(facts).get("_corner")
+            if known is not None:
+                return known.beside((name, self.bounds[name].lower, self.bounds[name].upper))
+        return Witness(CORNER, self._known)
+
+    @cached_property
+    def _apart(self) -> tuple[Witness, ...]:
+        return tuple(Witness(offsets, self._known) for offsets in APART)
+
+    @property
+    def _known(self) -> Iterator[Known]:
+        return ((name, each.lower, each.upper) for name, each in self.bounds.items())
 
     def _by_integrality(self, value: Poly) -> bool:
         """An integer is at least 0 where it is above -1; floors lose less than 1 each to their fractions."""
@@ -375,10 +390,11 @@ class _Proof:
         self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
-        if value.is_constant:
+        count = len(value.terms)
+        if count <= 1 and value.is_constant:
             return bool(value.constant_term >= 0)
         self.steps -= 1
-        spend(len(value.terms))
+        spend(count)
         if self.steps < 0:
             return False
         known = self.facts._proved.get(value)
@@ -463,8 +479,12 @@ class _Proof:
         if min(parts) < 0:
             return False
         bounds = self._bounds(atom)
-        if set(parts) <= {0, 1}:
+        if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
+            if slope.is_constant:
+                number = slope.constant_term
+                ends = bounds.lower if number > 0 else bounds.upper
+                return any(self.holds(bound.scaled(number) + rest) for bound in ends)
             rises = self.holds(slope)
             if rises or self.holds(-slope):
                 return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))

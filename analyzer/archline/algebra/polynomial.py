@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from flint import fmpq, fmpz
+from flint import fmpq
 
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
@@ -38,6 +38,7 @@ class _Budget:
         self.left: int | None = None
 
     def spend(self, amount: int) -> None:
+        """Count work against the budget; raises OutOfBudgetError when it is used up."""
         if self.left is not None:
             self.left -= amount
             if self.left < 0:
@@ -45,6 +46,7 @@ class _Budget:
 
 
 _budget = _Budget()
+spend = _budget.spend
 
 
 @contextmanager
@@ -59,11 +61,6 @@ def budget(terms: int, own: bool = False) -> Iterator[None]:
         yield
     finally:
         _budget.left = before
-
-
-def spend(terms: int) -> None:
-    """Count work against the budget; raises OutOfBudgetError when it is used up."""
-    _budget.spend(terms)
 
 
 class _OneOfEach(type):
@@ -201,13 +198,7 @@ class Poly:
         if not self.terms:
             return other
         terms = dict(self.terms)
-        for monomial, coefficient in other.terms.items():
-            total = terms.get(monomial)
-            total = coefficient if total is None else total + coefficient
-            if total:
-                terms[monomial] = total
-            else:
-                del terms[monomial]
+        _gather(terms, other.terms)
         return Poly(terms)
 
     __radd__ = __add__
@@ -248,11 +239,11 @@ class Poly:
     def __mul__(self, other: Poly | Number) -> Poly:
         if not isinstance(other, Poly):
             return self.scaled(other)
-        if other.is_constant:
+        if len(other.terms) <= 1 and other.is_constant:
             return self.scaled(other.constant_term)
-        if self.is_constant:
+        if len(self.terms) <= 1 and self.is_constant:
             return other.scaled(self.constant_term)
-        _budget.spend(len(self.terms) * len(other.terms))
+        spend(len(self.terms) * len(other.terms))
         terms: dict[Monomial, fmpq] = {}
         reducible = False
         for left, a in self.terms.items():
@@ -305,17 +296,20 @@ class Poly:
             return self
         spend(len(self.terms))
         untouched: dict[Monomial, fmpq] = {}
-        total = ZERO
+        total: dict[Monomial, fmpq] = {}
         for monomial, coefficient in self.terms.items():
             factors = [changed[atom] ** power for atom, power in monomial if atom in changed]
             if not factors:
                 untouched[monomial] = coefficient
                 continue
-            product = Poly({tuple([pair for pair in monomial if pair[0] not in changed]): coefficient})
-            for factor in factors:
+            first, *others = factors
+            rest = tuple([pair for pair in monomial if pair[0] not in changed])
+            product = Poly({rest: coefficient}) * first if rest else first.scaled(coefficient)
+            for factor in others:
                 product = product * factor
-            total = total + product
-        return Poly(untouched) + total
+            _gather(total, product.terms)
+        _gather(untouched, total)
+        return Poly(untouched)
 
     def substitute(self, values: Mapping[str, Poly]) -> Poly:
         """Replace symbols everywhere, inside atoms too, and normalise."""
@@ -354,8 +348,8 @@ class Poly:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            # Coefficients hash slowly; their numerators and denominators together tell most polynomials apart.
-            self._hash = hash((frozenset(self.terms), _mark(self.terms.values())))
+            # Coefficients hash slowly; their sum tells most polynomials of the same monomials apart.
+            self._hash = hash((frozenset(self.terms), int(sum(self.terms.values(), NOTHING).p)))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -365,12 +359,15 @@ class Poly:
         return f"Poly({self.key})"
 
 
-def _mark(numbers: Iterable[fmpq]) -> int:
-    """A number that differs for most choices of numbers, in whichever order they are."""
-    found = _NONE
-    for each in numbers:
-        found = found + each.p * each.q
-    return int(found)
+def _gather(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
+    """Add terms to others in place."""
+    for monomial, coefficient in more.items():
+        total = terms.get(monomial)
+        total = coefficient if total is None else total + coefficient
+        if total:
+            terms[monomial] = total
+        else:
+            del terms[monomial]
 
 
 def _number_power(base: fmpq, exponent: int) -> fmpq:
@@ -450,7 +447,6 @@ def _reduced(poly: Poly) -> Poly:
     return total
 
 
-_NONE = fmpz(0)
 ZERO = Poly({})
 ONE = Poly.constant(1)
 

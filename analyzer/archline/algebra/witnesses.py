@@ -6,43 +6,58 @@ Most of what is asked about has no proof, and looking for one until all ways are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import cycle
+from copy import copy
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, Place
 from archline.algebra.polynomial import Poly
 
-OFFSETS = ((0,), (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,))
-"""How far symbols are above the least that they may be, in turn: at corners, and where sizes lie apart."""
+CORNER = (0,)
+APART = (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,)
+"""How far symbols are above the least that they may be, in turn: at a corner, and where sizes lie apart."""
 Known = tuple[str, Sequence[Poly], Sequence[Poly]]
 """A symbol, and what it is at least and at most, in symbols before it."""
 
 
-class Witnesses:
-    """A few points at which all bounds hold; none where none is found."""
+class Witness:
+    """A point at which all bounds hold, if one is found."""
 
-    def __init__(self, known: Iterable[Known]) -> None:
-        known = tuple(known)
-        self._places = [place for offsets in OFFSETS if (place := _placed(known, offsets)) is not None]
+    def __init__(self, offsets: Sequence[int], known: Iterable[Known]) -> None:
+        self._offsets, self._count = offsets, 0
+        self._place: Place | None = Place({})
+        for each in known:
+            self._learn(each)
 
-    def refute(self, value: Poly) -> bool:
-        """Whether the value is below 0 at one of them."""
-        return any(_negative(value, place) for place in self._places) and not any(_quotients(value))
+    def beside(self, known: Known) -> Witness:
+        """The point with one more symbol."""
+        found = copy(self)
+        found._place = None if self._place is None else self._place.copy()
+        found._learn(known)
+        return found
+
+    def _learn(self, known: Known) -> None:
+        name, lower, upper = known
+        offset = self._offsets[self._count % len(self._offsets)]
+        self._count += 1
+        number = None if self._place is None else _number(self._place, lower, upper, offset)
+        if self._place is None or number is None:
+            self._place = None
+        else:
+            self._place.learn(name, number)
+
+    def refutes(self, value: Poly) -> bool:
+        """Whether the value is below 0 there."""
+        return self._place is not None and _negative(value, self._place) and not any(_quotients(value))
 
 
-def _placed(known: Sequence[Known], offsets: Sequence[int]) -> Place | None:
-    place = Place({})
-    for (name, lower, upper), offset in zip(known, cycle(offsets), strict=False):
-        try:
-            low = max((int(place.number(each).ceil()) for each in lower), default=None)
-            high = min((int(place.number(each).floor()) for each in upper), default=None)
-        except EvaluationError:
-            return None
-        number = _between(low, high, offset)
-        if number is None:
-            return None
-        place.learn(name, number)
-    return place
+def _number(place: Place, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
+    """A number for a symbol beside others; None where none is found."""
+    try:
+        low = max((int(place.number(each).ceil()) for each in lower), default=None)
+        high = min((int(place.number(each).floor()) for each in upper), default=None)
+    except EvaluationError:
+        return None
+    return _between(low, high, offset)
 
 
 def _between(low: int | None, high: int | None, offset: int) -> int | None:

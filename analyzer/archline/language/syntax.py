@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import TypeAlias, TypeVar, dataclass_transform
 
 from archline.language.source import Source, Span
@@ -451,10 +452,16 @@ class Program:
         return tuple(item for item in self.items if isinstance(item, Algorithm))
 
 
+@cache
+def _parts(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes."""
+    return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
+
+
 def structure(value: object) -> object:
     """The tree as nested tuples without spans: equal for two programs of the same meaning."""
     if isinstance(value, Node):
-        parts = (getattr(value, each.name) for each in fields(value) if each.name not in ("span", "name_span"))
+        parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
         return (type(value).__name__, *(structure(part) for part in parts))
     if isinstance(value, Program):
         return tuple(structure(item) for item in value.items)
@@ -470,7 +477,7 @@ def nodes(value: object) -> Iterator[Node]:
         part = pending.pop()
         if isinstance(part, Node):
             yield part
-            part = tuple(getattr(part, each.name) for each in fields(part) if each.name not in ("span", "name_span"))
+            part = tuple([getattr(part, name) for name in _parts(type(part))])  # type: ignore[arg-type]
         if isinstance(part, tuple):
             pending.extend(reversed(part))
 

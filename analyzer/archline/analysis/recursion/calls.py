@@ -69,7 +69,9 @@ class Caller:
         """
         found = [atom for atom in value.atoms() if _counts_halvings(atom)]
         if not found or not given:
-            return self._placed(self.facts.simplify(value.substitute(given)))
+            # Most sizes stay as they are, and so does what is made of these alone.
+            moved = {name: there for name, there in given.items() if a.symbol_of(there) != name}
+            return self._placed(self.facts.simplify(value.substitute(moved)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
         numbers = {names[atom]: remaining(atom, given, self.facts) for atom in found}
         if any(each is None for each in numbers.values()):

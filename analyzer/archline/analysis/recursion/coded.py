@@ -19,6 +19,8 @@ from archline.algebra.polynomial import Atom, Poly, Symbol
 from archline.analysis.recursion.system import Equation, Function, by_call, calls
 
 MAX_LINES = 400
+MAX_MAXIMA = 3
+"""How many maxima in one condition are told by those of their parts."""
 DEEPEST = 40
 """Levels of blocks; the interpreter allows 100."""
 Place = tuple[str, tuple[Number, ...]]
@@ -83,12 +85,16 @@ class Writer:
     functions: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, value: Poly) -> str:
+        ends = _ends(value)
+        if ends is not None:
+            return f"max({self.text(ends[0])}, {self.text(ends[1])})"
         scale = lcm(*(int(each.q) for each in value.terms.values()))
         parts = []
         for monomial, coefficient in value.scaled(scale).terms.items():
             factors = [self._power(atom, power) for atom, power in monomial]
-            parts.append("*".join(factors if coefficient == 1 and factors else [f"({coefficient})", *factors]))
-        text = " + ".join(parts) or "0"
+            number = [str(abs(coefficient))] if abs(coefficient) != 1 or not factors else []
+            parts.append(f"{'-' if coefficient < 0 else '+'} {'*'.join([*number, *factors])}")
+        text = " ".join(parts).removeprefix("+ ") or "0"
         return text if scale == 1 else f"whole({text}, {scale})"
 
     def _power(self, atom: Atom, power: int) -> str:
@@ -116,10 +122,34 @@ class Writer:
         if known is None:
             return f"{self.text(indicator)} == 1"
         least, expected = known
-        return f"{self.text(least)} {'>=' if expected else '<'} 1"
+        return self._positive(least) if expected else f"not {self._positive(least)}"
+
+    def _positive(self, value: Poly) -> str:
+        """Whether an integer is at least 1; of a maximum, whether what it is the larger of is, or both are."""
+        maxima = [each for each in value.atoms() if isinstance(each, a.PositivePart)]
+        for atom in maxima if len(maxima) <= MAX_MAXIMA else ():
+            slope = value.terms.get(((atom, 1),))
+            rest = value - Poly.of_atom(atom).scaled(slope or 0)
+            if slope is not None and atom not in rest.atoms():
+                both = map(self._positive, (rest, rest + atom.argument.scaled(slope)))
+                return f"({(' or ' if slope > 0 else ' and ').join(both)})"
+        more = value - 1
+        left = Poly({monomial: number for monomial, number in more.terms.items() if number > 0})
+        return f"{self.text(left)} >= {self.text(left - more)}"
 
     def place(self, call: a.Applied) -> str:
         return f"({call.function!r}, ({''.join(f'{self.text(each)}, ' for each in call.arguments)}))"
+
+
+def _ends(value: Poly) -> tuple[Poly, Poly] | None:
+    """The two values that a value is the larger of, where these are no longer than what its maximum is of."""
+    for atom in value.atoms():
+        if isinstance(atom, a.PositivePart) and value.terms.get(((atom, 1),)) == 1:
+            rest = value - Poly.of_atom(atom)
+            other = rest + atom.argument
+            if rest and len(other.terms) <= len(atom.argument.terms):
+                return rest, other
+    return None
 
 
 @dataclass(frozen=True)

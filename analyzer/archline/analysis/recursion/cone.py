@@ -24,7 +24,7 @@ from archline.analysis.recursion.calls import Caller
 from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
 from archline.analysis.recursion.pricing import program
-from archline.analysis.recursion.products import Products
+from archline.analysis.recursion.products import Products, Shape
 from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
@@ -56,9 +56,12 @@ class Cone:
 
         Raises OverflowError.
         """
-        # As many factors are on logarithms and the like as these occur in one wanted term.
+        # As many factors are on maxima or logarithms as these occur in one wanted term, and on logarithms alone.
         minor = (sum(power for atom, power in term if not _is_size(atom)) for term in self.wanted)
-        return Products(self.facts, self.degree, self.wanted, (self.major, max((1, *minor))), MAX_PRODUCTS)
+        rising = (sum(power for atom, power in term if _is_logarithmic(atom)) for term in self.wanted)
+        few = frozenset(place for place, each in enumerate(self.facts) if any(map(_is_logarithmic, each.atoms())))
+        shape = Shape(self.major, max((1, *minor)), few, max((1, *rising)))
+        return Products(self.facts, self.degree, self.wanted, shape, MAX_PRODUCTS)
 
     @cached_property
     def entries(self) -> Entries:
@@ -184,8 +187,13 @@ def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
 
 
 def _is_size(atom: Atom) -> bool:
-    """Whether an atom is a size or made of sizes, and no symbol of a logarithm."""
-    return all(name.isidentifier() for name in atom.names) and not isinstance(atom, a.PositivePart)
+    """Whether an atom is a size or made of sizes, and no maximum."""
+    return not isinstance(atom, a.PositivePart) and not _is_logarithmic(atom)
+
+
+def _is_logarithmic(atom: Atom) -> bool:
+    """Whether the symbol of a logarithm, or of a power of one, is in an atom."""
+    return not all(name.isidentifier() for name in atom.names)
 
 
 def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:

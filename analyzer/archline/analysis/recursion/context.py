@@ -43,6 +43,8 @@ AT_LEAVES = Fraction(3, 2)
 
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
+Ratio = tuple[int, int]
+"""A number as a fraction that need not be in lowest terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +152,13 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
+        shares = {equation: self._share(equation) for equation in self.function.equations}
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
-            self.near.append(((point, value), self._share(equation)))
+            self.near.append(((point, value), shares[equation]))
             for step in self.steps:
                 if step.equation is equation and step.allows(point):
                     full = samples.data_values(step.data, step.facts, point, self._random)
@@ -198,6 +201,11 @@ class Context:
                     found.append((seen[0], seen[1]))
         return found
 
+    @cached_property
+    def growths(self) -> list[tuple[Point, Point, Fraction]]:
+        """How much larger the function is at farther points, one added to it."""
+        return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
+
     def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
         """The function there; 1 where it is no function of the sizes alone; None where it has no value."""
         if self.values is None:
@@ -223,28 +231,29 @@ class Context:
         sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
-    def bound(self, value: Poly) -> Bound:
-        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for."""
+    @cached_property
+    def watched(self) -> list[tuple[Seen, Fraction]]:
+        """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
+        return [*self.near, *((each, Fraction(1)) for each in self.far)]
+
+    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> Bound:
+        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for.
+
+        `known`: its values at what is watched.
+        """
         if self.values is None:
             return Bound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
-        steady = all(
-            self._factor(value, *farther) <= SAME * self._factor(value, *far) for far, farther in self.directions
-        )
-        near = self._largest(value, self.near)
-        far = self._largest(value, [(each, Fraction(1)) for each in self.far])
-        return Bound(value, near, far, steady, tuple(self.steps))
-
-    def _largest(self, value: Poly, seen: Sequence[tuple[Seen, Fraction]]) -> Fraction:
-        """The largest of the factors, each beside what is allowed; floating point tells which of them may be that."""
-        pairs = ((self._ratio(value, *each), share) for each, share in seen)
-        ratios = [(above * share.denominator, below * share.numerator) for (above, below), share in pairs]
-        try:
-            rough = [above / below for above, below in ratios]
-        except OverflowError:
-            rough = [0.0] * len(ratios)
-        most = max(rough, default=0.0)
-        largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
-        return max((Fraction(1), *largest))
+        if known is None:
+            there = (self.writer.number(value, point) for (point, _), _ in self.watched)
+            known = [(each.numerator, each.denominator) for each in there]
+        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
+        near, far = ratios[: len(self.near)], ratios[len(self.near) :]
+        steady = all(map(_steady, far[::2], far[1::2]))
+        shared = [
+            (above * share.denominator, below * share.numerator)
+            for (above, below), (_, share) in zip(near, self.near, strict=True)
+        ]
+        return Bound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
@@ -257,16 +266,30 @@ class Context:
         """All far points with the function there; none where it is not known."""
         return [each for pair in self.directions for each in pair]
 
-    def _factor(self, value: Poly, point: Point, real: Fraction) -> Fraction:
-        return max(Fraction(*self._ratio(value, point, real)), Fraction(1))
-
-    def _ratio(self, value: Poly, point: Point, real: Fraction) -> tuple[int, int]:
-        """How many times the function a bound is, or the other way round, each with one added, as a fraction."""
-        there = self.writer.number(value, point)
-        below, unit = there.denominator, real.denominator
-        above, own = there.numerator + below, real.numerator + unit
+    def _ratio(self, there: Ratio, real: Fraction) -> Ratio:
+        """How many times the function a bound is, or the other way round, each with one added."""
+        number, below = there
+        unit = real.denominator
+        above, own = number + below, real.numerator + unit
         if self.upper:
             return above * unit, below * own
         if 4 * above < below:
             above, below = 1, 4
         return own * below, unit * above
+
+
+def _steady(far: Ratio, farther: Ratio) -> bool:
+    """Whether a factor is about no larger at a farther point."""
+    least, most = (max(each) for each in (far, farther))
+    return most * far[1] * SAME.denominator <= SAME.numerator * least * farther[1]
+
+
+def _largest(ratios: Sequence[Ratio]) -> Fraction:
+    """The largest of the factors, 1 at least; floating point tells which of them may be that."""
+    try:
+        rough = [above / below for above, below in ratios]
+    except OverflowError:
+        rough = [0.0] * len(ratios)
+    most = max(rough, default=0.0)
+    largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
+    return max((Fraction(1), *largest))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 
 from archline.algebra.polynomial import TooComplexError
 from archline.analysis.recursion.calls import NotComparableError
@@ -75,10 +76,8 @@ def bound(
             found = search()
         except NotComparableError:
             continue
-        if found is not None:
-            rated = context.bound(found.value)
-            found = replace(rated, steps=found.steps, rounded=found.steps != rated.steps, proved=found.proved)
-            best = found if found.better(best) else best
+        if found is not None and found.better(best):
+            best = found
         if best is not None and _enough(context, best):
             break
     return best
@@ -99,4 +98,11 @@ def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Call
     yield from reversed(ways) if function.facts.powers and given.values is None else ways
     other = rounded(function, upper) if given.values is not None else None
     if other is not None:
-        yield Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere)).bound
+        search = Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere))
+        yield partial(_seen_of, context, search.bound)
+
+
+def _seen_of(context: Context, search: Callable[[], Bound | None]) -> Bound | None:
+    """What is found for the function whose calls round their sizes to one side, with what is seen of the function."""
+    found = search()
+    return None if found is None else replace(context.bound(found.value), steps=found.steps, rounded=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -82,6 +83,10 @@ class Packing:
         """The places of atoms in it whose squares are written without, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
+    def atoms(self, terms: Iterable[int]) -> int:
+        """The places of all atoms in it, as bits."""
+        return reduce(or_, (1 << place for code in terms for place, _ in _powers(code)), 0)
+
     def product(self, left: Packed, right: Packed, shared: int) -> Packed:
         """The product; `shared` are the places, as bits, of atoms in both whose squares are written without."""
         spend(len(left) * len(right))
@@ -134,20 +139,68 @@ def _add(terms: Packed, code: int, number: int | fmpq) -> None:
         del terms[code]
 
 
+class Groups:
+    """Groups of atoms that facts connect, as bits of their places, for terms with one factor of each group at most.
+
+    What is linear in every group by itself needs only products that are so too: between ends of intervals they tell
+    all, and beside maxima hardly less. Where a wanted term has two factors of a group there are no groups.
+    """
+
+    def __init__(self, packing: Packing, facts: Sequence[Packed], wanted: Collection[int]) -> None:
+        self._groups: list[int] = []
+        for fact in facts:
+            atoms = packing.atoms(fact)
+            apart = [each for each in self._groups if not each & atoms]
+            self._groups = [*apart, self.of(atoms) | atoms]
+        self._crowded = _Kept(self._is_crowded)
+        if not wanted or self.crowded(wanted):
+            self._groups = []
+
+    def of(self, atoms: int) -> int:
+        """All of the groups that some atoms belong to."""
+        return reduce(or_, (each for each in self._groups if each & atoms), 0)
+
+    def crowded(self, terms: Iterable[int]) -> bool:
+        """Whether a term has two factors of a group."""
+        return bool(self._groups) and any(map(self._crowded.__getitem__, terms))
+
+    def _is_crowded(self, code: int) -> int:
+        taken = 0
+        for place, power in _powers(code):
+            group = self.of(1 << place)
+            if group & taken or abs(power) > 1:
+                return True
+            taken |= group
+        return False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The factors of products: the first `major` facts are on sizes alone, and `most` factors at most are other ones.
+
+    `few` are the facts of which there are `fewest` at most.
+    """
+
+    major: int
+    most: int
+    few: frozenset[int] = frozenset()
+    fewest: int = 0
+
+
 class Products:
     """Products of facts, 1 among them, up to a degree: of many those with the fewest terms beside the wanted.
 
-    `shape`: the first so many facts are on sizes alone, and so many factors at most are other ones. `limit`: of how
-    many. Raises OverflowError for powers beyond any degree that is asked for.
+    `limit`: of how many. Raises OverflowError for powers beyond any degree that is asked for.
     """
 
     def __init__(
-        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: tuple[int, int], limit: int
+        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: Shape, limit: int
     ) -> None:
         self._packing = packing = Packing()
         packed = [packing.packed(each) for each in facts]
         codes = {packing.code(monomial) for monomial in wanted if _small(monomial)}
-        found = _distinct(_products(packing, packed, degree, shape))
+        groups = Groups(packing, packed, codes)
+        found = _distinct(_products(packing, groups, packed, degree, shape))
         ranked = sorted(found, key=lambda terms: len(terms.keys() - codes))
         self._columns = ranked[:limit]
 
@@ -175,29 +228,32 @@ def _small(monomial: Monomial) -> bool:
     return all(abs(power) <= MAX_POWER for _, power in monomial)
 
 
-def _products(packing: Packing, facts: Sequence[Packed], degree: int, shape: tuple[int, int]) -> Iterator[Packed]:
-    major, most = shape
+def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape) -> Iterator[Packed]:
     masks = [packing.reducible(each) for each in facts]
     own = [packing.degree(each) for each in facts]
+    near = [groups.of(packing.atoms(each)) for each in facts]
     # Degrees add up, but where powers below the line or squares that are written without come in.
     adding = all(map(packing.whole, facts))
     one = packing.packed(ONE)
     yield one
-    layer = [(0, 0, 0, one)]
+    layer = [(0, 0, 0, 0, 0, one)]
     for _ in range(degree):
         above = layer
         layer = []
-        for least, others, known, terms in above:
+        for least, others, scarce, known, taken, terms in above:
             mask = packing.reducible(terms)
-            for index in range(least, major if others == most else len(facts)):
+            for index in range(least, shape.major if others == shape.most else len(facts)):
+                if scarce == shape.fewest and index in shape.few:
+                    continue
                 shared = mask & masks[index]
                 exact = adding and not shared
-                if exact and known + own[index] > degree:
+                if exact and (known + own[index] > degree or taken & near[index]):
                     continue
                 value = packing.product(terms, facts[index], shared)
                 reached = known + own[index] if exact else packing.degree(value)
-                if reached <= degree:
-                    layer.append((index, others + (index >= major), reached, value))
+                if reached <= degree and (exact or not groups.crowded(value)):
+                    more, rare = others + (index >= shape.major), scarce + (index in shape.few)
+                    layer.append((index, more, rare, reached, taken | near[index], value))
         yield from (value for *_, value in layer if value)
 
 

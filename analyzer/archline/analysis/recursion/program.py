@@ -45,14 +45,14 @@ class _Place:
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
         self._compiled, self._environment = compiled, environment
-        self._numbers: dict[Poly, Number] = {}
+        self._numbers: dict[Compute, Number] = {}
 
     def number(self, value: Poly) -> Number:
-        found = self._numbers.get(value)
+        compute = self._compiled[value]
+        found = self._numbers.get(compute)
         if found is None:
-            compute = self._compiled[value]
             self._compiled.compiler.extend(self._environment)
-            found = self._numbers[value] = compute(self._environment)
+            found = self._numbers[compute] = compute(self._environment)
         return found
 
 
@@ -103,11 +103,19 @@ class Writer:
 
     def number(self, value: Poly, point: Point) -> Number:
         """The value at a point, an integer of Python where it is whole."""
+        return self._at(point).number(value)
+
+    def numbers(self, elements: Iterable[Element], point: Point) -> list[Number]:
+        """The elements at a point."""
+        there = self._at(point)
+        return [there.number(each.value) for each in elements]
+
+    def _at(self, point: Point) -> _Place:
         # The same few points come again and again; kept, none of them makes way for another at its address.
         seen = self._seen.get(id(point))
         if seen is None:
             seen = self._seen[id(point)] = point, self._place(tuple(point.items()))
-        return seen[1].number(value)
+        return seen[1]
 
     def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
         if point not in self._places:
@@ -212,7 +220,7 @@ class Program:
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
     def _numbers(self, point: Point) -> list[Number]:
-        return [self._writer.number(each.value, point) for each in self.elements]
+        return self._writer.numbers(self.elements, point)
 
     def solve(self) -> tuple[fmpq, ...] | None:
         """The coefficients that are best at the preferred points; None where the points do not determine any."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
@@ -30,7 +31,7 @@ class Step:
     forcing: Poly
     calls: tuple[tuple[Poly, a.Applied], ...]
 
-    @property
+    @cached_property
     def data(self) -> tuple[str, ...]:
         """The integers in it that only the data gives."""
         parts = [self.forcing, *(part for factor, call in self.calls for part in (factor, *call.arguments))]

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from operator import mul
 
 import numpy as np
 from flint import fmpq
 
+from archline.algebra.compiled import Number
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
 from archline.analysis.recursion import caps, heads
@@ -62,6 +64,10 @@ LATE = 10
 """How much far points count beside near ones for products of logarithms, which show late."""
 LONGEST = 1_000_000
 """The largest denominator of what shorter coefficients are compared with."""
+
+
+There = Sequence[Sequence[Number]]
+"""For each point where bounds are watched, the elements there."""
 
 
 class Synthesis:
@@ -148,14 +154,11 @@ class Synthesis:
                 return False
             own = Fraction(ends[1]) / ends[0]
             # A constant beside a logarithm still counts at far points.
-            return (
-                growth / tolerance <= own <= growth * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
-            )
+            return own / tolerance <= growth <= own * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
 
         return all(
             any(alike(element, far, farther, growth) for element in elements)
-            for (far, before), (farther, after) in self._context.directions
-            for growth in [(after + 1) / (before + 1)]
+            for far, farther, growth in self._context.growths
         )
 
     def _special(self) -> Iterator[tuple[Element, ...]]:
@@ -219,19 +222,20 @@ class Synthesis:
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        goal = self._goal(elements)
-        found = self._proposed(parts, elements, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
+        there = self._there(elements)
+        goal = self._goal(elements, there)
+        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None
         context = self._context
-        near = self._near(elements, found)
+        near = self._near(elements, there, found)
         wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
         short = tuple(_short(found.coefficients.tolist(), self._sign))
         choice = Choice(
             short,
             self._largest(goal, short),
-            lambda coefficients: self._bound(elements, coefficients),
+            lambda coefficients: self._bound(elements, there, coefficients),
             lambda coefficients: self._proved(known, elements, coefficients),
         )
         return choice.best(wanted, lambda bound: bound.factor <= wanted and (bound.steady or not context.far))
@@ -242,25 +246,24 @@ class Synthesis:
         if not len(goal.watched):
             return np.zeros(len(short))
         numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
-        seen = [*context.near, *((each, Fraction(1)) for each in context.far)]
-        ones = np.array([1 / float(value + 1) for (_, value), _ in seen])[:, None]
+        ones = np.array([1 / float(value + 1) for (_, value), _ in context.watched])[:, None]
         shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
         factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
-        largest: Array = (factors / np.array([float(share) for _, share in seen])[:, None]).max(axis=0)
+        largest: Array = (factors / np.array([float(share) for _, share in context.watched])[:, None]).max(axis=0)
         return largest
 
-    def _near(self, elements: Sequence[Element], found: Proposal) -> Fraction:
+    def _near(self, elements: Sequence[Element], there: There, found: Proposal) -> Fraction:
         """The factor of what floating point proposes, measured as those of bounds are."""
         exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
-        return min(found.factor, self._context.bound(_combined([each.value for each in elements], exact)).factor)
+        return min(found.factor, self._seen(elements, there, exact).factor)
 
     def _proposed(
-        self, parts: Sequence[Part], elements: Sequence[Element], wanted: tuple[Goal, Sequence[int]], most: int
+        self, parts: Sequence[Part], there: There, wanted: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
         """The best bound that is steady, where one is about near enough, else the best of all."""
         goal, signs = wanted
         if self._context.directions:
-            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(elements)]))
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
             found = propose(parts, steady, signs, most)
             if found is not None and found.factor <= NEAR_ENOUGH:
                 return found
@@ -281,8 +284,16 @@ class Synthesis:
                 return False
         return True
 
-    def _bound(self, elements: Sequence[Element], coefficients: Coefficients) -> Bound:
-        bound = self._context.bound(_combined([each.value for each in elements], coefficients))
+    def _seen(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+        """The bound with some coefficients, from what its elements are where it is watched."""
+        scale = math.lcm(*(int(each.q) for each in coefficients))
+        whole = [int((each * scale).p) for each in coefficients]
+        numbers = (sum(map(mul, whole, row)) for row in there)
+        known = [(each.numerator, each.denominator * scale) for each in numbers]
+        return self._context.bound(_combined([each.value for each in elements], coefficients), known)
+
+    def _bound(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+        bound = self._seen(elements, there, coefficients)
         if all(each.inner is None for each in elements):
             return bound
         proved = [each.value if each.inner is None else each.inner.value for each in elements]
@@ -315,32 +326,37 @@ class Synthesis:
             return element.inner.number(point, not self._context.upper)
         return rational(self._context.writer.number(element.value, point))
 
-    def _goal(self, elements: Sequence[Element]) -> Goal:
+    def _there(self, elements: Sequence[Element]) -> There:
+        """The elements at each of the points where bounds are watched."""
+        return [self._context.writer.numbers(elements, point) for (point, _), _ in self._context.watched]
+
+    def _goal(self, elements: Sequence[Element], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
-        near = [self._factors(elements, *each) for each, _ in context.near]
-        far = [self._factors(elements, *each) for each in context.far]
+        rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]
+        near, far = rows[: len(context.near)], rows[len(context.near) :]
         # Of a lower bound the entries are those of 1/factor.
-        shares = [float(share if context.upper else 1 / share) for _, share in context.near]
-        watched = [[*each, share] for each, share in zip((*near, *far), (*shares, *(1.0 for _ in far)), strict=True)]
+        shares = [float(share if context.upper else 1 / share) for _, share in context.watched]
+        watched = [[*each, share] for each, share in zip(rows, shares, strict=True)]
         mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(each.inner is not None for each in elements):
             # At the factor that leaves allow, nothing else tells the coefficients of products of logarithms.
             mean = mean + LATE * np.array(far).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
 
-    def _steadiness(self, elements: Sequence[Element]) -> Array:
+    def _steadiness(self, there: There) -> Array:
         """Rows that are at most 0 where the bound is no farther off at farther points than at far ones."""
-        rows = []
-        for far, farther in self._context.directions:
-            near, beyond = (np.array(self._factors(elements, *each)) for each in (far, farther))
-            more, less = (beyond, near) if self._context.upper else (-near, -beyond)
-            rows.append([*(more - less * STEADY), 0.0])
-        return np.array(rows)
+        context = self._context
+        far = [
+            np.array(self._factors(row, value))
+            for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
+        ]
+        pairs = zip(far[::2], far[1::2], strict=True)
+        ends = ((beyond, near) if context.upper else (-near, -beyond) for near, beyond in pairs)
+        return np.array([[*(more - less * STEADY), 0.0] for more, less in ends])
 
-    def _factors(self, elements: Sequence[Element], point: Point, value: Fraction) -> list[float]:
+    def _factors(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
         above, below = self._sign * value.denominator, value.numerator + value.denominator
-        numbers = [self._context.writer.number(each.value, point) for each in elements]
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 

@@ -326,6 +326,14 @@ def test_insertion_with_two_lines(line: int) -> None:
         assert of_library("sort.insertion_sort::insertion_sort", {"n": n, "Z": 2 * line, "L": line}) <= walks
 
 
+@pytest.mark.parametrize("line", [2, 4, 8])
+def test_pieces_of_a_row_with_one_line(line: int) -> None:
+    pieces, words = 5, 6 * line
+    fetched = of_library("scan.reduce::sum_blocked", {"n": pieces * words, "b": words, "Z": line, "L": line})
+    # A piece of six lines, counted wherever it begins, and its sum; then the sums.
+    assert fetched <= pieces * (6 + 1) + pieces + rounded_up(pieces, line)
+
+
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
 def test_mergesort_fits_beside_the_array_that_it_merges_into(line: int) -> None:
     """That is made where the calls before it had theirs: n words more, not 2*n."""

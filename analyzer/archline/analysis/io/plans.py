@@ -29,7 +29,7 @@ from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_MIXING = 100_000
 """Term products for the mixtures of one plan."""
-FEW, LARGE = (2, 3, 4), 3
+FEW, LARGE = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 LITTLE = 50
 """What saves no more than this part of all saves little."""

@@ -224,6 +224,37 @@ def test_spmv_where_x_fits(line: int) -> None:
         assert found == once
 
 
+PARTS = """algorithm main(x: real[n*b], y: inout real[n*b], col: index[m] below b, n: size, b: size):
+    for i in 0..n:
+        let target = y[i*b ..+ b]
+        for j in 0..n:
+            let source = x[j*b ..+ b]
+            for e in 0..m:
+                target[col[e]] += source[col[e]]
+"""
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_parts_in_which_the_data_picks_entries(line: int) -> None:
+    """Where a part of x and one of y fit, each part of y is fetched once and x once for each of them, part by part."""
+    for n, b, m in ((1, 1, 1), (5, 3, 4), (4, 16, 30)):
+        part = 1 if b == 1 else (b - 2) // line + 2
+        lines = 2 * part + rounded_up(m, line)
+        most = (n + 1) * rounded_up(n * b, line) + rounded_up(m, line)
+        assert upper(PARTS, {"n": n, "b": b, "m": m}, lines, line) <= most
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_segments_row_by_row(line: int) -> None:
+    """The segments of a row follow those of the one before: three lines fetch all entries and all ends once."""
+    text = (
+        "algorithm main(seg: offsets[n^2] into nz, x: inout real[nz], n: size):\n    where nz >= 0\n    for i in 0..n:\n"
+        "        for j in 0..n:\n            for e in seg[i*n + j]..seg[i*n + j + 1]:\n                x[e] += 1.0\n"
+    )
+    for n, nz in ((1, 1), (3, 20), (5, 40)):
+        assert upper(text, {"n": n, "nz": nz}, 3, line) == rounded_up(n * n + 1, line) + rounded_up(nz, line)
+
+
 FIVE_POINTS = (
     "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
     "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"

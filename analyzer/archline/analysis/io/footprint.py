@@ -31,10 +31,9 @@ NARROW = 4
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
-    An interval is None where the data decides the place; then it may be anywhere in the dimension. Of a place that
-    moves along a row, as `walk` tells, it is all where that may be. `order` has the numbers of the first access and the
-    last one in the text, calls written out. Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and
-    without floors.
+    Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
+    move one way along a row, as `walk` tells. `order` has the numbers of the first access and the last one in the
+    text, calls written out. Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
     """
 
     array: Array
@@ -66,7 +65,7 @@ class Reference:
     @property
     def is_free(self) -> bool:
         """Whether the data decides the place, which is another one each time, but one of them."""
-        return None in self.place or self.walk is not None
+        return None in self.accesses[0].place
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:

@@ -314,7 +314,7 @@ class Program(Callees):
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
         certain = place.certain and view.exact
-        return Access(view.array, view.place(subscripts), span, certain=certain, when=place.when)
+        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
 
     # Calls
     def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:

@@ -8,12 +8,15 @@ optimal replacement fetches no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 
 from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, Interval, box_lines
@@ -80,14 +83,13 @@ def alone(reference: Reference) -> Iterator[Unit]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
     chain = reference.chain
     for depth in range(len(chain) + 1):
-        try:
-            splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
+        splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
+        with suppress(UnboundedError):
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_held, depth, start), partial(_slide, depth, start)
-                yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
-        except UnboundedError:
-            continue
+                with suppress(UnboundedError):
+                    yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
     try:
         yield from one_line(reference)
         yield from _passing(reference)
@@ -140,7 +142,7 @@ def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
 def one_line(reference: Reference) -> Iterator[Unit]:
     """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
-    if not chain or reference.array.layout == "zmorton" or reference.array.moves or None in reference.place:
+    if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
         return
     place = reference.place[along]
     assert place is not None
@@ -310,12 +312,18 @@ def _stacked(reference: Reference, depth: int) -> bool:
     ends = reference.hull(depth + 1)[along]
     facts = inner.facts.with_symbol(inner.variable, (inner.lo,), (inner.hi - 2,))
     after = {inner.variable: Poly.symbol(inner.variable) + 1}
-    rises = all(facts.nonnegative(end.substitute(after) - end) for end in ends)
+    if not all(_no_less(end.substitute(after) - end, facts) for end in ends):
+        return False
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
     # Where a part is empty, the one behind it must not begin before it.
-    return rises and all(facts.nonnegative(a.as_gaps(following - end)) for end in (high, low))
+    return all(_no_less(following - end, facts) for end in (high, low))
+
+
+def _no_less(apart: Poly, facts: Facts) -> bool:
+    """Whether it is at least 0; entries of offsets do not become less."""
+    return rises(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
 def as_one(references: Sequence[Reference], depth: int) -> Unit | None:

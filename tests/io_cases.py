@@ -199,6 +199,16 @@ KINDS = {
         """,
         {"n": 1, "b": 1, "m": 2}, {"n": 2, "b": 3, "m": 5}, {"n": 3, "b": 5, "m": 4},
     ),
+    "segments from the second on": case(
+        """
+        algorithm main(seg: offsets[n] into nz, x: real[nz], y: inout real[n, n]):
+            for i in 1..n:
+                for j in 1..n:
+                    for e in seg[i]..seg[i + 1]:
+                        y[i, j] += x[e]
+        """,
+        {"n": 1, "nz": 3}, {"n": 4, "nz": 9}, {"n": 6, "nz": 30},
+    ),
     "several nests": case(
         """
         algorithm main(x: inout real[n], A: inout real[n, n]):

@@ -255,6 +255,15 @@ def test_segments_row_by_row(line: int) -> None:
         assert upper(text, {"n": n, "nz": nz}, 3, line) == rounded_up(n * n + 1, line) + rounded_up(nz, line)
 
 
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_segments_from_the_second_on(line: int) -> None:
+    """How many entries the first has is no size: where all fits, all entries count."""
+    text, _ = KINDS["segments from the second on"]
+    for n, nz in ((2, 1), (3, 20), (5, 40)):
+        once = rounded_up(n + 1, line) + rounded_up(nz, line) + n * rounded_up(n, line)
+        assert upper(text, {"n": n, "nz": nz}, once, line) <= once
+
+
 FIVE_POINTS = (
     "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
     "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"

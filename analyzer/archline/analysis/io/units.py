@@ -16,13 +16,14 @@ from itertools import pairwise
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.closing import eased
 from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, Interval, box_lines
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
-from archline.analysis.io.windows import slope_of
+from archline.analysis.io.windows import is_known, slope_of
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
@@ -54,8 +55,12 @@ class Unit:
 
     @cached_property
     def _measured(self) -> tuple[Poly, Poly]:
-        space, misses = self.measure(self.references)
+        space, misses = self._of_sizes(self.references)
         return space.value, misses.value
+
+    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+        space, misses = self.measure(references)
+        return of_sizes(space, references[0].facts), of_sizes(misses, references[0].facts)
 
     @property
     def space(self) -> Poly:
@@ -71,12 +76,25 @@ class Unit:
     def smooth(self) -> tuple[Product, Product]:
         """What it holds and fetches, or more, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
-        return self.measure(twins)
+        return self._of_sizes(twins)
 
     @property
     def name(self) -> str:
         """The array's name."""
         return self.references[0].name
+
+
+def of_sizes(amount: Product, facts: Facts) -> Product:
+    """At least an amount, without entries of offsets: sums leave those where their ranges begin and end.
+
+    Raises UnboundedError.
+    """
+    if is_known(amount.value):
+        return amount
+    found = eased(a.Offset | a.Gap, amount.value, facts, True)
+    if found is None:
+        raise UnboundedError
+    return Product((found,))
 
 
 def alone(reference: Reference) -> Iterator[Unit]:
@@ -363,14 +381,14 @@ def _classes(
         found = spread()
         if found is None:
             return ()
-        rows, wide = (each.at_most(chain).value for each in found)
-        everything = box_lines(array, Union(references, 0).box, references[0].facts)
+        rows, wide = (of_sizes(each.at_most(chain), references[0].facts).value for each in found)
+        everything = box_lines(array, Union(references, 0).box, references[0].facts).factors
+        if len(everything) < len(array.extents):
+            return ()
+        of_rows = of_sizes(Product((everything[along],)), references[0].facts)
+        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), references[0].facts)
     except UnboundedError:
         return ()
-    of_rows = Product((everything.factors[along],)) if len(everything.factors) == len(array.extents) else None
-    if of_rows is None:
-        return ()
-    others = Product(tuple(each for place, each in enumerate(everything.factors) if place != along))
     return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
 
 
@@ -415,8 +433,8 @@ def pins(references: Sequence[Reference]) -> Iterator[Pin]:
     chain = shared(references)
     for depth in range(len(chain) + 1):
         try:
-            lines = all_lines(references, depth).at_most(chain[:depth]).value
-            windows = Product((ONE,)).over(chain[:depth]).value
+            lines = of_sizes(all_lines(references, depth).at_most(chain[:depth]), references[0].facts).value
+            windows = of_sizes(Product((ONE,)).over(chain[:depth]), references[0].facts).value
         except UnboundedError:
             continue
         yield Pin(chain[depth - 1] if depth else None, lines, windows)

@@ -264,6 +264,30 @@ def test_segments_from_the_second_on(line: int) -> None:
         assert upper(text, {"n": n, "nz": nz}, once, line) <= once
 
 
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_rows_of_segments_that_the_data_picks(line: int) -> None:
+    """A row and a line for the rest: q rows for each of m segments, however many there are. Where all fit, all once."""
+    text = (
+        "algorithm main(seg: offsets[s] into n longest q, pick: index[m] below s, A: inout real[n, 3]):\n"
+        "    where n >= 0, q >= 0\n    for u in 0..m:\n        for j in seg[pick[u]]..seg[pick[u] + 1]:\n"
+        "            A[j, 0] += A[j, 1]*A[j, 2]\n"
+    )
+    row = rounded_up(3, line)
+    for s, n, q, m in ((40, 1000, 3, 5), (4, 50, 20, 7), (2, 9, 9, 30)):
+        sizes = {"s": s, "n": n, "q": q, "m": m}
+        found = rounded_up(m, line) + 2 * m
+        assert upper(text, sizes, row + 1, line) <= found + m * q * row
+        assert upper(text, sizes, n * row + 3, line) <= found + n * row
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_search_with_one_line(line: int) -> None:
+    """The body runs as often as `at most` says; its condition, which is tested once more, reads nothing."""
+    for n in (9, 20, 100):
+        found = of_library("sort.lower_bound::lower_bound", {"n": n, "Z": line, "L": line})
+        assert found == n.bit_length()
+
+
 FIVE_POINTS = (
     "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
     "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"

@@ -417,6 +417,36 @@ def test_scan_over_strides_that_double_with_two_lines(line: int) -> None:
         assert found <= 2 * sweep + 2 * rounded_up(n, line) + 1
 
 
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_scan_over_strides_that_double_with_one_line(line: int) -> None:
+    """Upwards both places are passed in turn, downwards to and fro: the end of a line three times at most.
+
+    Strides are shorter than a line in log2(L) levels; the others have 2*n/L iterations in all.
+    """
+    for level in (4, 7, 10):
+        n = 1 << level
+        lines, short = rounded_up(n, line) + 1, line.bit_length() - 1
+        up, down = short * lines + 2 * n // line, short * (3 * lines) + 4 * n // line
+        found = of_library("scan.prefix_sum::prefix_sum_tree", {"n": n, "Z": line, "L": line})
+        assert found <= up + down + 2 * rounded_up(n, line) + 1
+
+
+@pytest.mark.parametrize("line", [1, 4, 16, 64])
+@pytest.mark.parametrize("written", ["a[20*i] = a[20*i + 9]", "a[20*i + 9] = a[20*i] + a[20*i + 18]"])
+@pytest.mark.parametrize("order", ["0..n", "n-1 downto 0"])
+def test_places_in_turn_with_one_line(written: str, order: str, line: int) -> None:
+    """No less than what one line fetches, and less than a line an access where several iterations share one."""
+    text = f"algorithm main(a: inout real[20*n], n: size):\n    for i in {order}:\n        {written}\n"
+    given = subject(text)
+    known = given.bounds
+    assert not isinstance(known, str)
+    for n in (1, 2, 13):
+        sizes, trace = given.trace(arguments(given.algorithm, {"n": n}, random.Random(n)), line)
+        found = known.ends({**sizes, "Z": line, "L": line})[1]
+        assert found >= optimal(trace, 1).io
+        assert found < trace.accesses or line < 64 or n < 13
+
+
 @pytest.mark.parametrize(
     ("text", "reason", "line"),
     [

@@ -33,8 +33,8 @@ class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
     Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
-    move one way along a row, as `walk` tells. `order` has the numbers of the first access and the last one in the
-    text, calls written out. Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
+    move one way along a row, as `walk` tells. `order` has the numbers of the accesses in the text, calls written out.
+    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
     """
 
     array: Array
@@ -42,7 +42,7 @@ class Reference:
     chain: Chain
     facts: Facts = field(repr=False)
     accesses: tuple[Access, ...] = field(repr=False)
-    order: tuple[int, int] = (0, 0)
+    order: tuple[int, ...] = (0,)
     whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
     _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)

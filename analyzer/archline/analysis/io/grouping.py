@@ -25,7 +25,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
         else:
             groups.append((access.array, chain, [access], [order]))
     return [
-        Reference(array, _joint(array, members), chain, facts, tuple(members), (orders[0], orders[-1]))
+        Reference(array, _joint(array, members), chain, facts, tuple(members), tuple(orders))
         for array, chain, members, orders in groups
     ]
 

@@ -186,6 +186,29 @@ KINDS = {
         """,
         {"n": 9, "nz": 3}, {"n": 4, "nz": 25}, {"n": 1, "nz": 1},
     ),
+    "parts in which the data picks entries": case(
+        """
+        algorithm main(A: inout real[n*b, n*b], col: index[m] below b, n: size, b: size):
+            for i in 0..n:
+                for j in 0..i + 1:
+                    let block = A[i*b ..+ b, j*b ..+ b]
+                    let edge = A[(n - 1 - j)*b, i*b ..+ b]
+                    for e in 0..m:
+                        block[col[e], 0] += edge[col[e]]
+                        block[col[m - 1 - e], col[e]] += edge[0]
+        """,
+        {"n": 1, "b": 1, "m": 2}, {"n": 2, "b": 3, "m": 5}, {"n": 3, "b": 5, "m": 4},
+    ),
+    "segments from the second on": case(
+        """
+        algorithm main(seg: offsets[n] into nz, x: real[nz], y: inout real[n, n]):
+            for i in 1..n:
+                for j in 1..n:
+                    for e in seg[i]..seg[i + 1]:
+                        y[i, j] += x[e]
+        """,
+        {"n": 1, "nz": 3}, {"n": 4, "nz": 9}, {"n": 6, "nz": 30},
+    ),
     "several nests": case(
         """
         algorithm main(x: inout real[n], A: inout real[n, n]):

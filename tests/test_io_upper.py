@@ -224,6 +224,70 @@ def test_spmv_where_x_fits(line: int) -> None:
         assert found == once
 
 
+PARTS = """algorithm main(x: real[n*b], y: inout real[n*b], col: index[m] below b, n: size, b: size):
+    for i in 0..n:
+        let target = y[i*b ..+ b]
+        for j in 0..n:
+            let source = x[j*b ..+ b]
+            for e in 0..m:
+                target[col[e]] += source[col[e]]
+"""
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_parts_in_which_the_data_picks_entries(line: int) -> None:
+    """Where a part of x and one of y fit, each part of y is fetched once and x once for each of them, part by part."""
+    for n, b, m in ((1, 1, 1), (5, 3, 4), (4, 16, 30)):
+        part = 1 if b == 1 else (b - 2) // line + 2
+        lines = 2 * part + rounded_up(m, line)
+        most = (n + 1) * rounded_up(n * b, line) + rounded_up(m, line)
+        assert upper(PARTS, {"n": n, "b": b, "m": m}, lines, line) <= most
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_segments_row_by_row(line: int) -> None:
+    """The segments of a row follow those of the one before: three lines fetch all entries and all ends once."""
+    text = (
+        "algorithm main(seg: offsets[n^2] into nz, x: inout real[nz], n: size):\n    where nz >= 0\n    for i in 0..n:\n"
+        "        for j in 0..n:\n            for e in seg[i*n + j]..seg[i*n + j + 1]:\n                x[e] += 1.0\n"
+    )
+    for n, nz in ((1, 1), (3, 20), (5, 40)):
+        assert upper(text, {"n": n, "nz": nz}, 3, line) == rounded_up(n * n + 1, line) + rounded_up(nz, line)
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_segments_from_the_second_on(line: int) -> None:
+    """How many entries the first has is no size: where all fits, all entries count."""
+    text, _ = KINDS["segments from the second on"]
+    for n, nz in ((2, 1), (3, 20), (5, 40)):
+        once = rounded_up(n + 1, line) + rounded_up(nz, line) + n * rounded_up(n, line)
+        assert upper(text, {"n": n, "nz": nz}, once, line) <= once
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_rows_of_segments_that_the_data_picks(line: int) -> None:
+    """A row and a line for the rest: q rows for each of m segments, however many there are. Where all fit, all once."""
+    text = (
+        "algorithm main(seg: offsets[s] into n longest q, pick: index[m] below s, A: inout real[n, 3]):\n"
+        "    where n >= 0, q >= 0\n    for u in 0..m:\n        for j in seg[pick[u]]..seg[pick[u] + 1]:\n"
+        "            A[j, 0] += A[j, 1]*A[j, 2]\n"
+    )
+    row = rounded_up(3, line)
+    for s, n, q, m in ((40, 1000, 3, 5), (4, 50, 20, 7), (2, 9, 9, 30)):
+        sizes = {"s": s, "n": n, "q": q, "m": m}
+        found = rounded_up(m, line) + 2 * m
+        assert upper(text, sizes, row + 1, line) <= found + m * q * row
+        assert upper(text, sizes, n * row + 3, line) <= found + n * row
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_a_search_with_one_line(line: int) -> None:
+    """The body runs as often as `at most` says; its condition, which is tested once more, reads nothing."""
+    for n in (9, 20, 100):
+        found = of_library("sort.lower_bound::lower_bound", {"n": n, "Z": line, "L": line})
+        assert found == n.bit_length()
+
+
 FIVE_POINTS = (
     "algorithm main(A: real[n, m], B: inout real[n, m]):\n    for i in 1..n - 1:\n        for j in 1..m - 1:\n"
     "            B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]\n"
@@ -326,6 +390,14 @@ def test_insertion_with_two_lines(line: int) -> None:
         assert of_library("sort.insertion_sort::insertion_sort", {"n": n, "Z": 2 * line, "L": line}) <= walks
 
 
+@pytest.mark.parametrize("line", [2, 4, 8])
+def test_pieces_of_a_row_with_one_line(line: int) -> None:
+    pieces, words = 5, 6 * line
+    fetched = of_library("scan.reduce::sum_blocked", {"n": pieces * words, "b": words, "Z": line, "L": line})
+    # A piece of six lines, counted wherever it begins, and its sum; then the sums.
+    assert fetched <= pieces * (6 + 1) + pieces + rounded_up(pieces, line)
+
+
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
 def test_mergesort_fits_beside_the_array_that_it_merges_into(line: int) -> None:
     """That is made where the calls before it had theirs: n words more, not 2*n."""
@@ -343,6 +415,36 @@ def test_scan_over_strides_that_double_with_two_lines(line: int) -> None:
         sweep = sum(min(n >> d, rounded_up(n, line) + 1) for d in range(level))
         found = of_library("scan.prefix_sum::prefix_sum_tree", {"n": n, "Z": 2 * line, "L": line})
         assert found <= 2 * sweep + 2 * rounded_up(n, line) + 1
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_scan_over_strides_that_double_with_one_line(line: int) -> None:
+    """Upwards both places are passed in turn, downwards to and fro: the end of a line three times at most.
+
+    Strides are shorter than a line in log2(L) levels; the others have 2*n/L iterations in all.
+    """
+    for level in (4, 7, 10):
+        n = 1 << level
+        lines, short = rounded_up(n, line) + 1, line.bit_length() - 1
+        up, down = short * lines + 2 * n // line, short * (3 * lines) + 4 * n // line
+        found = of_library("scan.prefix_sum::prefix_sum_tree", {"n": n, "Z": line, "L": line})
+        assert found <= up + down + 2 * rounded_up(n, line) + 1
+
+
+@pytest.mark.parametrize("line", [1, 4, 16, 64])
+@pytest.mark.parametrize("written", ["a[20*i] = a[20*i + 9]", "a[20*i + 9] = a[20*i] + a[20*i + 18]"])
+@pytest.mark.parametrize("order", ["0..n", "n-1 downto 0"])
+def test_places_in_turn_with_one_line(written: str, order: str, line: int) -> None:
+    """No less than what one line fetches, and less than a line an access where several iterations share one."""
+    text = f"algorithm main(a: inout real[20*n], n: size):\n    for i in {order}:\n        {written}\n"
+    given = subject(text)
+    known = given.bounds
+    assert not isinstance(known, str)
+    for n in (1, 2, 13):
+        sizes, trace = given.trace(arguments(given.algorithm, {"n": n}, random.Random(n)), line)
+        found = known.ends({**sizes, "Z": line, "L": line})[1]
+        assert found >= optimal(trace, 1).io
+        assert found < trace.accesses or line < 64 or n < 13
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language import syntax as s
 from archline.language.source import Span
 
@@ -57,6 +57,17 @@ class View:
             found[dimension] = None if start is None or subscript is None else start + step * subscript
         return tuple(found)
 
+    @property
+    def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
+        """The first subscript and the last one in each of the array's dimensions; None where that may be all of it."""
+        found: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
+        along = [dimension for dimension, _ in self.axes]
+        for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
+            start, whole = self.starts[dimension], extent == self.array.extents[dimension]
+            if start is not None and step == ONE and along.count(dimension) == 1 and not whole:
+                found[dimension] = start, start + extent - 1
+        return tuple(found)
+
 
 @dataclass(frozen=True)
 class Walk:
@@ -75,13 +86,15 @@ class Walk:
 class Access:
     """One element read or written, or read and written (`times` is 2), each time that it is reached.
 
-    A place that the data decides may move one way along a row, as `walk` tells.
+    A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
+    row, as `walk` tells.
     Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0.
     """
 
     array: Array
     place: tuple[Poly | None, ...]
     span: Span = field(repr=False)
+    parts: tuple[tuple[Poly, Poly] | None, ...]
     walk: Walk | None = None
     certain: bool = False
     when: tuple[Poly, ...] = ()

@@ -9,7 +9,18 @@ from functools import cached_property
 from archline.analysis.io.accesses import contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.sweeping import beside, sweeping, up_to
-from archline.analysis.io.units import Pin, Unit, as_one, continued, course, interleaved, pins, shared, walking
+from archline.analysis.io.units import (
+    Pin,
+    Unit,
+    as_one,
+    by_turns,
+    continued,
+    course,
+    interleaved,
+    pins,
+    shared,
+    walking,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,7 @@ def joint(references: Sequence[Reference]) -> Iterator[Unit]:
             if unit is not None:
                 yield unit
         yield from sweeping(references)
-        ways = continued, walking, interleaved, beside, up_to
+        ways = continued, walking, interleaved, by_turns, beside, up_to
         yield from filter(None, (way(references) for way in ways))
 
 

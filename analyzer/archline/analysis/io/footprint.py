@@ -7,7 +7,8 @@ the smallest box around it. Every count is an upper bound in the sizes, L and th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -31,10 +32,9 @@ NARROW = 4
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
-    An interval is None where the data decides the place; then it may be anywhere in the dimension. Of a place that
-    moves along a row, as `walk` tells, it is all where that may be. `order` has the numbers of the first access and the
-    last one in the text, calls written out. Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and
-    without floors.
+    Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
+    move one way along a row, as `walk` tells. `order` has the numbers of the accesses in the text, calls written out.
+    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
     """
 
     array: Array
@@ -42,7 +42,7 @@ class Reference:
     chain: Chain
     facts: Facts = field(repr=False)
     accesses: tuple[Access, ...] = field(repr=False)
-    order: tuple[int, int] = (0, 0)
+    order: tuple[int, ...] = (0,)
     whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
     _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)
@@ -66,7 +66,7 @@ class Reference:
     @property
     def is_free(self) -> bool:
         """Whether the data decides the place, which is another one each time, but one of them."""
-        return None in self.place or self.walk is not None
+        return None in self.accesses[0].place
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
@@ -316,15 +316,45 @@ class Lines:
         return total
 
     @cached_property
+    def _visited(self) -> Product | None:
+        """The same with as many rows as iterations where the data decides which: None where it does not."""
+        if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
+            return None
+        total = self.per_row
+        for loop, lo, hi, facts in reversed(self.ranges):
+            if loop.trips == loop.hi - loop.lo:
+                total = total.summed(loop.variable, lo, hi, facts)
+            else:
+                each = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in total.factors))
+                total = each.times(self._iterations(loop))
+        return total
+
+    def _iterations(self, last: Loop) -> Poly:
+        """At most so many iterations of a loop of rows, given the variables of those around it."""
+        count = last.trips
+        for loop in reversed(self._inner[: self._inner.index(last)]):
+            if id(loop) in map(id, self._rest):
+                count = most_in(count, loop, _known(loop.facts, self.facts)) * loop.trips
+        return count
+
+    @cached_property
     def largest(self) -> Product:
         """At most so many lines are touched in any window. Raises UnboundedError."""
-        exact = self._placed if self.apart else None
-        return largest_in(exact, lambda: self.count, self.reference.chain[: self.depth])
+        exact, chain = self._placed if self.apart else None, self.reference.chain[: self.depth]
+        return self._or_visited(largest_in(exact, lambda: self.count, chain), lambda each: each.at_most(chain))
 
     @cached_property
     def total(self) -> Product:
         """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
-        return total_in(self._placed, lambda: self.count, self.reference.chain[: self.depth])
+        chain = self.reference.chain[: self.depth]
+        return self._or_visited(total_in(self._placed, lambda: self.count, chain), lambda each: each.over(chain))
+
+    def _or_visited(self, found: Product, way: Callable[[Product], Product]) -> Product:
+        """The lesser of what is found and what the iterations say in the same way."""
+        with suppress(UnboundedError):
+            if self._visited is not None:
+                return found.or_less(way(self._visited), self.reference.facts)
+        return found
 
     @cached_property
     def _placed(self) -> Product | None:

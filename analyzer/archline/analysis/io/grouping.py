@@ -25,7 +25,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
         else:
             groups.append((access.array, chain, [access], [order]))
     return [
-        Reference(array, _joint(array, members), chain, facts, tuple(members), (orders[0], orders[-1]))
+        Reference(array, _joint(array, members), chain, facts, tuple(members), tuple(orders))
         for array, chain, members, orders in groups
     ]
 
@@ -52,8 +52,8 @@ def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ..
         places = [member.place[dimension] for member in members]
         known = [place for place in places if place is not None]
         if len(known) < len(places):
-            walk = members[0].walk
-            found.append(None if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
+            walk, part = members[0].walk, members[0].parts[dimension]
+            found.append(part if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
             continue
         shifts = [(place - known[0]).constant_term for place in known]
         found.append((known[0] + min(shifts), known[0] + max(shifts)))

@@ -21,7 +21,7 @@ from archline.analysis.io.footprint import ROW, Reference
 from archline.analysis.io.layout import LINE, Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.io.unions import Union
-from archline.analysis.io.windows import slope_of
+from archline.analysis.io.windows import is_known, slope_of
 
 TURN = "turn "
 """No program has such a name."""
@@ -119,6 +119,8 @@ def _staying(references: tuple[Reference, ...], chain: Chain, lines: Poly, rises
     saved = (_growth if rises else _decline)(lines, loop, turn, loop.facts.with_symbol(TURN, (first,), (last,)))
     for each in reversed(chain[:-1]):
         saved = sum_over(saved, each.variable, each.lo, each.hi, each.facts.with_symbol(TURN, (first,), (last,)))
+    if not all(map(is_known, (chosen, saved, first, last))):
+        return None
     return Growing((references,), loop, chosen, saved, first, last)
 
 

@@ -29,7 +29,7 @@ from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_MIXING = 100_000
 """Term products for the mixtures of one plan."""
-FEW, LARGE = (2, 3, 4), 3
+FEW, LARGE = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 LITTLE = 50
 """What saves no more than this part of all saves little."""
@@ -66,16 +66,17 @@ class Planner:
         self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
         found: dict[frozenset[Unit], Plan] = {}
         nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
-        if len(nothing) == len(self.references):
+        of_all = len(nothing) == len(self.references)
+        if of_all:
             found[frozenset()] = self._plan(nothing)
         for place in range(len(self.points)):
             for units in self._frontier(arrays, place).units:
                 key = frozenset(units)
                 if key not in found:
                     found[key] = self._plan(units)
-        for place in range(max(0, len(self.points) - LARGE), len(self.points)):
-            for few in FEW if nothing else ():
-                units = self._narrow(nothing, few, self._numbers[place])
+        for numbers in self._numbers[-LARGE:] if of_all else ():
+            for few in FEW if all(unit in numbers for unit in nothing) else ():
+                units = self._narrow(nothing, few, numbers)
                 key = frozenset(units)
                 if key not in found:
                     found[key] = self._plan(units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -43,6 +44,13 @@ class Product:
     def times(self, *more: Poly) -> Product:
         """With more factors."""
         return Product((*self.factors, *more))
+
+    def or_less(self, other: Product, facts: Facts) -> Product:
+        """The lesser of two products; factors that both have stay apart."""
+        common = list((Counter(self.factors) & Counter(other.factors)).elements())
+        left, right = (Counter(each.factors) - Counter(common) for each in (self, other))
+        lesser = facts.minimum(*(polynomial.product(each.elements()) for each in (left, right)))
+        return Product((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         """The factors without a variable, and those with it."""

@@ -224,12 +224,13 @@ class Program(Callees):
         except NotStaticError as problem:
             raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
         name = self.fresh("while")
-        trips = place.scope.facts.positive_part(limit) + 1
+        # The condition is tested once more than the body runs.
+        tested = int(next(self.reads(loop.condition, place), None) is not None)
+        trips = place.scope.facts.positive_part(limit) + tested
         inside = place.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
         inner = place.inside(place.scope.with_facts(inside), loop, name, False)
         body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
         if body:
-            # The condition is tested once more than the body runs.
             yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
@@ -314,7 +315,7 @@ class Program(Callees):
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
         certain = place.certain and view.exact
-        return Access(view.array, view.place(subscripts), span, certain=certain, when=place.when)
+        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
 
     # Calls
     def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:

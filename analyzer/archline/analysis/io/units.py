@@ -8,18 +8,23 @@ optimal replacement fetches no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from operator import itemgetter
 
 from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.closing import eased
+from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, Interval, box_lines
 from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
-from archline.analysis.io.windows import slope_of
+from archline.analysis.io.windows import is_known, slope_of
 
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
@@ -51,8 +56,12 @@ class Unit:
 
     @cached_property
     def _measured(self) -> tuple[Poly, Poly]:
-        space, misses = self.measure(self.references)
+        space, misses = self._of_sizes(self.references)
         return space.value, misses.value
+
+    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+        space, misses = self.measure(references)
+        return of_sizes(space, references[0].facts), of_sizes(misses, references[0].facts)
 
     @property
     def space(self) -> Poly:
@@ -68,7 +77,7 @@ class Unit:
     def smooth(self) -> tuple[Product, Product]:
         """What it holds and fetches, or more, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
-        return self.measure(twins)
+        return self._of_sizes(twins)
 
     @property
     def name(self) -> str:
@@ -76,18 +85,30 @@ class Unit:
         return self.references[0].name
 
 
+def of_sizes(amount: Product, facts: Facts) -> Product:
+    """At least an amount, without entries of offsets: sums leave those where their ranges begin and end.
+
+    Raises UnboundedError.
+    """
+    if is_known(amount.value):
+        return amount
+    found = eased(a.Offset | a.Gap, amount.value, facts, True)
+    if found is None:
+        raise UnboundedError
+    return Product((found,))
+
+
 def alone(reference: Reference) -> Iterator[Unit]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
     chain = reference.chain
     for depth in range(len(chain) + 1):
-        try:
-            splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
+        splitting = partial(_classes, [reference], reference.lines(depth).spread, chain[:depth])
+        with suppress(UnboundedError):
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_held, depth, start), partial(_slide, depth, start)
-                yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
-        except UnboundedError:
-            continue
+                with suppress(UnboundedError):
+                    yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
     try:
         yield from one_line(reference)
         yield from _passing(reference)
@@ -140,7 +161,7 @@ def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
 def one_line(reference: Reference) -> Iterator[Unit]:
     """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
-    if not chain or reference.array.layout == "zmorton" or reference.array.moves or None in reference.place:
+    if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
         return
     place = reference.place[along]
     assert place is not None
@@ -171,7 +192,7 @@ def continued(references: Sequence[Reference]) -> Unit | None:
     if row.chain[:-1] != chain or not chain or array.layout == "zmorton" or array.moves or array.strided:
         return None
     inner, along = row.chain[-1], contiguous_dimension(array)
-    if row.order[1] > after.order[0] or inner.trips != inner.hi - inner.lo:
+    if row.order[-1] > after.order[0] or inner.trips != inner.hi - inner.lo:
         return None
     for dimension, (moving, still) in enumerate(zip(row.place, after.place, strict=True)):
         if moving is None or still is None or moving[0] != moving[1] or still[0] != still[1]:
@@ -240,6 +261,28 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
 
     Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
     """
+    if _way_of_turns(references) is None:
+        return None
+    try:
+        return known(Unit(tuple(references), references[0].chain[-1], _in_turn))
+    except UnboundedError:
+        return None
+
+
+def by_turns(references: Sequence[Reference]) -> Unit | None:
+    """The same places kept as the one line of the last access."""
+    way = _way_of_turns(references)
+    changes = None if way is None else _changes(references, way)
+    if changes is None:
+        return None
+    try:
+        return known(Unit(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
+    except UnboundedError:
+        return None
+
+
+def _way_of_turns(references: Sequence[Reference]) -> int | None:
+    """Which way the innermost loop moves places of which none gets past those of the next iteration; else None."""
     if not share_a_row(references):
         return None
     loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
@@ -248,13 +291,38 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
     stride = strides.pop() if len(strides) == 1 else None
     if stride is None:
         return None
-    room = stride if loop.inside.positive(stride) else -stride
-    if not all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries):
+    way = 1 if loop.inside.positive(stride) else -1
+    room = stride.scaled(way)
+    fits = all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries)
+    return way if fits else None
+
+
+def _changes(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
+    """How often at most the accesses pass the end of any one line, and other places follow each other in an iteration.
+
+    The end of a line parts the places of one iteration at most: all before are on one side, all behind on the other.
+    """
+    facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
+    numbered = [pair for each in references for pair in zip(each.order, each.accesses, strict=True)]
+    turns = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
+    places = [place for place in dict.fromkeys(turns) if place is not None]
+    behind = {place: [facts.nonnegative((place - other).scaled(way)) for other in places] for place in places}
+    if not all(behind[one][y] or behind[other][x] for x, one in enumerate(places) for y, other in enumerate(places)):
         return None
-    try:
-        return known(Unit(tuple(references), loop, _in_turn))
-    except UnboundedError:
-        return None
+    ranks = [sum(behind[place]) for place in turns if place is not None]
+    cuts = ([False, *(rank >= cut for rank in ranks), True] for cut in ranks)
+    passes = max(sum(x != y for x, y in pairwise(sides)) for sides in cuts)
+    return passes, 1 + sum(x != y for x, y in pairwise(turns))
+
+
+def _one_by_one(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines between the first place and the last as often as their ends are passed, or one for each other place."""
+    *outer, loop = references[0].chain
+    between = Union(references, len(outer)).lines.value.scaled(passes)
+    if loop.facts.positive(loop.trips):
+        between = between - (passes - 1)
+    each = loop.facts.positive_part(loop.trips).scaled(others)
+    return Product((ONE,)), Product((loop.facts.minimum(between, each),)).over(tuple(outer))
 
 
 def share_a_row(references: Sequence[Reference]) -> bool:
@@ -310,12 +378,18 @@ def _stacked(reference: Reference, depth: int) -> bool:
     ends = reference.hull(depth + 1)[along]
     facts = inner.facts.with_symbol(inner.variable, (inner.lo,), (inner.hi - 2,))
     after = {inner.variable: Poly.symbol(inner.variable) + 1}
-    rises = all(facts.nonnegative(end.substitute(after) - end) for end in ends)
+    if not all(_no_less(end.substitute(after) - end, facts) for end in ends):
+        return False
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
     # Where a part is empty, the one behind it must not begin before it.
-    return rises and all(facts.nonnegative(a.as_gaps(following - end)) for end in (high, low))
+    return all(_no_less(following - end, facts) for end in (high, low))
+
+
+def _no_less(apart: Poly, facts: Facts) -> bool:
+    """Whether it is at least 0; entries of offsets do not become less."""
+    return rises(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
 def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
@@ -355,14 +429,14 @@ def _classes(
         found = spread()
         if found is None:
             return ()
-        rows, wide = (each.at_most(chain).value for each in found)
-        everything = box_lines(array, Union(references, 0).box, references[0].facts)
+        rows, wide = (of_sizes(each.at_most(chain), references[0].facts).value for each in found)
+        everything = box_lines(array, Union(references, 0).box, references[0].facts).factors
+        if len(everything) < len(array.extents):
+            return ()
+        of_rows = of_sizes(Product((everything[along],)), references[0].facts)
+        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), references[0].facts)
     except UnboundedError:
         return ()
-    of_rows = Product((everything.factors[along],)) if len(everything.factors) == len(array.extents) else None
-    if of_rows is None:
-        return ()
-    others = Product(tuple(each for place, each in enumerate(everything.factors) if place != along))
     return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
 
 
@@ -407,8 +481,8 @@ def pins(references: Sequence[Reference]) -> Iterator[Pin]:
     chain = shared(references)
     for depth in range(len(chain) + 1):
         try:
-            lines = all_lines(references, depth).at_most(chain[:depth]).value
-            windows = Product((ONE,)).over(chain[:depth]).value
+            lines = of_sizes(all_lines(references, depth).at_most(chain[:depth]), references[0].facts).value
+            windows = of_sizes(Product((ONE,)).over(chain[:depth]), references[0].facts).value
         except UnboundedError:
             continue
         yield Pin(chain[depth - 1] if depth else None, lines, windows)

@@ -19,6 +19,7 @@ Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
 NOTHING, _UNIT = fmpq(0), fmpq(1)
+MAX_EXPONENT = 1 << 64
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
 
@@ -279,6 +280,8 @@ class Poly:
             return _reciprocal(self**-exponent)
         if plain:
             ((monomial, coefficient),) = self.terms.items()
+            if any(abs(power * exponent) > MAX_EXPONENT for _, power in monomial):
+                raise TooComplexError("a size is raised to a power above 2^64")
             power_of_it = _number_power(coefficient, exponent)
             return Poly({tuple((atom, power * exponent) for atom, power in monomial): power_of_it})
         if exponent > MAX_POWER:

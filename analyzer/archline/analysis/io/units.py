@@ -154,8 +154,44 @@ def _slide(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
 
 
 def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """A line for each access but those that find the line of the access right before them."""
     (reference,) = references
-    return Product((ONE,)), Product((Poly.constant(len(reference.accesses)),)).over(reference.chain)
+    chain, (anew, steps) = reference.chain, _bursts(reference)
+    if not steps:
+        return Product((ONE,)), Product((Poly.constant(anew),)).over(chain)
+    loop, facts = chain[-1], chain[-1].facts
+    trips = facts.positive_part(loop.trips)
+    ends = reference.lines(len(chain) - 1).count.value
+    if facts.positive(ends):
+        ends = ends - 1
+    passing = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
+    return Product((ONE,)), Product((trips.scaled(anew) + passing,)).over(chain[:-1])
+
+
+def _bursts(reference: Reference) -> tuple[int, tuple[int, ...]]:
+    """How many accesses of an iteration count, and how far the others are from the one right before each.
+
+    Through the innermost loop places in a row move by one, so that an end of a line lies between two that are so far
+    apart in as many iterations at most. Those in one place count once.
+    """
+    array, chain, along = reference.array, reference.chain, contiguous_dimension(reference.array)
+    order, places = reference.order, reference.in_order
+    follows = [now == before + 1 and not reference.is_free for before, now in pairwise(order)]
+    apart = [abs(now[along] - before[along]) for before, now in pairwise(places)]
+    moving = _moves_along(reference) if chain and array.layout != "zmorton" and not array.moves else False
+    anew = 1 + sum(not near or bool(step and not moving) for near, step in zip(follows, apart, strict=True))
+    return anew, tuple(step for near, step in zip(follows, apart, strict=True) if near and step and moving)
+
+
+def _moves_along(reference: Reference) -> bool:
+    """Whether the innermost loop moves the places along one row, by one each time."""
+    loop, along = reference.chain[-1], contiguous_dimension(reference.array)
+    if reference.array.strided or reference.is_free:
+        return False
+    if any(loop.variable in end.names for interval in rows_of(reference) if interval for end in interval):
+        return False
+    entry = reference.place[along]
+    return entry is not None and slope_of(entry[0], loop.variable) in (ONE, -ONE)
 
 
 def one_line(reference: Reference) -> Iterator[Unit]:

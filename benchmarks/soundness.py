@@ -37,6 +37,7 @@ from io_points import (
     recursion,
     stencils,
     strides,
+    tiles,
     triangles,
     walks,
 )
@@ -49,6 +50,7 @@ GENERATED = {
     strides: 40,
     stencils: 60,
     triangles: 60,
+    tiles: 60,
     indices: 40,
     divided: 40,
     around: 40,

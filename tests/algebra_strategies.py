@@ -49,6 +49,7 @@ def expressions(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Pol
         st.builds(window, base, moduli, linear(SIZES)),
         base.map(a.at_least_zero),
         base.map(a.ceil_log2),
+        st.builds(a.common_divisor, base.map(lambda each: a.positive_part(each) + 1), moduli),
         base.map(a.positive_part).map(a.isqrt_of),
         st.builds(a.maximum, inner, inner),
         st.builds(a.minimum, inner, inner),

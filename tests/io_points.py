@@ -37,6 +37,7 @@ from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
 from stencil_programs import stencil_program_from_seed
 from stride_programs import stride_program_from_seed
+from tile_programs import tile_program_from_seed
 from triangle_programs import triangle_program_from_seed
 from walk_programs import walk_program_from_seed
 
@@ -294,6 +295,19 @@ def triangles(number: int) -> Subject:
         return arguments(algorithm, {"n": source.randint(1, source.choice((4, 9, 16)))}, source)
 
     return Subject(f"triangles {number}", module, algorithm, program.text, draw)
+
+
+def tiles(number: int) -> Subject:
+    """The generated program of a seed that runs over tiles of matrices."""
+    program = tile_program_from_seed(number)
+    module = load_text(program.text)
+    algorithm = module.algorithms["main"]
+
+    def draw(source: random.Random) -> Arguments:
+        steps = {name: source.choice((1, 2, 3, 4, 5, 8, 16)) for name in "bc"}
+        return arguments(algorithm, {"n": source.randint(1, source.choice((6, 17, 24))), **steps}, source)
+
+    return Subject(f"tiles {number}", module, algorithm, program.text, draw)
 
 
 def indices(number: int) -> Subject:

@@ -46,6 +46,7 @@ def test_fractions_powers_roots_and_logarithms() -> None:
     assert value(a.log2(N) + a.sqrt(M), 64, 49) == 13
     assert value(a.isqrt_of(N), 99, 1) == 9
     assert value(a.quotient(N, M), 7, 2) == Fraction(7, 2)
+    assert value(a.common_divisor(N * 2, M), 6, 8) == 4
     assert value(a.ceil_log2(N), 0, 1) == 0
     assert value(a.ceil_log2(N), Fraction(17, 4), 1) == 3
     assert value(a.floor_div(N, M), Fraction(15, 2), 2) == 3

@@ -26,6 +26,7 @@ from io_points import (
     recursion,
     stencils,
     strides,
+    tiles,
     triangles,
     walks,
 )
@@ -95,6 +96,7 @@ def test_points_of_generated_programs(part: int) -> None:
         *(strides(number) for number in range(part, 16, 4)),
         *(stencils(number) for number in range(part, 16, 4)),
         *(triangles(number) for number in range(part, 16, 4)),
+        *(tiles(number) for number in range(part, 24, 4)),
     ]
     assert sum(assert_points(each, source, 6) for each in subjects) >= 100
 
@@ -364,6 +366,39 @@ def test_a_triangle_from_its_last_row(line: int) -> None:
     for n in (3, 10, 21):
         lines = 1 + sum((n - 1) // line - (row + 1) // line + 1 for row in range(n - 1))
         assert upper(FROM_THE_LAST_ROW, {"n": n}, lines, line) <= lines
+
+
+TILES = (
+    "algorithm main(A: real[n, n], B: inout real[1], b: size):\n    for jj in 0..n step b:\n        for t in 0..9:\n"
+    "            for i in 0..n:\n                for j in jj..min(jj + b, n):\n                    B[0] += A[i, j]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "lines"), [(8, 16, 2), (8, 8, 1), (8, 4, 1), (8, 12, 2), (8, 11, 3), (1, 3, 3)]
+)
+def test_tiles_begin_where_lines_may(line: int, width: int, lines: int) -> None:
+    """Rows of tiles begin at multiples of the width: what that has in common with L decides how many lines they touch.
+
+    12 words from a multiple of 4 on are in 2 lines at most, 11 words from anywhere on in 3.
+    """
+    for n in (20, 33):
+        fits, tiles = n * lines + 1, rounded_up(n, width)
+        assert upper(TILES, {"n": n, "b": width}, fits, line) <= min(tiles * lines, rounded_up(n, line)) * n + 1
+
+
+IN_ROWS = (
+    "algorithm main(A: real[n, n], B: inout real[n, n]):\n    for i in 1..n - 1:\n        for j in 1..n - 1:\n"
+    "            B[i, j] = A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i - 1, j] + A[i + 1, j] + A[i, j]\n"
+)
+
+
+@pytest.mark.parametrize("line", [1, 2, 4, 8])
+def test_one_line_serves_accesses_that_follow_each_other(line: int) -> None:
+    """With one line, an access that finds the line of the one right before it fetches nothing."""
+    for n in (3, 9, 14):
+        passed = min(n - 2, rounded_up(n, line) - 1)
+        assert upper(IN_ROWS, {"n": n}, 1, line) <= (n - 2) * (5 * (n - 2) + 2 * passed)
 
 
 def of_library(target: str, point: Sizes) -> Fraction:

@@ -1,7 +1,7 @@
 """Polynomials and atoms against Python's own integers."""
 
 from fractions import Fraction
-from math import ceil, floor, log2, sqrt
+from math import ceil, floor, gcd, log2, sqrt
 
 import pytest
 from flint import fmpq
@@ -255,7 +255,16 @@ def test_text(value: Poly, text: str) -> None:
 def test_text_reads_back_as_the_same_value(x: Poly, point: dict[str, int]) -> None:
     # The text is the language's own syntax; Python evaluates it here as an independent reader.
     text = to_text(x).replace("^", "**")
-    scope = {"floor": floor, "ceil": ceil, "log2": log2, "sqrt": sqrt, "max": max, "min": min, **point}
+    scope = {
+        "floor": floor,
+        "ceil": ceil,
+        "log2": log2,
+        "sqrt": sqrt,
+        "max": max,
+        "min": min,
+        "gcd": lambda x, y: gcd(int(x), int(y)),
+        **point,
+    }
     python = eval(_exact_division(text), {"__builtins__": {}, "Fraction": Fraction}, scope)
     assert python == evaluate(x, point)
 

@@ -61,6 +61,7 @@ def test_columns_have_the_values_of_expressions(first: Poly, second: Poly, rows:
         (a.ceil_log2(N), 2**62),
         (a.ceil_log2(N), 2**63),
         (a.ceil_log2(N), 2**64),
+        (a.common_divisor(a.positive_part(N) + 1, M), 2**63),
         (a.floor_div(-N, M), -(2**63)),
         (a.floor_div(N / 7 + M / 3, M / 5 + 2), 2**61),
     ],

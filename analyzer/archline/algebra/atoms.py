@@ -73,6 +73,24 @@ class Quotient(Atom):
         return quotient(*parts)
 
 
+class CommonDivisor(Atom):
+    """The greatest common divisor of two positive integers."""
+
+    __slots__ = ("left", "right")
+
+    def __init__(self, left: Poly, right: Poly) -> None:
+        super().__init__(f"gcd({left.key}|{right.key})")
+        self.left = left
+        self.right = right
+
+    @property
+    def parts(self) -> tuple[Poly, ...]:
+        return (self.left, self.right)
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return common_divisor(*parts)
+
+
 class CeilLog2(Atom):
     """ceil(log2(e)) for integers e >= 1, and 0 below: the depth of a binary tree with e leaves."""
 
@@ -412,6 +430,17 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
     if parts is not None and not parts[1]:
         return parts[0]
     return Poly.of_atom(Quotient(value, divisor))
+
+
+def common_divisor(left: Poly, right: Poly) -> Poly:
+    """gcd(left, right) of two positive integers."""
+    if left.is_constant and right.is_constant:
+        return integer(gcd(int(left.constant_term.p), int(right.constant_term.p)))
+    for one, other in ((left, right), (right, left)):
+        times = _divide_exactly(other, one)
+        if times is not None and is_integral(times):
+            return one
+    return Poly.of_atom(CommonDivisor(*sorted((left, right), key=lambda part: part.key, reverse=True)))
 
 
 def ceil_log2(value: Poly) -> Poly:

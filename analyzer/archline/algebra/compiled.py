@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import ceil, floor, gcd, lcm
 from operator import itemgetter
 
 from flint import fmpq
@@ -138,6 +138,9 @@ class Compiler:
                 if isinstance(atom, a.Floor) and atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
                     return _floored(top, int(atom.modulus.constant_term.p))
                 return _divided(top, bottom, whole=isinstance(atom, a.Floor))
+            case a.CommonDivisor():
+                left, right = map(self.of, atom.parts)
+                return lambda environment: gcd(int(left(environment)), int(right(environment)))
             case a.CeilLog2():
                 inside = self.of(atom.argument)
                 return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isqrt
+from math import gcd, isqrt
 
 from flint import fmpq
 
@@ -79,6 +79,8 @@ class Place:
                 if not bottom:
                     raise EvaluationError("a division by 0")
                 return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
+            case a.CommonDivisor():
+                return fmpq(gcd(*(int(self.number(part).p) for part in atom.parts)))
             case a.CeilLog2():
                 number = self.number(atom.argument)
                 return fmpq(max(0, int(number.ceil()) - 1).bit_length())

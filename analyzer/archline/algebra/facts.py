@@ -455,7 +455,15 @@ class _Proof:
         match atom:
             case Symbol():
                 return any(self.holds(bound) for bound in self._bounds(atom).lower)
-            case a.PositivePart() | a.Gap() | a.Offset() | a.CeilLog2() | a.Exponential() | a.Applied():
+            case (
+                a.PositivePart()
+                | a.Gap()
+                | a.Offset()
+                | a.CeilLog2()
+                | a.Exponential()
+                | a.Applied()
+                | a.CommonDivisor()
+            ):
                 return True
             case a.Function(function="log2"):
                 return self.holds(atom.argument - 1)
@@ -558,6 +566,8 @@ class _Proof:
                 least = (ONE,) if self.holds(atom.argument - 2) else (ZERO,)
                 most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
                 return least, most
+            case a.CommonDivisor():
+                return (ONE,), atom.parts
             case a.Gap():
                 return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():

@@ -51,7 +51,8 @@ class _Writer:
 
     def _atom_key(self, atom: Atom) -> tuple[int, int, str]:
         rank = self.order.index(atom.key) if atom.key in self.order else len(self.order)
-        return 0 if isinstance(atom, Symbol) else 1, rank, atom.key
+        # What is subtracted is not first: min(b, n) - gcd(b, L).
+        return 0 if isinstance(atom, Symbol) else 1 + isinstance(atom, a.CommonDivisor), rank, atom.key
 
     def _term(self, monomial: Monomial, coefficient: fmpq) -> str:
         above = [self._power(atom, power) for atom, power in self._ordered(monomial) if power > 0]
@@ -87,6 +88,8 @@ class _Writer:
                 return f"({self._remainder(atom)})"
             case _Shown():
                 return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
+            case a.CommonDivisor():
+                return f"gcd({', '.join(self.text(part) for part in atom.parts)})"
             case a.CeilLog2():
                 return f"ceil(log2({self._at_least_one(atom.argument)}))"
             case a.Function():

@@ -210,6 +210,8 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
         case a.Function(function="log2") if facts.positive(atom.argument):
             return ZERO, atom.argument - 1
+        case a.CommonDivisor():
+            return Poly.constant(1), atom.left
         case a.Gap():
             return ZERO, atom.segments.ceiling
         case a.Offset():

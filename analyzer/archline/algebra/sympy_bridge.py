@@ -67,6 +67,8 @@ class _Translator:
             case a.Floor() | a.Quotient():
                 top, bottom = (self.expression(part) for part in atom.parts)
                 return sympy.floor(top / bottom) if isinstance(atom, a.Floor) else top / bottom
+            case a.CommonDivisor():
+                return sympy.gcd(*(self.expression(part) for part in atom.parts))
             case a.CeilLog2():
                 # ceil(log2) is 0 below 1; a symbol that is positive needs no guard, and sympy drops it there.
                 return sympy.ceiling(sympy.log(sympy.Max(1, self.expression(atom.argument)), 2))

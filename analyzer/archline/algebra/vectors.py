@@ -163,6 +163,11 @@ class Vectors:
                 return column(depth, inside.missing)
             case a.Floor():
                 return self._floored(atom)
+            case a.CommonDivisor():
+                (left, _), (right, _) = map(self._ratio, atom.parts)
+                kind = _kind(max(left.bound, right.bound))
+                divisors = np.gcd(_wide(left.values, kind), _wide(right.values, kind))
+                return column(divisors, _either(left.missing, right.missing))
         raise AssertionError(f"`{atom.key}` is not plain")
 
     def _floored(self, atom: a.Floor) -> Column:
@@ -209,6 +214,9 @@ def _is_plain(atom: Atom) -> bool:
             return whole and is_plain(atom.argument)
         case a.Floor() | a.CeilLog2():
             return all(map(is_plain, atom.parts))
+        case a.CommonDivisor():
+            whole = all(each.q == 1 for part in atom.parts for each in part.terms.values())
+            return whole and all(map(is_plain, atom.parts))
     return False
 
 

@@ -17,12 +17,14 @@ from archline.algebra.facts import Facts
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import proves
 from archline.algebra.polynomial import ZERO
+from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost, Costs, Orderless
 from archline.analysis.floors import above_one, least, per_line, power_of_words
 from archline.analysis.growth import at_most, facts_of, in_small_caches
 from archline.analysis.order import TALL, growth_of
 from archline.analysis.points import assumed
 from archline.analysis.scope import declared, with_all
+from archline.analysis.uncapped import without_divisors
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -132,13 +134,20 @@ class _Search:
         found = []
         for each in (each for each in reversed(self.cost.alternatives) if each.told):
             when = "" if each.when == "Z >= L" else each.when
-            found.append(self._regime(when, self._upper(each), (*self.facts, *parse_facts(each.when))))
+            found.append(self._regime(when, self._upper(each), (*self.facts, *self._fits(each))))
         rank = len(self.factors) + 1
         for regime in reversed(found):
             own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
             if own < rank:
                 rank = own
                 yield regime
+
+    def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
+        """What is known where an alternative fits; the growth prover knows no common divisors."""
+        known = [without_divisors(need, self.known, upper=True) for need in each.needs]
+        if known == list(each.needs):
+            return parse_facts(each.when)
+        return tuple(fact for need in known for fact in parse_facts(f"{to_text(need)} >= 0"))
 
     def _upper(self, each: Alternative) -> str:
         smooth = each.smooth()

@@ -6,19 +6,25 @@ keeps a bound depends on the sign of its factor; where that is not proved, the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
+from archline.algebra.maximum import direction
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.summation import replace_atom
 from archline.analysis.recursion.calls import Caller, NotComparableError
 from archline.analysis.recursion.halvings import in_logarithms, without_halvings
 from archline.analysis.recursion.leaves import inside, unclamped
 from archline.analysis.recursion.pieces import without_pieces
 
+DIVISOR = "common divisor "
+"""No program has such a name."""
+
 
 def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
+    value = without_divisors(value, facts, upper)
     value = inside(value, lambda each: without_pieces(each, upper))
     value = value if upper else inside(value, lambda each: without_halvings(each, facts))
     value = value if upper else unclamped(value)
@@ -37,6 +43,25 @@ def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
             most = atom.argument - min(least, 0)
             value = slope * (most if rises == upper else atom.argument) + rest
     return value
+
+
+def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
+    """What the value is at most (upper) or at least, without common divisors where it rises or falls with them."""
+    for atom in dict.fromkeys(_divisors(value)):
+        free = replace_atom(value, atom, Poly.symbol(DIVISOR))
+        among = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
+        sense = direction(free, DIVISOR, atom.right + 1, facts, among)
+        if sense is not None:
+            value = free.substitute({DIVISOR: atom.right if (sense == 1) == upper else ONE})
+    return value
+
+
+def _divisors(value: Poly) -> Iterator[a.CommonDivisor]:
+    for atom in value.atoms():
+        if isinstance(atom, a.CommonDivisor):
+            yield atom
+        for part in atom.parts:
+            yield from _divisors(part)
 
 
 def growing(low: Poly, facts: Facts) -> Poly:

@@ -69,6 +69,11 @@ class Reference:
         return None in self.accesses[0].place
 
     @cached_property
+    def counters(self) -> frozenset[str]:
+        """The counters of the loops around it."""
+        return frozenset(loop.variable for loop in self.chain)
+
+    @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
         """How far the places are from the first one, in the order of the accesses."""
         first = self.accesses[0].place
@@ -237,7 +242,7 @@ class Lines:
 
     def _run(self, interval: Interval) -> Poly:
         """The lines of an interval of a row."""
-        lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines)
+        lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters)
         own = self.reference.place[contiguous_dimension(self.reference.array)]
         if own is None or self._unit(own) or (not self.reference.whole_lines and self._unit(own, NARROW)):
             return lines

@@ -33,10 +33,13 @@ def stack_lines(array: Array) -> Poly:
     return array.below + whole(array)
 
 
-def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> Poly:
+def run(
+    interval: Interval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
+) -> Poly:
     """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
 
-    Not `whole`: w/L and 1 or 2.
+    From a multiple of b on, whatever the `counters` of loops are, a line begins no farther before than L less what b
+    and L have in common. Not `whole`: w/L and 1 or 2.
     """
     low, high = interval
     words = facts.positive_part(a.as_gaps(high - low + 1))
@@ -47,7 +50,18 @@ def run(interval: Interval, facts: Facts, array: Array, whole: bool = True) -> P
         return words * LINE**-1 + (1 if at_start else 2)
     if at_start:
         return a.ceil_div(words, LINE)
-    return facts.simplify(a.floor_div(words - 2, LINE)) + 2
+    common = a.common_divisor(_step(low, counters), LINE) if array.aligned and counters is not None else ONE
+    return facts.simplify(a.floor_div(words - 1 - common, LINE)) + 2
+
+
+def _step(value: Poly, counters: frozenset[str]) -> Poly:
+    """What divides a value, whatever counters are: the number and the sizes that all its terms have."""
+    if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
+        return ONE
+    first, *others = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
+    for powers in others:
+        first = {atom: min(power, powers[atom]) for atom, power in first.items() if atom in powers}
+    return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.content(value)})
 
 
 def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
@@ -62,12 +76,18 @@ def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
     return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
 
 
-def box_lines(array: Array, box: Sequence[Interval], facts: Facts, whole: bool = True) -> Product:
+def box_lines(
+    array: Array,
+    box: Sequence[Interval],
+    facts: Facts,
+    whole: bool = True,
+    counters: frozenset[str] | None = None,
+) -> Product:
     """The lines of a box of subscripts."""
     lines = Product()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):
-            lines = lines.times(run(interval, facts, array, whole))
+            lines = lines.times(run(interval, facts, array, whole, counters))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from flint import fmpq
@@ -117,12 +118,17 @@ class Product:
 
 def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
     """At least the greatest, whatever loops do: of an exact amount, or one no less. Raises UnboundedError."""
-    if exact is not None:
-        try:
-            return exact.at_most(chain)
-        except UnboundedError:
-            pass
-    return count().at_most(chain)
+    try:
+        known = None if exact is None else exact.at_most(chain)
+    except UnboundedError:
+        known = None
+    if exact is None or known is None:
+        return count().at_most(chain)
+    if _LINE.names <= exact.value.names - known.value.names:
+        # The difference of two floors was bounded by words.
+        with suppress(UnboundedError):
+            return count().at_most(chain)
+    return known
 
 
 def total_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:

@@ -50,6 +50,11 @@ class Union:
         return self.references[0].whole_lines
 
     @cached_property
+    def _counters(self) -> frozenset[str]:
+        """The names of what is not always the same: counters and the row."""
+        return frozenset((ROW,)).union(*(each.counters for each in self.references))
+
+    @cached_property
     def parts(self) -> list[Rows | None]:
         """What each reference touches row by row."""
         return [_rows_of(each, self.depth) for each in self.references]
@@ -87,10 +92,10 @@ class Union:
     def lines(self) -> Product:
         """At most so many lines. Raises UnboundedError."""
         if self.by_row is None:
-            return box_lines(self.references[0].array, self.box, self.facts, self._whole)
+            return box_lines(self.references[0].array, self.box, self.facts, self._whole, self._counters)
         first, last = self.by_row.rows
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        each = Product((run(self.by_row.entries, facts, self._array, self._whole),))
+        each = Product((run(self.by_row.entries, facts, self._array, self._whole, self._counters),))
         return each.summed(ROW, first, self.facts.maximum(first, last + 1), self.facts)
 
     @property
@@ -127,11 +132,12 @@ class Union:
             for dimension, (low, high) in enumerate(self.box):
                 if dimension != along:
                     rows = rows.times(self.facts.positive_part(high - low + 1))
-            return rows, Product((run(self.box[along], self.facts, array),))
+            return rows, Product((run(self.box[along], self.facts, array, True, self._counters),))
         first, last = self.by_row.rows
         end = self.facts.maximum(first, last + 1)
         facts = self.facts.with_symbol(ROW, (first,), (last,))
-        wide = most(run(self.by_row.entries, facts, self._array), ROW, first, end, self.facts)
+        each = run(self.by_row.entries, facts, self._array, True, self._counters)
+        wide = most(each, ROW, first, end, self.facts)
         return Product((end - first,)), Product((wide,))
 
     def slides(self, loop: Loop) -> bool:

@@ -8,7 +8,7 @@ optimal replacement fetches no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, spend
 from archline.analysis.closing import eased
 from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
@@ -26,6 +26,8 @@ from archline.analysis.io.product import Product, UnboundedError
 from archline.analysis.io.unions import Union
 from archline.analysis.io.windows import is_known, slope_of
 
+MAX_UNIT = 40_000
+"""Term products for one unit."""
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
@@ -120,9 +122,23 @@ def alone(reference: Reference) -> Iterator[Unit]:
 def known(unit: Unit) -> Unit:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
     counters = {loop.variable for reference in unit.references for loop in reference.chain}
-    if counters & (unit.space.names | unit.misses.names):
+    with of_its_own():
+        names = unit.space.names | unit.misses.names
+    if counters & names:
         raise UnboundedError
     return unit
+
+
+@contextmanager
+def of_its_own() -> Iterator[None]:
+    """A limit for one unit, so that one whose closed form is too large is left out, and not all. Raises UnboundedError."""
+    try:
+        with budget(MAX_UNIT):
+            yield
+    except TooComplexError:
+        # Many such are too much.
+        spend(MAX_UNIT)
+        raise UnboundedError from None
 
 
 def _starts(reference: Reference, depth: int) -> Iterator[int]:
@@ -436,7 +452,8 @@ def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
         return None
     union = Union(references, depth)
     try:
-        slides = depth > 0 and union.slides(chain[-1])
+        with of_its_own():
+            slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
         held, fit = partial(_held_together, depth, slides), partial(_slide_together, depth, slides)

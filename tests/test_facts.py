@@ -95,7 +95,7 @@ halves = a.floor_div(n, Poly.constant(2))
 
 PROVED: list[tuple[Facts, Poly]] = [
     (PLAIN, n + m - 2), (PLAIN, n * m - 1), (PLAIN, n * m - n), (PLAIN, n * m - n - m + 1), (PLAIN, n**2 - n), (PLAIN, n**2 - n * 2 + 1), (PLAIN, n**2 - n * 2 + 2),
-    (PLAIN, n - halves), (PLAIN, n - halves * 2),
+    (PLAIN, n - halves), (PLAIN, n - halves * 2), (PLAIN, 3 - a.positive_part(m * a.floor_div(n - 1, m) - n + 3)),
     # (n + m)/2 - 1/2 - n/2 - m/2 is above -1, and the whole is an integer.
     (PLAIN, a.floor_div(n + m, Poly.constant(2)) - halves - a.floor_div(m, Poly.constant(2))),
     (PLAIN, halves * 2 - n + 1),

@@ -544,6 +544,9 @@ class _Proof:
     def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
         """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
+        # A third of what is divided is divided too.
+        share = 1 / a.content(slope)
+        slope, rest = slope.scaled(share), rest.scaled(share)
         whole = a.divide_terms(slope, modulus)
         if whole is None or whole[1]:
             return False

@@ -9,7 +9,7 @@ from math import isqrt
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Monomial, Number, Poly, Symbol, rational
+from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
 
 MAX_BITS = 4_000_000
 
@@ -43,9 +43,14 @@ class Place:
 
     def number(self, value: Poly) -> fmpq:
         """The exact value. Raises EvaluationError."""
-        result = fmpq(0)
+        result = NOTHING
         for monomial, coefficient in value.terms.items():
-            result += coefficient * self._product(monomial) if monomial else coefficient
+            known = self._known.get(monomial[0][0]) if len(monomial) == 1 and monomial[0][1] == 1 else None
+            if known is not None:
+                # Most terms are a number times what has been looked at before.
+                result += coefficient * known
+            else:
+                result += coefficient * self._product(monomial) if monomial else coefficient
         return result
 
     def _product(self, monomial: Monomial) -> fmpq:

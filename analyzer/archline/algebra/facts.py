@@ -16,7 +16,7 @@ from operator import attrgetter
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
 from archline.algebra.witnesses import APART, CORNER, Known, Witness
 
 MAX_STEPS = 400
@@ -99,6 +99,8 @@ class Facts:
     powers: tuple[Power, ...] = ()
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
+    # The same as it was asked, which is found without scaling it first.
+    _asked: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
@@ -165,7 +167,12 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
-        value = _scaled_to_one(value)
+        known = self._asked.get(value)
+        if known is None:
+            known = self._asked[value] = self._nonnegative(_scaled_to_one(value))
+        return known
+
+    def _nonnegative(self, value: Poly) -> bool:
         facts = self.oldest(value.names)
         known = facts._proved.get(value)
         if known is None:
@@ -235,35 +242,34 @@ class Facts:
 
     def simplify(self, value: Poly) -> Poly:
         """Resolve every max, floor and the like that the facts decide."""
-        if not any(map(_PARTS, value.atoms())):
-            return value
+        return value.map_atoms(self._resolve) if any(map(_PARTS, value.atoms())) else value
 
-        def resolve(atom: Atom) -> Poly | None:
+    def _resolve(self, atom: Atom) -> Poly | None:
+        known = self._simplified.get(atom)
+        if known is None:
             if not atom.parts:
                 return None
-            known = self._simplified.get(atom)
-            if known is None:
-                facts = self.oldest(atom.names)
-                known = self._simplified[atom] = resolved(atom) if facts is self else facts.simplify(Poly.of_atom(atom))
-            return known
+            facts = self.oldest(atom.names)
+            known = self._resolved(atom) if facts is self else facts._resolve(atom)
+            assert known is not None
+            self._simplified[atom] = known
+        return known
 
-        def resolved(atom: Atom) -> Poly:
-            parts = tuple(self.simplify(part) for part in atom.parts)
-            if isinstance(atom, a.PositivePart):
-                return self.positive_part(parts[0])
-            if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
-                return ZERO
-            if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
-                return -ONE
-            if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
-                return power
-            if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
-                return ZERO
-            if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
-                return level
-            return atom.rebuild(parts)
-
-        return value.map_atoms(resolve)
+    def _resolved(self, atom: Atom) -> Poly:
+        parts = tuple(self.simplify(part) for part in atom.parts)
+        if isinstance(atom, a.PositivePart):
+            return self.positive_part(parts[0])
+        if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
+            return ZERO
+        if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
+            return -ONE
+        if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
+            return power
+        if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
+            return ZERO
+        if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
+            return level
+        return atom.rebuild(parts)
 
     def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
         """Terms c*2^x of a value divided by 2^y need no floor where x >= y is known."""
@@ -351,7 +357,7 @@ class Facts:
 def _scaled_to_one(value: Poly) -> Poly:
     """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
     first = next(iter(value.terms.values()), None)
-    return value if first is None else value.scaled(1 / abs(first))
+    return value if first is None or (size := abs(first)) == UNIT else value.scaled(1 / size)
 
 
 def _common(numbers: Iterable[fmpq]) -> fmpq:
@@ -405,7 +411,7 @@ class _Proof:
         return known
 
     def _search(self, value: Poly) -> bool:
-        if min(value.terms.values()) > 0 and self._all_nonnegative(value):
+        if all(each.p > 0 for each in value.terms.values()) and self._all_nonnegative(value):
             return True
         atoms = value.atoms()
         if a.Exponential in map(type, atoms):
@@ -475,16 +481,17 @@ class _Proof:
         return self.facts.bounds.get(atom.name, Bounds())
 
     def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
+        bounds = self._bounds(atom)
+        linear = value.apart(atom)
+        if linear is not None:
+            number, rest = linear
+            ends = bounds.lower if number.p > 0 else bounds.upper
+            return any(self.holds(bound.times_plus(number, rest)) for bound in ends)
         parts = value.coefficients(atom)
         if min(parts) < 0:
             return False
-        bounds = self._bounds(atom)
         if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
-            if slope.is_constant:
-                number = slope.constant_term
-                ends = bounds.lower if number > 0 else bounds.upper
-                return any(self.holds(bound.scaled(number) + rest) for bound in ends)
             rises = self.holds(slope)
             if rises or self.holds(-slope):
                 return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))

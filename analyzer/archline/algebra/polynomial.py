@@ -18,7 +18,7 @@ from flint import fmpq
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
-NOTHING, _UNIT = fmpq(0), fmpq(1)
+NOTHING, UNIT = fmpq(0), fmpq(1)
 MAX_EXPONENT = 1 << 64
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
@@ -141,7 +141,7 @@ class Poly:
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
         """A power of an atom."""
-        return Poly({((atom, exponent),): _UNIT}) if exponent else ONE
+        return Poly({((atom, exponent),): UNIT}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
@@ -266,6 +266,26 @@ class Poly:
         if not constant:
             return ZERO
         return Poly({monomial: coefficient * constant for monomial, coefficient in self.terms.items()})
+
+    def times_plus(self, factor: fmpq, other: Poly) -> Poly:
+        """The polynomial times a constant that is not 0, and another one: what proofs make most of."""
+        terms = {monomial: coefficient * factor for monomial, coefficient in self.terms.items()}
+        _gather(terms, other.terms)
+        return Poly(terms)
+
+    def apart(self, atom: Atom) -> tuple[fmpq, Poly] | None:
+        """The constant factor of an atom, and the rest, which is free of it; None where that is not all there is."""
+        own = ((atom, 1),)
+        factor = self.terms.get(own)
+        if factor is None:
+            return None
+        rest = dict(self.terms)
+        del rest[own]
+        for monomial in rest:
+            for each, _ in monomial:
+                if each is atom:
+                    return None
+        return factor, Poly(rest)
 
     def __truediv__(self, other: Number) -> Poly:
         return self.scaled(1 / rational(other))
@@ -445,7 +465,7 @@ def _reduced(poly: Poly) -> Poly:
                 # atom^power = base^(power - 1) * atom, where atom^2 = base * atom.
                 product = product * square ** (power - 1) * Poly.of_atom(atom)
             else:
-                product = product * Poly({((atom, power),): _UNIT})
+                product = product * Poly({((atom, power),): UNIT})
         total = total + product
     return total
 

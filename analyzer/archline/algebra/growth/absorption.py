@@ -5,7 +5,7 @@ n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing is left over at n = 1, un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -108,9 +108,9 @@ def _by_program(gap: dict[e.Factor, fmpq], bounds: Iterable[Bound]) -> tuple[fmp
     """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
     usable = [(bound, known) for bound in bounds if (known := _rational_gap(bound)) is not None]
     factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
+    powers = _by_factor(factors, [known for _, known in usable])
     rows, limits = [], []
-    for factor in factors:
-        row = [known.get(factor, ZERO) for _, known in usable]
+    for factor, row in powers.items():
         rows.append(row)
         limits.append(gap.get(factor, ZERO))
         if not _is_at_least_one(factor.expr):
@@ -120,13 +120,21 @@ def _by_program(gap: dict[e.Factor, fmpq], bounds: Iterable[Bound]) -> tuple[fmp
     if not isinstance(solution, Optimum):
         return None
     uses = [(bound, Constant(times)) for (bound, _), times in zip(usable, solution.point, strict=True) if times]
-    for factor in factors:
-        rest = gap.get(factor, ZERO) - sum(
-            (known.get(factor, ZERO) * times for (_, known), times in zip(usable, solution.point, strict=True)), ZERO
-        )
+    taken = [(index, times) for index, times in enumerate(solution.point) if times]
+    for factor, row in powers.items():
+        rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in taken), ZERO)
         if rest:
             uses.append((one_below(factor), Constant(rest)))
     return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
+
+
+def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmpq]]) -> dict[e.Factor, list[fmpq]]:
+    """For each factor its power in each of the gaps: few factors are in any one."""
+    rows = {factor: [ZERO] * len(gaps) for factor in factors}
+    for index, each in enumerate(gaps):
+        for factor, power in each.items():
+            rows[factor][index] = power
+    return rows
 
 
 def _rational_gap(bound: Bound) -> dict[e.Factor, fmpq] | None:

@@ -44,16 +44,19 @@ class _Place:
     """A point, and the values of expressions there."""
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
-        self._compiled, self._environment = compiled, environment
+        self.compiled, self._environment = compiled, environment
         self._numbers: dict[Compute, Number] = {}
 
     def number(self, value: Poly) -> Number:
-        compute = self._compiled[value]
-        found = self._numbers.get(compute)
-        if found is None:
-            self._compiled.compiler.extend(self._environment)
-            found = self._numbers[compute] = compute(self._environment)
-        return found
+        return self.numbers([self.compiled[value]])[0]
+
+    def numbers(self, computes: Sequence[Compute]) -> list[Number]:
+        known = self._numbers
+        self.compiled.compiler.extend(self._environment)
+        for each in computes:
+            if each not in known:
+                known[each] = each(self._environment)
+        return [known[each] for each in computes]
 
 
 class Writer:
@@ -107,8 +110,16 @@ class Writer:
 
     def numbers(self, elements: Iterable[Element], point: Point) -> list[Number]:
         """The elements at a point."""
-        there = self._at(point)
-        return [there.number(each.value) for each in elements]
+        return self.table(elements, (point,))[0]
+
+    def table(self, elements: Iterable[Element], points: Sequence[Point]) -> list[list[Number]]:
+        """The elements at each of several points."""
+        values = [each.value for each in elements]
+        places = list(map(self._at, points))
+        # Points are mostly in the same symbols.
+        made = {id(each.compiled): each.compiled for each in places}
+        computes = {name: list(map(each.__getitem__, values)) for name, each in made.items()}
+        return [each.numbers(computes[id(each.compiled)]) for each in places]
 
     def _at(self, point: Point) -> _Place:
         # The same few points come again and again; kept, none of them makes way for another at its address.
@@ -191,7 +202,8 @@ class Program:
 
     def _equations(self, points: Sequence[tuple[Point, Fraction]]) -> list[list[fmpq]]:
         """That the sum takes the given values: the elements there, then the value."""
-        return [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
+        table = self._writer.table(self.elements, [point for point, _ in points])
+        return [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
 
     # The program
     def require(self, step: Step, point: Point) -> None:

@@ -30,6 +30,7 @@ from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, c
 from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.kept import Kept
 from archline.analysis.recursion.levels import leveled
 from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Coefficients
@@ -78,6 +79,8 @@ class Synthesis:
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
         self._tried = 0
+        # Several ways to choose among the sets begin with the same ones.
+        self._leaf_sets, self._plain_sets = Kept(self._capped()), Kept(self._families())
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
@@ -120,8 +123,8 @@ class Synthesis:
             yield elements, ROUGHLY
             yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
         if not several:
-            yield from ((each, ROUGHLY) for each in self._capped())
-        yield from ((each, ALIKE) for each in self._families())
+            yield from ((each, ROUGHLY) for each in self._leaf_sets)
+        yield from ((each, ALIKE) for each in self._plain_sets)
 
     def _new(
         self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
@@ -180,7 +183,7 @@ class Synthesis:
         context = self._context
         # Beside logarithms, with the other sign, they would hide how a lower bound grows.
         counts = caps.counts(context.function, context.steps) if context.upper else []
-        for leaves in islice(self._capped(), 1):
+        for leaves in islice(self._leaf_sets, 1):
             yield distinct([*elements, *leaves, *counts])
 
     def _families(self) -> Iterator[tuple[Element, ...]]:
@@ -200,10 +203,10 @@ class Synthesis:
 
         An upper one pays for more and larger leaves than there are, so that it seldom is.
         """
-        if self._context.upper or next(self._capped(), None) is None:
+        if self._context.upper or next(iter(self._leaf_sets), None) is None:
             return None
         products = (
-            each for each in self._families() if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+            each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
         )
         able = next((each for each in products if self._able(each, ALIKE)), None)
         found = None if able is None else self._within_limits(self._context.written(able))
@@ -328,7 +331,7 @@ class Synthesis:
 
     def _there(self, elements: Sequence[Element]) -> There:
         """The elements at each of the points where bounds are watched."""
-        return [self._context.writer.numbers(elements, point) for (point, _), _ in self._context.watched]
+        return self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
 
     def _goal(self, elements: Sequence[Element], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""

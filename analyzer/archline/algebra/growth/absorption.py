@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from flint import arb, fmpq
@@ -34,6 +35,7 @@ class Bound:
     because: dict[str, object] = field(hash=False)
 
 
+_Gap: TypeAlias = "tuple[Bound, dict[e.Factor, fmpq]]"
 Product: TypeAlias = tuple[tuple[Bound, Constant], ...]
 """Bounds, each raised to a power that is not negative, and multiplied."""
 
@@ -62,6 +64,10 @@ class Absorption:
 
     def __init__(self, bounds: Sequence[Bound]) -> None:
         self._bounds = bounds
+
+    @cached_property
+    def _gaps(self) -> list[_Gap]:
+        return list(_rational_gaps(self._bounds))
 
     def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
         """None where some term is not covered, so that the difference may be negative."""
@@ -94,19 +100,16 @@ class Absorption:
     def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
         """A factor with small <= factor*large, and its proof."""
         gap = dict(e.joined(large, e.inverted(small)))
-        bounds = [
-            *self._bounds,
-            *_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term)),
-        ]
+        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term)))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not all(power.is_rational for power in gap.values()) or (plain and not bounds):
+        if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
             return (ONE, tuple((one_below(factor), power) for factor, power in gap.items())) if plain else None
-        return _by_program({factor: power.rational for factor, power in gap.items()}, bounds)
+        usable = [*self._gaps, *_rational_gaps(own)]
+        return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
 
-def _by_program(gap: dict[e.Factor, fmpq], bounds: Iterable[Bound]) -> tuple[fmpq, Product] | None:
+def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
     """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
-    usable = [(bound, known) for bound in bounds if (known := _rational_gap(bound)) is not None]
     factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
     powers = _by_factor(factors, [known for _, known in usable])
     rows, limits = [], []
@@ -137,9 +140,12 @@ def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmp
     return rows
 
 
-def _rational_gap(bound: Bound) -> dict[e.Factor, fmpq] | None:
-    gap = e.joined(bound.large, e.inverted(bound.small))
-    return {factor: power.rational for factor, power in gap} if all(p.is_rational for _, p in gap) else None
+def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
+    """Of the bounds all of whose powers are rational, what the larger side has more."""
+    for bound in bounds:
+        gap = e.joined(bound.large, e.inverted(bound.small))
+        if all(power.is_rational for _, power in gap):
+            yield bound, {factor: power.rational for factor, power in gap}
 
 
 def one_below(factor: e.Factor) -> Bound:

@@ -16,7 +16,20 @@ from operator import attrgetter
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.polynomial import (
+    NOTHING,
+    ONE,
+    ONE_MONOMIAL,
+    UNIT,
+    ZERO,
+    Atom,
+    Monomial,
+    Poly,
+    Symbol,
+    product,
+    spend,
+    total,
+)
 from archline.algebra.witnesses import APART, CORNER, Known, Witness
 
 MAX_STEPS = 400
@@ -39,6 +52,20 @@ class Bounds:
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
+
+    @cached_property
+    def numbers(self) -> tuple[fmpq | None, fmpq | None]:
+        """The largest number among the lower bounds, and the smallest among the upper ones, as they are."""
+        low, high = ([each.constant_term for each in ends if each.is_constant] for ends in (self.lower, self.upper))
+        return max(low, default=None), min(high, default=None)
+
+    @cached_property
+    def plain(self) -> tuple[bool, bool]:
+        """Whether all lower bounds are numbers, and whether all upper ones are."""
+        return all(each.is_constant for each in self.lower), all(each.is_constant for each in self.upper)
+
+
+NO_BOUNDS = Bounds()
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -167,7 +194,9 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
-        known = self._asked.get(value)
+        known = self._at_once(value)
+        if known is None:
+            known = self._asked.get(value)
         if known is None:
             known = self._asked[value] = self._nonnegative(_scaled_to_one(value))
         return known
@@ -179,6 +208,25 @@ class Facts:
             known = not facts._corner.refutes(value) and (_Proof(facts).holds(value) or facts._by_integrality(value))
             facts._proved[value] = known
         return known
+
+    def _at_once(self, value: Poly) -> bool | None:
+        """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not told."""
+        terms = value.terms
+        rest = terms.get(ONE_MONOMIAL, NOTHING)
+        if len(terms) != (2 if rest else 1):
+            return rest.p >= 0 if len(terms) == bool(rest) else None
+        for monomial, number in terms.items():
+            if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
+                return self._between_numbers(monomial[0][0].name, number, rest)
+        return None
+
+    def _between_numbers(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
+        """Whether the numbers that bound a symbol tell factor*symbol + rest >= 0; None where other bounds may."""
+        bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
+        end = bounds.numbers[falls]
+        if end is not None and (factor * end + rest).p >= 0:
+            return True
+        return False if bounds.plain[falls] else None
 
     def refutes(self, value: Poly) -> bool:
         """Whether the value is below 0 somewhere: no proof of anything else is to be looked for."""
@@ -403,7 +451,9 @@ class _Proof:
         spend(count)
         if self.steps < 0:
             return False
-        known = self.facts._proved.get(value)
+        known = self.facts._at_once(value) if count <= 2 else None
+        if known is None:
+            known = self.facts._proved.get(value)
         if known is None:
             known = self._tried.get(value)
         if known is None:
@@ -478,7 +528,7 @@ class _Proof:
         return False
 
     def _bounds(self, atom: Symbol) -> Bounds:
-        return self.facts.bounds.get(atom.name, Bounds())
+        return self.facts.bounds.get(atom.name, NO_BOUNDS)
 
     def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
         bounds = self._bounds(atom)

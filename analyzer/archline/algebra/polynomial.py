@@ -146,7 +146,8 @@ class Poly:
     @staticmethod
     def symbol(name: str) -> Poly:
         """A size or variable."""
-        return Poly.of_atom(Symbol(name))
+        made = Symbol._made.get(name)
+        return Poly.of_atom(Symbol(name) if made is None else made)
 
     # Queries
     @property
@@ -372,7 +373,7 @@ class Poly:
     def __hash__(self) -> int:
         if self._hash is None:
             # Coefficients hash slowly; their sum tells most polynomials of the same monomials apart.
-            self._hash = hash((frozenset(self.terms), int(sum(self.terms.values(), NOTHING).p)))
+            self._hash = hash((frozenset(self.terms), sum(self.terms.values(), NOTHING).p))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -413,7 +414,8 @@ def rational(value: Number) -> fmpq:
     """An exact rational as python-flint has it."""
     if isinstance(value, fmpq):
         return value
-    return fmpq(value.numerator, value.denominator) if isinstance(value, Fraction) else fmpq(value)
+    # Whether an integer is a Fraction takes long to ask.
+    return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
 
 
 def as_poly(value: Poly | Number) -> Poly:
@@ -480,6 +482,15 @@ def total(values: Iterable[Poly]) -> Poly:
     for value in values:
         result = result + value
     return result
+
+
+def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:
+    """A polynomial and multiples of others, added up in one go."""
+    terms = dict(first.terms)
+    for value, factor in zip(values, factors, strict=True):
+        if factor:
+            _gather(terms, {monomial: coefficient * factor for monomial, coefficient in value.terms.items()})
+    return Poly(terms)
 
 
 def product(values: Iterable[Poly], factor: Number = 1) -> Poly:

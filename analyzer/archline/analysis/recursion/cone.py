@@ -25,7 +25,6 @@ from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
 from archline.analysis.recursion.pricing import program
 from archline.analysis.recursion.products import Products, Shape
-from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
@@ -106,7 +105,7 @@ class Cone:
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
-        weights = _exact_weights([self.products[int(index)] for index in np.flatnonzero(near > NEAR)], value)
+        weights = self.products.weights(np.flatnonzero(near > NEAR).tolist(), value)
         return weights is not None and all(each >= 0 for each in weights)
 
 
@@ -336,10 +335,3 @@ def _watching(goal: Goal) -> Array:
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
-
-
-def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:
-    """Weights with which the products add up to the value exactly; None where there are none."""
-    monomials = list(dict.fromkeys(m for each in (*products, value) for m in each.terms))
-    rows = [[each.terms.get(m, fmpq(0)) for each in (*products, value)] for m in monomials]
-    return solution(rows, len(products))

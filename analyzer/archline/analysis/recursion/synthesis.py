@@ -20,14 +20,14 @@ from flint import fmpq
 
 from archline.algebra.compiled import Number
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
+from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, combination, rational
 from archline.analysis.recursion import caps, heads
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.choice import Choice
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
-from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context
+from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.kept import Kept
@@ -152,12 +152,12 @@ class Synthesis:
         number = self._context.writer.number
 
         def alike(element: Element, far: Point, farther: Point, growth: Fraction) -> bool:
-            ends = number(element.value, far), number(element.value, farther)
-            if ends[0] <= 0:
+            before, after = number(element.value, far), number(element.value, farther)
+            if before <= 0:
                 return False
-            own = Fraction(ends[1]) / ends[0]
-            # A constant beside a logarithm still counts at far points.
-            return own / tolerance <= growth <= own * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            # Integers compare many times as fast as fractions do.
+            own = after.numerator * before.denominator, after.denominator * before.numerator
+            return _about(own, growth.as_integer_ratio(), tolerance)
 
         return all(
             any(alike(element, far, farther, growth) for element in elements)
@@ -363,12 +363,21 @@ class Synthesis:
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 
+def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
+    """Whether two growths are about the same; a constant beside a logarithm still counts at far points."""
+    above, below = one[0] * other[1], other[0] * one[1]
+    most, least = tolerance.as_integer_ratio()
+    if above * least <= below * most and below * least <= above * most:
+        return True
+    return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
+
+
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
-    return sum((gain.scaled(number) for gain, number in zip(part.gains, coefficients, strict=True)), part.rest)
+    return combination(part.gains, coefficients, part.rest)
 
 
 def _combined(values: Sequence[Poly], coefficients: Coefficients) -> Poly:
-    return total(value.scaled(number) for value, number in zip(values, coefficients, strict=True))
+    return combination(values, coefficients)
 
 
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
@@ -384,10 +393,12 @@ def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
             Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
         ]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
-        for coefficients in (_exact(plain), _exact(nearest), _exact(safe)):
-            if coefficients not in seen:
-                seen.add(coefficients)
-                yield coefficients
+        for chosen in (plain, nearest, safe):
+            # Pairs of integers hash far faster than rationals.
+            told = tuple([each.as_integer_ratio() for each in chosen])
+            if told not in seen:
+                seen.add(told)
+                yield _exact(chosen)
 
 
 def _least(number: float) -> Fraction:

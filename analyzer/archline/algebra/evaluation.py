@@ -45,12 +45,15 @@ class Place:
         """The exact value. Raises EvaluationError."""
         result = NOTHING
         for monomial, coefficient in value.terms.items():
-            known = self._known.get(monomial[0][0]) if len(monomial) == 1 and monomial[0][1] == 1 else None
-            if known is not None:
-                # Most terms are a number times what has been looked at before.
-                result += coefficient * known
-            else:
-                result += coefficient * self._product(monomial) if monomial else coefficient
+            term = coefficient
+            for atom, exponent in monomial:
+                number = self._known.get(atom)
+                if number is None or exponent != 1:
+                    term = coefficient * self._product(monomial)
+                    break
+                # Most terms are products of what has been looked at before.
+                term *= number
+            result += term
         return result
 
     def _product(self, monomial: Monomial) -> fmpq:

@@ -280,3 +280,19 @@ def test_facts_before_a_symbol_decide_the_same_without_it() -> None:
     few = Facts().with_symbol("n", (ONE,), (Poly.constant(3),)).with_symbol("k", (ZERO,), (n,))
     assert few.nonnegative(3 - k)
     assert not few.with_symbol("n", (ONE,), (Poly.constant(9),)).nonnegative(3 - k)
+
+
+@given(st.lists(st.integers(-4, 4), max_size=2), st.lists(st.integers(-4, 4), max_size=2), st.data())
+def test_numbers_that_bound_a_symbol(lower: list[int], upper: list[int], data: st.DataObject) -> None:
+    facts = Facts().with_symbol("n", map(Poly.constant, lower), map(Poly.constant, upper))
+    factor, rest = data.draw(st.integers(-3, 3)), data.draw(st.integers(-12, 12))
+    ends = lower if factor > 0 else upper if factor else [0]
+    assert facts.nonnegative(n * factor + rest) == any(factor * end + rest >= 0 for end in ends)
+
+
+def test_a_symbol_between_numbers_and_others() -> None:
+    facts = Facts().with_symbol("m", [ONE * 5]).with_symbol("n", [ONE, m], [m * 2])
+    # The number that bounds it says too little, and the other symbol enough.
+    assert facts.nonnegative(n - 5)
+    assert not facts.nonnegative(n - 6)
+    assert not facts.nonnegative(10 - n)

@@ -12,7 +12,7 @@ from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError, budget, combination
 from archline.algebra.printing import to_text
 
 n, m, b = (Poly.symbol(name) for name in "nmb")
@@ -28,6 +28,20 @@ def test_arithmetic_is_that_of_the_values(x: Poly, y: Poly, point: dict[str, int
     assert evaluate(a.maximum(x, y), point) == max(vx, vy)
     assert evaluate(a.minimum(x, y), point) == min(vx, vy)
     assert evaluate(a.at_least_zero(x), point) == (1 if vx >= 0 else 0)
+
+
+@given(expressions(("n", "m")), expressions(("n", "m")), st.integers(-3, 3), st.integers(-3, 3).filter(bool))
+def test_several_operations_at_once(x: Poly, y: Poly, p: int, q: int) -> None:
+    assert x.times_plus(fmpq(q), y) == x * q + y
+    assert combination([x, y, x], [fmpq(p), fmpq(q), fmpq(q)], y) == y + x * p + y * q + x * q
+
+
+@given(expressions(("n", "m")))
+def test_an_atom_apart(x: Poly) -> None:
+    found = x.apart(Symbol("n"))
+    parts = x.coefficients(Symbol("n"))
+    plain = parts.keys() <= {0, 1} and 1 in parts and parts[1].is_constant
+    assert found == ((parts[1].constant_term, parts.get(0, ZERO)) if plain else None)
 
 
 @given(linear(), st.integers(1, 7), points)

@@ -9,7 +9,7 @@ from math import gcd, isqrt
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Monomial, Number, Poly, Symbol, rational
+from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
 
 MAX_BITS = 4_000_000
 
@@ -43,9 +43,17 @@ class Place:
 
     def number(self, value: Poly) -> fmpq:
         """The exact value. Raises EvaluationError."""
-        result = fmpq(0)
+        result = NOTHING
         for monomial, coefficient in value.terms.items():
-            result += coefficient * self._product(monomial) if monomial else coefficient
+            term = coefficient
+            for atom, exponent in monomial:
+                number = self._known.get(atom)
+                if number is None or exponent != 1:
+                    term = coefficient * self._product(monomial)
+                    break
+                # Most terms are products of what has been looked at before.
+                term *= number
+            result += term
         return result
 
     def _product(self, monomial: Monomial) -> fmpq:

@@ -16,7 +16,20 @@ from operator import attrgetter
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, product, spend, total
+from archline.algebra.polynomial import (
+    NOTHING,
+    ONE,
+    ONE_MONOMIAL,
+    UNIT,
+    ZERO,
+    Atom,
+    Monomial,
+    Poly,
+    Symbol,
+    product,
+    spend,
+    total,
+)
 from archline.algebra.witnesses import APART, CORNER, Known, Witness
 
 MAX_STEPS = 400
@@ -39,6 +52,20 @@ class Bounds:
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
+
+    @cached_property
+    def numbers(self) -> tuple[fmpq | None, fmpq | None]:
+        """The largest number among the lower bounds, and the smallest among the upper ones, as they are."""
+        low, high = ([each.constant_term for each in ends if each.is_constant] for ends in (self.lower, self.upper))
+        return max(low, default=None), min(high, default=None)
+
+    @cached_property
+    def plain(self) -> tuple[bool, bool]:
+        """Whether all lower bounds are numbers, and whether all upper ones are."""
+        return all(each.is_constant for each in self.lower), all(each.is_constant for each in self.upper)
+
+
+NO_BOUNDS = Bounds()
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -99,6 +126,8 @@ class Facts:
     powers: tuple[Power, ...] = ()
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
+    # The same as it was asked, which is found without scaling it first.
+    _asked: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
@@ -165,13 +194,39 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
-        value = _scaled_to_one(value)
+        known = self._at_once(value)
+        if known is None:
+            known = self._asked.get(value)
+        if known is None:
+            known = self._asked[value] = self._nonnegative(_scaled_to_one(value))
+        return known
+
+    def _nonnegative(self, value: Poly) -> bool:
         facts = self.oldest(value.names)
         known = facts._proved.get(value)
         if known is None:
             known = not facts._corner.refutes(value) and (_Proof(facts).holds(value) or facts._by_integrality(value))
             facts._proved[value] = known
         return known
+
+    def _at_once(self, value: Poly) -> bool | None:
+        """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not told."""
+        terms = value.terms
+        rest = terms.get(ONE_MONOMIAL, NOTHING)
+        if len(terms) != (2 if rest else 1):
+            return rest.p >= 0 if len(terms) == bool(rest) else None
+        for monomial, number in terms.items():
+            if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
+                return self._between_numbers(monomial[0][0].name, number, rest)
+        return None
+
+    def _between_numbers(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
+        """Whether the numbers that bound a symbol tell factor*symbol + rest >= 0; None where other bounds may."""
+        bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
+        end = bounds.numbers[falls]
+        if end is not None and (factor * end + rest).p >= 0:
+            return True
+        return False if bounds.plain[falls] else None
 
     def refutes(self, value: Poly) -> bool:
         """Whether the value is below 0 somewhere: no proof of anything else is to be looked for."""
@@ -235,35 +290,34 @@ class Facts:
 
     def simplify(self, value: Poly) -> Poly:
         """Resolve every max, floor and the like that the facts decide."""
-        if not any(map(_PARTS, value.atoms())):
-            return value
+        return value.map_atoms(self._resolve) if any(map(_PARTS, value.atoms())) else value
 
-        def resolve(atom: Atom) -> Poly | None:
+    def _resolve(self, atom: Atom) -> Poly | None:
+        known = self._simplified.get(atom)
+        if known is None:
             if not atom.parts:
                 return None
-            known = self._simplified.get(atom)
-            if known is None:
-                facts = self.oldest(atom.names)
-                known = self._simplified[atom] = resolved(atom) if facts is self else facts.simplify(Poly.of_atom(atom))
-            return known
+            facts = self.oldest(atom.names)
+            known = self._resolved(atom) if facts is self else facts._resolve(atom)
+            assert known is not None
+            self._simplified[atom] = known
+        return known
 
-        def resolved(atom: Atom) -> Poly:
-            parts = tuple(self.simplify(part) for part in atom.parts)
-            if isinstance(atom, a.PositivePart):
-                return self.positive_part(parts[0])
-            if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
-                return ZERO
-            if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
-                return -ONE
-            if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
-                return power
-            if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
-                return ZERO
-            if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
-                return level
-            return atom.rebuild(parts)
-
-        return value.map_atoms(resolve)
+    def _resolved(self, atom: Atom) -> Poly:
+        parts = tuple(self.simplify(part) for part in atom.parts)
+        if isinstance(atom, a.PositivePart):
+            return self.positive_part(parts[0])
+        if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
+            return ZERO
+        if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
+            return -ONE
+        if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
+            return power
+        if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
+            return ZERO
+        if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
+            return level
+        return atom.rebuild(parts)
 
     def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
         """Terms c*2^x of a value divided by 2^y need no floor where x >= y is known."""
@@ -351,7 +405,7 @@ class Facts:
 def _scaled_to_one(value: Poly) -> Poly:
     """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
     first = next(iter(value.terms.values()), None)
-    return value if first is None else value.scaled(1 / abs(first))
+    return value if first is None or (size := abs(first)) == UNIT else value.scaled(1 / size)
 
 
 def _common(numbers: Iterable[fmpq]) -> fmpq:
@@ -397,7 +451,9 @@ class _Proof:
         spend(count)
         if self.steps < 0:
             return False
-        known = self.facts._proved.get(value)
+        known = self.facts._at_once(value) if count <= 2 else None
+        if known is None:
+            known = self.facts._proved.get(value)
         if known is None:
             known = self._tried.get(value)
         if known is None:
@@ -405,7 +461,7 @@ class _Proof:
         return known
 
     def _search(self, value: Poly) -> bool:
-        if min(value.terms.values()) > 0 and self._all_nonnegative(value):
+        if all(each.p > 0 for each in value.terms.values()) and self._all_nonnegative(value):
             return True
         atoms = value.atoms()
         if a.Exponential in map(type, atoms):
@@ -480,19 +536,20 @@ class _Proof:
         return False
 
     def _bounds(self, atom: Symbol) -> Bounds:
-        return self.facts.bounds.get(atom.name, Bounds())
+        return self.facts.bounds.get(atom.name, NO_BOUNDS)
 
     def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
+        bounds = self._bounds(atom)
+        linear = value.apart(atom)
+        if linear is not None:
+            number, rest = linear
+            ends = bounds.lower if number.p > 0 else bounds.upper
+            return any(self.holds(bound.times_plus(number, rest)) for bound in ends)
         parts = value.coefficients(atom)
         if min(parts) < 0:
             return False
-        bounds = self._bounds(atom)
         if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
-            if slope.is_constant:
-                number = slope.constant_term
-                ends = bounds.lower if number > 0 else bounds.upper
-                return any(self.holds(bound.scaled(number) + rest) for bound in ends)
             rises = self.holds(slope)
             if rises or self.holds(-slope):
                 return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))

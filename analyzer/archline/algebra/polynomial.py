@@ -18,7 +18,7 @@ from flint import fmpq
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
-NOTHING, _UNIT = fmpq(0), fmpq(1)
+NOTHING, UNIT = fmpq(0), fmpq(1)
 MAX_EXPONENT = 1 << 64
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
@@ -141,12 +141,13 @@ class Poly:
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
         """A power of an atom."""
-        return Poly({((atom, exponent),): _UNIT}) if exponent else ONE
+        return Poly({((atom, exponent),): UNIT}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
         """A size or variable."""
-        return Poly.of_atom(Symbol(name))
+        made = Symbol._made.get(name)
+        return Poly.of_atom(Symbol(name) if made is None else made)
 
     # Queries
     @property
@@ -267,6 +268,26 @@ class Poly:
             return ZERO
         return Poly({monomial: coefficient * constant for monomial, coefficient in self.terms.items()})
 
+    def times_plus(self, factor: fmpq, other: Poly) -> Poly:
+        """The polynomial times a constant that is not 0, and another one: what proofs make most of."""
+        terms = {monomial: coefficient * factor for monomial, coefficient in self.terms.items()}
+        _gather(terms, other.terms)
+        return Poly(terms)
+
+    def apart(self, atom: Atom) -> tuple[fmpq, Poly] | None:
+        """The constant factor of an atom, and the rest, which is free of it; None where that is not all there is."""
+        own = ((atom, 1),)
+        factor = self.terms.get(own)
+        if factor is None:
+            return None
+        rest = dict(self.terms)
+        del rest[own]
+        for monomial in rest:
+            for each, _ in monomial:
+                if each is atom:
+                    return None
+        return factor, Poly(rest)
+
     def __truediv__(self, other: Number) -> Poly:
         return self.scaled(1 / rational(other))
 
@@ -352,7 +373,7 @@ class Poly:
     def __hash__(self) -> int:
         if self._hash is None:
             # Coefficients hash slowly; their sum tells most polynomials of the same monomials apart.
-            self._hash = hash((frozenset(self.terms), int(sum(self.terms.values(), NOTHING).p)))
+            self._hash = hash((frozenset(self.terms), sum(self.terms.values(), NOTHING).p))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -393,7 +414,8 @@ def rational(value: Number) -> fmpq:
     """An exact rational as python-flint has it."""
     if isinstance(value, fmpq):
         return value
-    return fmpq(value.numerator, value.denominator) if isinstance(value, Fraction) else fmpq(value)
+    # Whether an integer is a Fraction takes long to ask.
+    return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
 
 
 def as_poly(value: Poly | Number) -> Poly:
@@ -445,7 +467,7 @@ def _reduced(poly: Poly) -> Poly:
                 # atom^power = base^(power - 1) * atom, where atom^2 = base * atom.
                 product = product * square ** (power - 1) * Poly.of_atom(atom)
             else:
-                product = product * Poly({((atom, power),): _UNIT})
+                product = product * Poly({((atom, power),): UNIT})
         total = total + product
     return total
 
@@ -460,6 +482,15 @@ def total(values: Iterable[Poly]) -> Poly:
     for value in values:
         result = result + value
     return result
+
+
+def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:
+    """A polynomial and multiples of others, added up in one go."""
+    terms = dict(first.terms)
+    for value, factor in zip(values, factors, strict=True):
+        if factor:
+            _gather(terms, {monomial: coefficient * factor for monomial, coefficient in value.terms.items()})
+    return Poly(terms)
 
 
 def product(values: Iterable[Poly], factor: Number = 1) -> Poly:

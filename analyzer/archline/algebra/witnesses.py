@@ -71,7 +71,7 @@ def _between(low: int | None, high: int | None, offset: int) -> int | None:
 
 def _negative(value: Poly, place: Place) -> bool:
     try:
-        return place.number(value) < 0
+        return bool(place.number(value).p < 0)
     except EvaluationError:
         return False
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from flint import fmpq
 
@@ -37,6 +38,8 @@ class Piece:
     facts: tuple[s.Fact, ...]
     lower: str
     upper: str
+    domains: dict[tuple[s.Fact, ...], Domain] = field(default_factory=dict, repr=False, compare=False)
+    """Facts that were made ready before."""
 
     @cached_property
     def ends(self) -> tuple[s.Expr, s.Expr]:
@@ -47,7 +50,14 @@ class Piece:
     @cached_property
     def domain(self) -> Domain:
         """The facts, made ready for several questions. Raises ArchlineError where no sizes satisfy them."""
-        return Domain(self.facts)
+        if self.facts not in self.domains:
+            self.domains[self.facts] = Domain(self.facts)
+        return self.domains[self.facts]
+
+
+_told: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
+_domains: WeakKeyDictionary[Facts, dict[tuple[s.Fact, ...], Domain]] = WeakKeyDictionary()
+"""Cases as facts, and facts made ready, for as long as the cases: all metrics ask about the same ones."""
 
 
 def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
@@ -57,7 +67,7 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
         assert cost.upper is not None
         return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
     return [
-        _piece(costs, (each.when, (*facts, *_known(case))), (each.lower, each.upper), case)
+        _piece(costs, (each.when, (*facts, *_facts_of_case(case))), (each.lower, each.upper), case)
         for each in cost.regimes
         for case in each.cases
     ]
@@ -66,8 +76,10 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
 def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts) -> Piece:
     low, high = ends
     if low == high:
-        return Piece(*where, _lower(costs, low, known), _text(costs, high, True))
-    return Piece(*where, at_least(costs, low, known), at_most(costs, high, known))
+        below, above = _lower(costs, low, known), _text(costs, high, True)
+    else:
+        below, above = at_least(costs, low, known), at_most(costs, high, known)
+    return Piece(*where, below, above, _domains.setdefault(known, {}))
 
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
@@ -111,6 +123,12 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
         for one in work
         for other in span
     ]
+
+
+def _facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+    if case not in _told:
+        _told[case] = _known(case)
+    return _told[case]
 
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:

@@ -5,8 +5,9 @@ n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing is left over at n = 1, un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from flint import arb, fmpq
@@ -34,6 +35,7 @@ class Bound:
     because: dict[str, object] = field(hash=False)
 
 
+_Gap: TypeAlias = "tuple[Bound, dict[e.Factor, fmpq]]"
 Product: TypeAlias = tuple[tuple[Bound, Constant], ...]
 """Bounds, each raised to a power that is not negative, and multiplied."""
 
@@ -62,6 +64,10 @@ class Absorption:
 
     def __init__(self, bounds: Sequence[Bound]) -> None:
         self._bounds = bounds
+
+    @cached_property
+    def _gaps(self) -> list[_Gap]:
+        return list(_rational_gaps(self._bounds))
 
     def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
         """None where some term is not covered, so that the difference may be negative."""
@@ -94,23 +100,20 @@ class Absorption:
     def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
         """A factor with small <= factor*large, and its proof."""
         gap = dict(e.joined(large, e.inverted(small)))
-        bounds = [
-            *self._bounds,
-            *_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term)),
-        ]
+        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term)))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not all(power.is_rational for power in gap.values()) or (plain and not bounds):
+        if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
             return (ONE, tuple((one_below(factor), power) for factor, power in gap.items())) if plain else None
-        return _by_program({factor: power.rational for factor, power in gap.items()}, bounds)
+        usable = [*self._gaps, *_rational_gaps(own)]
+        return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
 
-def _by_program(gap: dict[e.Factor, fmpq], bounds: Iterable[Bound]) -> tuple[fmpq, Product] | None:
+def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
     """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
-    usable = [(bound, known) for bound in bounds if (known := _rational_gap(bound)) is not None]
     factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
+    powers = _by_factor(factors, [known for _, known in usable])
     rows, limits = [], []
-    for factor in factors:
-        row = [known.get(factor, ZERO) for _, known in usable]
+    for factor, row in powers.items():
         rows.append(row)
         limits.append(gap.get(factor, ZERO))
         if not _is_at_least_one(factor.expr):
@@ -120,18 +123,29 @@ def _by_program(gap: dict[e.Factor, fmpq], bounds: Iterable[Bound]) -> tuple[fmp
     if not isinstance(solution, Optimum):
         return None
     uses = [(bound, Constant(times)) for (bound, _), times in zip(usable, solution.point, strict=True) if times]
-    for factor in factors:
-        rest = gap.get(factor, ZERO) - sum(
-            (known.get(factor, ZERO) * times for (_, known), times in zip(usable, solution.point, strict=True)), ZERO
-        )
+    taken = [(index, times) for index, times in enumerate(solution.point) if times]
+    for factor, row in powers.items():
+        rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in taken), ZERO)
         if rest:
             uses.append((one_below(factor), Constant(rest)))
     return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
-def _rational_gap(bound: Bound) -> dict[e.Factor, fmpq] | None:
-    gap = e.joined(bound.large, e.inverted(bound.small))
-    return {factor: power.rational for factor, power in gap} if all(p.is_rational for _, p in gap) else None
+def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmpq]]) -> dict[e.Factor, list[fmpq]]:
+    """For each factor its power in each of the gaps: few factors are in any one."""
+    rows = {factor: [ZERO] * len(gaps) for factor in factors}
+    for index, each in enumerate(gaps):
+        for factor, power in each.items():
+            rows[factor][index] = power
+    return rows
+
+
+def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
+    """Of the bounds all of whose powers are rational, what the larger side has more."""
+    for bound in bounds:
+        gap = e.joined(bound.large, e.inverted(bound.small))
+        if all(power.is_rational for _, power in gap):
+            yield bound, {factor: power.rational for factor, power in gap}
 
 
 def one_below(factor: e.Factor) -> Bound:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from flint import fmpq
 
 from archline.algebra.growth import rules
-from archline.algebra.growth.constants import NOTHING, UNITY, Constant, OutOfReachError
+from archline.algebra.growth.constants import UNITY, Constant, OutOfReachError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 
+T = TypeVar("T")
 MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
 MAX_EXPONENT_DIGITS = 4
@@ -197,10 +198,16 @@ def added(left: Sum, right: Sum) -> Sum:
     """The sum of two sums."""
     result = dict(left)
     for term, coefficient in right.items():
-        total = result.pop(term, NOTHING) + coefficient
-        if total:
-            result[term] = total
+        _add(result, term, coefficient)
     return result
+
+
+def _add(terms: dict[T, Constant], term: T, coefficient: Constant) -> None:
+    """Add to what there is of a term, or a factor, which moves to the end."""
+    old = terms.pop(term, None)
+    total = coefficient if old is None else old + coefficient
+    if total:
+        terms[term] = total
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:
@@ -211,10 +218,10 @@ def scaled(value: Sum, factor: Constant) -> Sum:
 def _multiplied(left: Sum, right: Sum) -> Sum:
     if len(left) * len(right) > MAX_TERMS:
         raise OutOfReachError("the expression has too many terms")
-    result: Sum = {}
+    result: dict[Term, Constant] = {}
     for first, a in left.items():
         for second, b in right.items():
-            result = added(result, {joined(first, second): a * b})
+            _add(result, joined(first, second), a * b)
     return result
 
 
@@ -222,9 +229,7 @@ def joined(left: Term, right: Term) -> Term:
     """The product of two terms."""
     powers = dict(left)
     for factor, power in right:
-        total = powers.pop(factor, NOTHING) + power
-        if total:
-            powers[factor] = total
+        _add(powers, factor, power)
     return frozenset(powers.items())
 
 

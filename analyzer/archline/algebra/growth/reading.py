@@ -14,7 +14,7 @@ from flint import fmpq
 from archline.algebra.growth import expansion as e
 from archline.algebra.growth import rules
 from archline.algebra.growth.absorption import Absorption, Share
-from archline.algebra.growth.constants import Constant, OutOfReachError
+from archline.algebra.growth.constants import UNITY, Constant, OutOfReachError
 from archline.algebra.growth.monomials import ONE, Lattice, Monomial, choice, log, power, product, size
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -135,6 +135,8 @@ class Reader:
             return SINGLE
         if not base.nonnegative:
             raise OutOfReachError(f"`{text}` may be negative")
+        if exponent == UNITY:
+            return base
         if sign > 0:
             return Envelope(
                 None if base.lower is None else power(base.lower, exponent),
@@ -255,6 +257,8 @@ def _added(left: Envelope, right: Envelope) -> Envelope:
 def _multiplied(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
         raise OutOfReachError("a product with a factor that may be negative")
+    if left is SINGLE:
+        return right
     if left.upper is None or right.upper is None:
         return ZERO
     upper = product(left.upper, right.upper)

@@ -110,7 +110,7 @@ class _Tableau:
     def climb(self) -> list[fmpq] | None:
         """Go to an optimum; the direction of unbounded growth where there is none."""
         while True:
-            rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index] < 0]
+            rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index].p < 0]
             if not rising:
                 return None
             entering = min(rising)[1]
@@ -158,7 +158,7 @@ class _Tableau:
         best: tuple[fmpq, int] | None = None
         chosen = None
         for index, row in enumerate(self.rows):
-            if row[column] > 0:
+            if row[column].p > 0:
                 candidate = (row[-1] / row[column], self.basis[index])
                 if best is None or candidate < best:
                     best, chosen = candidate, index

@@ -127,28 +127,26 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
     logs = list(sided(function))
-    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    cubes = [times(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
     some = [each for each in few if each.degree <= 1]
     sizes = [Element(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
         # log2(log2(n)) shows so little in values that what lacks it may seem good enough.
         yield distinct([*some, *logs, *(times(x, y) for x in some for y in logs if x.degree)])
-    for elements in (
-        few,
-        [*few, *logs],
-        [*some, *logs, *squares],
-        [*some, *logs, *(times(x, y) for x in few for y in logs if x.degree)],
-        all_,
-        # As many calls in a row as the size, each with what is added.
-        [*all_, *(times(x, size) for x in few for size in sizes)],
-        # As many leaves as the size.
-        [*all_, *(times(x, size) for x in all_ for size in sizes if x not in few)],
-        [*all_, *logs],
-        [*some, *logs, *squares, *cubes],
-        [*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)],
-    ):
-        yield distinct(elements)
+    yield distinct(few)
+    yield distinct([*few, *logs])
+    # Most searches end before there are products of logarithms.
+    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    yield distinct([*some, *logs, *squares])
+    yield distinct([*some, *logs, *(times(x, y) for x in few for y in logs if x.degree)])
+    yield distinct(all_)
+    # As many calls in a row as the size, each with what is added.
+    yield distinct([*all_, *(times(x, size) for x in few for size in sizes)])
+    # As many leaves as the size.
+    yield distinct([*all_, *(times(x, size) for x in all_ for size in sizes if x not in few)])
+    yield distinct([*all_, *logs])
+    cubes = [times(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
+    yield distinct([*some, *logs, *squares, *cubes])
+    yield distinct([*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)])
 
 
 def sided(function: Function) -> Iterator[Element]:

@@ -60,6 +60,9 @@ class Caller:
     _ordered: list[Logarithm] = field(default_factory=list)
     _known: dict[str, Poly] = field(default_factory=dict)
     _signs: dict[Poly, Poly] = field(default_factory=dict)
+    # What atoms became; more symbols change nothing about those that were written before.
+    _places: dict[Atom, Poly | None] = field(default_factory=dict)
+    _orders: dict[Atom, Poly | None] = field(default_factory=dict)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
@@ -81,20 +84,25 @@ class Caller:
         return there.substitute({name: each for name, each in numbers.items() if each is not None})
 
     def _placed(self, value: Poly) -> Poly:
-        def place(atom: Atom) -> Poly | None:
-            if isinstance(atom, a.CeilLog2):
-                return None if atom.argument in self.references else self._logarithm(atom)
-            if not atom.parts:
-                return None
-            parts = tuple(self._placed(part) for part in atom.parts)
-            if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
-                # A bound of the exponent says too little of the power.
-                raise NotComparableError
-            if isinstance(atom, a.PositivePart):
-                return self._positive(parts[0])
-            return None if parts == atom.parts else atom.rebuild(parts)
+        return value.map_atoms(self._place)
 
-        return value.map_atoms(place)
+    def _place(self, atom: Atom) -> Poly | None:
+        if atom not in self._places:
+            self._places[atom] = self._there(atom)
+        return self._places[atom]
+
+    def _there(self, atom: Atom) -> Poly | None:
+        if isinstance(atom, a.CeilLog2):
+            return None if atom.argument in self.references else self._logarithm(atom)
+        if not atom.parts:
+            return None
+        parts = tuple(self._placed(part) for part in atom.parts)
+        if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
+            # A bound of the exponent says too little of the power.
+            raise NotComparableError
+        if isinstance(atom, a.PositivePart):
+            return self._positive(parts[0])
+        return None if parts == atom.parts else atom.rebuild(parts)
 
     def _positive(self, value: Poly) -> Poly:
         """max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
@@ -105,16 +113,20 @@ class Caller:
 
     def ordered(self, value: Poly) -> Poly:
         """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
+        return value.map_atoms(self._order)
 
-        def order(atom: Atom) -> Poly | None:
-            match atom:
-                case a.CeilLog2():
-                    return self._reference(atom)
-                case a.PositivePart():
-                    return a.positive_part(self.ordered(atom.argument))
-            return None
+    def _order(self, atom: Atom) -> Poly | None:
+        if atom not in self._orders:
+            self._orders[atom] = self._in_order(atom)
+        return self._orders[atom]
 
-        return value.map_atoms(order)
+    def _in_order(self, atom: Atom) -> Poly | None:
+        match atom:
+            case a.CeilLog2():
+                return self._reference(atom)
+            case a.PositivePart():
+                return a.positive_part(self.ordered(atom.argument))
+        return None
 
     def without_powers(self, value: Poly) -> Poly:
         """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""

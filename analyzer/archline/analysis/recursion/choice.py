@@ -31,8 +31,10 @@ class Choice:
         bound: Callable[[Coefficients], Bound],
         proved: Callable[[Coefficients], bool],
     ) -> None:
-        self._short, self._largest = short, largest
-        self._bound, self._proved = cache(bound), cache(proved)
+        self._count, self._largest = len(short), largest
+        # By their place: coefficients take long to hash.
+        self._of = cache(lambda index: bound(short[index]))
+        self._proved = cache(lambda index: proved(short[index]))
 
     def best(self, wanted: Fraction, enough: Callable[[Bound], bool]) -> Bound | None:
         """The best proved bound; `enough` tells whether one is near enough, with a factor of `wanted` at most."""
@@ -42,26 +44,23 @@ class Choice:
             if not any(self._rivals(index, last) for index in range(end)):
                 return last
         best: Bound | None = None
-        for index in range(len(self._short) if end is None else end + 1):
+        for index in range(self._count if end is None else end + 1):
             if best is not None and self._worse(index, best):
                 continue
-            if self._of(index).better(best) and self._proved(self._short[index]):
+            if self._of(index).better(best) and self._proved(index):
                 best = self._of(index)
         return best
 
     def _first(self, most: float, enough: Callable[[Bound], bool]) -> int | None:
         """The first one that is near enough and proved."""
-        for index, each in enumerate(self._short):
-            if self._largest[index] <= most and enough(self._of(index)) and self._proved(each):
+        for index in range(self._count):
+            if self._largest[index] <= most and enough(self._of(index)) and self._proved(index):
                 return index
         return None
 
     def _rivals(self, index: int, last: Bound) -> bool:
         """Whether a proved one may be better than the last, or leads to one that is."""
-        return not self._worse(index, last) and not last.better(self._of(index)) and self._proved(self._short[index])
-
-    def _of(self, index: int) -> Bound:
-        return self._bound(self._short[index])
+        return not self._worse(index, last) and not last.better(self._of(index)) and self._proved(index)
 
     def _worse(self, index: int, bound: Bound) -> bool:
         """Whether one is far worse than a bound, whatever else is seen of it."""

@@ -25,7 +25,6 @@ from archline.analysis.recursion.entries import Entries, places
 from archline.analysis.recursion.linear import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
 from archline.analysis.recursion.pricing import program
 from archline.analysis.recursion.products import Products, Shape
-from archline.analysis.recursion.proposal import solution
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
@@ -106,7 +105,7 @@ class Cone:
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Whether products with weights that are not 0 near those given add up to the value exactly."""
-        weights = _exact_weights([self.products[int(index)] for index in np.flatnonzero(near > NEAR)], value)
+        weights = self.products.weights(np.flatnonzero(near > NEAR).tolist(), value)
         return weights is not None and all(each >= 0 for each in weights)
 
 
@@ -114,15 +113,14 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     """The facts on the atoms of some values, for expressions of their degree."""
     degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
+    known = _Known(facts)
     # The sizes that floors and maxima are of.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
     # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
     for atom in list(atoms):
         if not _is_size(atom):
-            atoms |= dict.fromkeys(
-                other for each in _of_atom(atom, facts) for other in each.atoms() if not _is_size(other)
-            )
-    found = dict.fromkeys(each for atom in atoms for each in _of_atom(atom, facts))
+            atoms |= dict.fromkeys(other for each in known[atom] for other in each.atoms() if not _is_size(other))
+    found = dict.fromkeys(each for atom in atoms for each in known[atom])
     kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
@@ -136,6 +134,18 @@ def proves(value: Poly, facts: Facts) -> bool:
     ordered = caller.ordered(facts.simplify(value))
     ordered = caller.facts.simplify(ordered)
     return cone(caller.facts, [ordered]).proves(ordered)
+
+
+class _Known(dict[Atom, list[Poly]]):
+    """What is known of atoms, each looked at once."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self._facts = facts
+
+    def __missing__(self, atom: Atom) -> list[Poly]:
+        self[atom] = found = _of_atom(atom, self._facts)
+        return found
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
@@ -325,10 +335,3 @@ def _watching(goal: Goal) -> Array:
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
-
-
-def _exact_weights(products: Sequence[Poly], value: Poly) -> tuple[fmpq, ...] | None:
-    """Weights with which the products add up to the value exactly; None where there are none."""
-    monomials = list(dict.fromkeys(m for each in (*products, value) for m in each.terms))
-    rows = [[each.terms.get(m, fmpq(0)) for each in (*products, value)] for m in monomials]
-    return solution(rows, len(products))

@@ -17,6 +17,7 @@ from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.halving import reproduced
 from archline.analysis.recursion.limits import limited
+from archline.analysis.recursion.places import Places
 from archline.analysis.recursion.program import Writer
 from archline.analysis.recursion.steps import Foreign, Region, Step, reached, regions, steps_of, valid
 from archline.analysis.recursion.system import Equation, Function
@@ -95,6 +96,7 @@ class Context:
         values: Values | None,
         everywhere: bool = False,
         wanted: Fraction = NEAR_ENOUGH,
+        places: Places | None = None,
     ) -> None:
         self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
@@ -121,7 +123,7 @@ class Context:
             self.regions = (Region({}),)
         self.steps = [each for step in steps for each in reached(step, self.regions)]
         # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
-        self.writer = Writer(function, tangents=upper and values is not None)
+        self.writer = Writer(function, upper and values is not None, places)
         self.points: list[tuple[Step, Point]] = []
         self.weighed: list[Seen] = []
         self.near: list[tuple[Seen, Fraction]] = []

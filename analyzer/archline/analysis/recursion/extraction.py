@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.analysis.recursion.bodies import Bodies, Case, TooManyCasesError
@@ -53,6 +54,7 @@ class Extraction:
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._done: dict[s.Algorithm, Extracted] = {}
+        self._facts: dict[s.Algorithm, Facts] = {}
 
     def recursive(self, algorithm: s.Algorithm) -> bool:
         """Whether the algorithm calls itself, directly or not."""
@@ -107,11 +109,17 @@ class Extraction:
                 algorithm,
                 (*signature.size_names, *signature.indices),
                 {each: signature.at_least[each] for each in signature.size_names},
-                declared(module, algorithm).facts,
+                self._declared(algorithm),
                 tuple(equations),
                 algorithm.where,
             )
         return System(metric, functions, not split)
+
+    def _declared(self, algorithm: s.Algorithm) -> Facts:
+        """What the declaration says of sizes: one for all metrics, which then share what is found by it."""
+        if algorithm not in self._facts:
+            self._facts[algorithm] = declared(self._outer.module, algorithm).facts
+        return self._facts[algorithm]
 
     def systems(self, metric: str) -> dict[str, Function]:
         """All functions of a metric that were extracted so far, by name."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, product, total
+from archline.analysis.proofs import first
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -105,14 +106,8 @@ def _count(step: Step) -> int | None:
 
 def _shift(size: Poly, place: int, steps: Sequence[Step], sign: int) -> int | None:
     """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
-    for shift in range(MAX_SHIFT + 1):
-        if all(
-            _at_least(size.scaled(sign) + shift - call.arguments[place].scaled(2 * sign), step.facts)
-            for step in steps
-            for _, call in step.calls
-        ):
-            return shift
-    return None
+    apart = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
+    return first(MAX_SHIFT + 1, lambda s: all(_at_least(each.scaled(sign) + s, facts) for each, facts in apart))
 
 
 def _at_least(value: Poly, facts: Facts) -> bool:

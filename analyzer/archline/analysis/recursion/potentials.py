@@ -12,7 +12,7 @@ or a proof with unknown coefficients of its own (`synthesis`). Each case is then
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -22,6 +22,7 @@ from archline.analysis.recursion.calls import NotComparableError
 from archline.analysis.recursion.context import FAIR, NEAR_ENOUGH, Bound, Context
 from archline.analysis.recursion.fitting import exact
 from archline.analysis.recursion.monotone import rounded
+from archline.analysis.recursion.places import Places
 from archline.analysis.recursion.sampling import Sampling
 from archline.analysis.recursion.steps import Foreign
 from archline.analysis.recursion.synthesis import Synthesis
@@ -41,18 +42,19 @@ class Side(Enum):
 class Given:
     """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
 
-    `capped`: whether bounds may have terms that cut sizes off at numbers.
+    `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: where terms were looked at before.
     """
 
     foreign: Mapping[Side, Foreign]
     values: Values | None
     capped: bool = True
+    places: Places = field(default_factory=Places)
 
 
 def exact_form(function: Function, given: Given) -> Bound | None:
     """A closed form of a function of the sizes alone, or None where none is found."""
     try:
-        return exact(Context(function, True, given.foreign[Side.EXACT], given.values))
+        return exact(Context(function, True, given.foreign[Side.EXACT], given.values, places=given.places))
     except (NotComparableError, TooComplexError):
         return None
 
@@ -67,7 +69,7 @@ def bound(
     """
     side = Side.UPPER if upper else Side.LOWER
     try:
-        context = Context(function, upper, given.foreign[side], given.values, everywhere, wanted)
+        context = Context(function, upper, given.foreign[side], given.values, everywhere, wanted, given.places)
     except NotComparableError:
         return None
     best: Bound | None = None

@@ -9,9 +9,10 @@ from operator import or_
 
 from flint import fmpq
 
-from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, reduces, spend
+from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces, spend
 from archline.analysis.recursion.arrays import as_float
 from archline.analysis.recursion.entries import Entries
+from archline.analysis.recursion.proposal import solution
 
 BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS
@@ -40,6 +41,7 @@ class Packing:
         self._atoms: dict[Atom, int] = {}
         self._reducing: dict[int, Poly] = {}
         self._squares: dict[int, Packed] = {}
+        self._monomials: dict[int, Monomial] = {}
         self._degrees = _Kept(lambda code: sum(abs(power) for _, power in _powers(code)))
         self._masks = _Kept(lambda code: sum(1 << place for place, _ in _powers(code) if place in self._reducing))
         self._squared = _Kept(
@@ -68,8 +70,12 @@ class Packing:
 
     def monomial(self, code: int) -> Monomial:
         """The monomial of an integer."""
-        atoms = list(self._atoms)
-        return tuple(sorted(((atoms[place], power) for place, power in _powers(code)), key=lambda each: each[0].key))
+        found = self._monomials.get(code)
+        if found is None:
+            atoms = list(self._atoms)
+            factors = ((atoms[place], power) for place, power in _powers(code))
+            found = self._monomials[code] = tuple(sorted(factors, key=lambda each: each[0].key))
+        return found
 
     def degree(self, terms: Iterable[int]) -> int:
         """The most factors, those of negative powers too, of the monomials."""
@@ -108,7 +114,11 @@ class Packing:
             code, number = todo.popitem()
             place = self._squared[code]
             if place < 0:
-                _add(done, code, number)
+                number = done.get(code, 0) + number
+                if number:
+                    done[code] = number
+                else:
+                    del done[code]
                 continue
             for other, factor in self._square(place).items():
                 _add(todo, code - (1 << (BITS * place)) + other, number * factor)
@@ -210,6 +220,19 @@ class Products:
     def __getitem__(self, index: int) -> Poly:
         return Poly({self._packing.monomial(code): fmpq(number) for code, number in self._columns[index].items()})
 
+    def weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
+        """Weights with which some of the products add up to a value exactly; None where there are none."""
+        try:
+            columns = [*(self._columns[index] for index in chosen), self._packing.packed(value)]
+        except OverflowError:
+            # No product has such powers.
+            return None
+        rows = {code: [NOTHING] * len(columns) for each in columns for code in each}
+        for column, terms in enumerate(columns):
+            for code, number in terms.items():
+                rows[code][column] = fmpq(number)
+        return solution(list(rows.values()), len(chosen))
+
     def entries(self) -> Entries:
         """All columns. Raises OverflowError for numbers beyond those of floating point."""
         # Monomials are numbered as they come.
@@ -249,7 +272,7 @@ def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree:
                 exact = adding and not shared
                 if exact and (known + own[index] > degree or taken & near[index]):
                     continue
-                value = packing.product(terms, facts[index], shared)
+                value = packing.product(terms, facts[index], shared) if terms is not one else facts[index]
                 reached = known + own[index] if exact else packing.degree(value)
                 if reached <= degree and (exact or not groups.crowded(value)):
                     more, rare = others + (index >= shape.major), scarce + (index in shape.few)

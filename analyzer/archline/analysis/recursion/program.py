@@ -8,13 +8,14 @@ from itertools import islice
 
 from flint import fmpq
 
-from archline.algebra.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.compiled import Number
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, rational, total
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, combination, rational, total
 from archline.analysis.recursion.bases import Element
 from archline.analysis.recursion.calls import Caller, NotComparableError, references
 from archline.analysis.recursion.cases import Point, coordinates
 from archline.analysis.recursion.finite import counterexamples, holds_everywhere
+from archline.analysis.recursion.places import Places
 from archline.analysis.recursion.proposal import corner, solution
 from archline.analysis.recursion.steps import Step
 from archline.analysis.recursion.system import Function
@@ -28,50 +29,20 @@ SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
 
 
-class _Compiled(dict[Poly, Compute]):
-    """Expressions in some symbols, each compiled once."""
-
-    def __init__(self, compiler: Compiler) -> None:
-        super().__init__()
-        self.compiler = compiler
-
-    def __missing__(self, value: Poly) -> Compute:
-        self[value] = found = self.compiler.of(value)
-        return found
-
-
-class _Place:
-    """A point, and the values of expressions there."""
-
-    def __init__(self, compiled: _Compiled, environment: Environment) -> None:
-        self._compiled, self._environment = compiled, environment
-        self._numbers: dict[Compute, Number] = {}
-
-    def number(self, value: Poly) -> Number:
-        compute = self._compiled[value]
-        found = self._numbers.get(compute)
-        if found is None:
-            self._compiled.compiler.extend(self._environment)
-            found = self._numbers[compute] = compute(self._environment)
-        return found
-
-
 class Writer:
     """Steps in symbols: what elements gain in them, each written once for all programs.
 
     `tangents`: whether proofs know more of how large logarithms are.
     """
 
-    def __init__(self, function: Function, tangents: bool = False) -> None:
+    def __init__(self, function: Function, tangents: bool = False, places: Places | None = None) -> None:
         self._function, self._tangents = function, tangents
+        self._places = Places() if places is None else places
         self.solved = 0
         self._references = references(function)
         self._callers: dict[Step, Caller] = {}
         self._gains: dict[tuple[Step, Element], Poly | None] = {}
         self._forcing: dict[Step, Poly] = {}
-        self._compilers: dict[tuple[str, ...], _Compiled] = {}
-        self._places: dict[tuple[tuple[str, int | Fraction], ...], _Place] = {}
-        self._seen: dict[int, tuple[Point, _Place]] = {}
 
     def gain(self, step: Step, element: Element) -> Poly | None:
         """An element less what it is at the calls; None where it cannot be written at their sizes."""
@@ -103,28 +74,11 @@ class Writer:
 
     def number(self, value: Poly, point: Point) -> Number:
         """The value at a point, an integer of Python where it is whole."""
-        return self._at(point).number(value)
+        return self._places.number(value, point)
 
-    def numbers(self, elements: Iterable[Element], point: Point) -> list[Number]:
-        """The elements at a point."""
-        there = self._at(point)
-        return [there.number(each.value) for each in elements]
-
-    def _at(self, point: Point) -> _Place:
-        # The same few points come again and again; kept, none of them makes way for another at its address.
-        seen = self._seen.get(id(point))
-        if seen is None:
-            seen = self._seen[id(point)] = point, self._place(tuple(point.items()))
-        return seen[1]
-
-    def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
-        if point not in self._places:
-            names = tuple([name for name, _ in point])
-            if names not in self._compilers:
-                self._compilers[names] = _Compiled(Compiler(names))
-            compiled = self._compilers[names]
-            self._places[point] = _Place(compiled, compiled.compiler.environment([number for _, number in point]))
-        return self._places[point]
+    def table(self, elements: Iterable[Element], points: Sequence[Point]) -> list[list[Number]]:
+        """The elements at each of several points."""
+        return self._places.table([each.value for each in elements], points)
 
     def forcing(self, step: Step) -> Poly:
         """What the step adds."""
@@ -191,7 +145,8 @@ class Program:
 
     def _equations(self, points: Sequence[tuple[Point, Fraction]]) -> list[list[fmpq]]:
         """That the sum takes the given values: the elements there, then the value."""
-        return [[*map(rational, self._numbers(point)), rational(value)] for point, value in points]
+        table = self._writer.table(self.elements, [point for point, _ in points])
+        return [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
 
     # The program
     def require(self, step: Step, point: Point) -> None:
@@ -220,7 +175,7 @@ class Program:
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
     def _numbers(self, point: Point) -> list[Number]:
-        return self._writer.numbers(self.elements, point)
+        return self._writer.table(self.elements, (point,))[0]
 
     def solve(self) -> tuple[fmpq, ...] | None:
         """The coefficients that are best at the preferred points; None where the points do not determine any."""
@@ -258,9 +213,7 @@ class Program:
 
     def value(self, coefficients: Sequence[fmpq]) -> Poly:
         """The bound with these coefficients."""
-        return total(
-            element.value.scaled(coefficient) for element, coefficient in zip(self.elements, coefficients, strict=True)
-        )
+        return combination((element.value for element in self.elements), coefficients)
 
     # The proof
     def proves(self, step: Step, coefficients: Sequence[fmpq]) -> bool:

@@ -82,8 +82,10 @@ def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
     """A solution of linear equations (coefficients, then the right side); unknowns that are free are 0."""
     reduced, rank = fmpq_mat(rows).rref()
     found = [fmpq(0)] * count
+    lead = -1
     for row in range(rank):
-        lead = next(column for column in range(count + 1) if reduced[row, column])
+        # Each row leads farther to the right.
+        lead = next(column for column in range(lead + 1, count + 1) if reduced[row, column])
         if lead == count:
             return None
         found[lead] = reduced[row, count]

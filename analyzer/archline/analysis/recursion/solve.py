@@ -24,6 +24,7 @@ from archline.analysis.recursion.extraction import Extracted, Extraction
 from archline.analysis.recursion.halvings import at_halves, without_halvings
 from archline.analysis.recursion.leaves import clamped, holds_at_leaves, inside
 from archline.analysis.recursion.pieces import without_pieces
+from archline.analysis.recursion.places import Places
 from archline.analysis.recursion.potentials import Given, Side, bound, exact_form
 from archline.analysis.recursion.proofs import Proof
 from archline.analysis.recursion.quantities import declaration
@@ -71,6 +72,7 @@ class Recursions:
         self._values: dict[str, Values] = {}
         self._reduced: dict[Function, Reduced] = {}
         self._narrow: dict[Function, Values] = {}
+        self._places: dict[s.Algorithm, Places] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -246,12 +248,14 @@ class Recursions:
         functions = self._extraction.systems(metric)
         others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
         foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
+        # All metrics are looked at in the same points, and their bounds have many terms in common.
+        places = self._places.setdefault(function.algorithm, Places())
         if not _settled(function, functions):
-            return Given(foreign, None)
+            return Given(foreign, None, places=places)
         if function is functions[function.name]:
-            return Given(foreign, self._values_of(metric))
+            return Given(foreign, self._values_of(metric), places=places)
         narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
-        return Given(foreign, narrow)
+        return Given(foreign, narrow, places=places)
 
     def _values_of(self, metric: str) -> Values:
         """The values of all functions of a metric, those found before included."""

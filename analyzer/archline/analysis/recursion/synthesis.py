@@ -20,16 +20,17 @@ from flint import fmpq
 
 from archline.algebra.compiled import Number
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, rational, total
+from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, combination, rational
 from archline.analysis.recursion import caps, heads
 from archline.analysis.recursion.arrays import Array, as_float
 from archline.analysis.recursion.bases import Element, distinct, families, logarithmic
 from archline.analysis.recursion.cases import Point
 from archline.analysis.recursion.choice import Choice
 from archline.analysis.recursion.cone import NEAR, Cone, Goal, Part, Proposal, cone, propose
-from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context
+from archline.analysis.recursion.context import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
 from archline.analysis.recursion.finite import points
 from archline.analysis.recursion.halving import reproduced
+from archline.analysis.recursion.kept import Kept
 from archline.analysis.recursion.levels import leveled
 from archline.analysis.recursion.limits import limited
 from archline.analysis.recursion.program import Coefficients
@@ -78,6 +79,8 @@ class Synthesis:
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
         self._tried = 0
+        # Several ways to choose among the sets begin with the same ones.
+        self._leaf_sets, self._plain_sets = Kept(self._capped()), Kept(self._families())
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
@@ -120,8 +123,8 @@ class Synthesis:
             yield elements, ROUGHLY
             yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
         if not several:
-            yield from ((each, ROUGHLY) for each in self._capped())
-        yield from ((each, ALIKE) for each in self._families())
+            yield from ((each, ROUGHLY) for each in self._leaf_sets)
+        yield from ((each, ALIKE) for each in self._plain_sets)
 
     def _new(
         self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
@@ -149,12 +152,12 @@ class Synthesis:
         number = self._context.writer.number
 
         def alike(element: Element, far: Point, farther: Point, growth: Fraction) -> bool:
-            ends = number(element.value, far), number(element.value, farther)
-            if ends[0] <= 0:
+            before, after = number(element.value, far), number(element.value, farther)
+            if before <= 0:
                 return False
-            own = Fraction(ends[1]) / ends[0]
-            # A constant beside a logarithm still counts at far points.
-            return own / tolerance <= growth <= own * tolerance or 1 < min(own, growth) <= max(own, growth) <= LOGARITHM
+            # Integers compare many times as fast as fractions do.
+            own = after.numerator * before.denominator, after.denominator * before.numerator
+            return _about(own, growth.as_integer_ratio(), tolerance)
 
         return all(
             any(alike(element, far, farther, growth) for element in elements)
@@ -180,7 +183,7 @@ class Synthesis:
         context = self._context
         # Beside logarithms, with the other sign, they would hide how a lower bound grows.
         counts = caps.counts(context.function, context.steps) if context.upper else []
-        for leaves in islice(self._capped(), 1):
+        for leaves in islice(self._leaf_sets, 1):
             yield distinct([*elements, *leaves, *counts])
 
     def _families(self) -> Iterator[tuple[Element, ...]]:
@@ -200,10 +203,10 @@ class Synthesis:
 
         An upper one pays for more and larger leaves than there are, so that it seldom is.
         """
-        if self._context.upper or next(self._capped(), None) is None:
+        if self._context.upper or next(iter(self._leaf_sets), None) is None:
             return None
         products = (
-            each for each in self._families() if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+            each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
         )
         able = next((each for each in products if self._able(each, ALIKE)), None)
         found = None if able is None else self._within_limits(self._context.written(able))
@@ -328,7 +331,7 @@ class Synthesis:
 
     def _there(self, elements: Sequence[Element]) -> There:
         """The elements at each of the points where bounds are watched."""
-        return [self._context.writer.numbers(elements, point) for (point, _), _ in self._context.watched]
+        return self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
 
     def _goal(self, elements: Sequence[Element], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
@@ -360,12 +363,21 @@ class Synthesis:
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 
+def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
+    """Whether two growths are about the same; a constant beside a logarithm still counts at far points."""
+    above, below = one[0] * other[1], other[0] * one[1]
+    most, least = tolerance.as_integer_ratio()
+    if above * least <= below * most and below * least <= above * most:
+        return True
+    return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
+
+
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
-    return sum((gain.scaled(number) for gain, number in zip(part.gains, coefficients, strict=True)), part.rest)
+    return combination(part.gains, coefficients, part.rest)
 
 
 def _combined(values: Sequence[Poly], coefficients: Coefficients) -> Poly:
-    return total(value.scaled(number) for value, number in zip(values, coefficients, strict=True))
+    return combination(values, coefficients)
 
 
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
@@ -381,10 +393,12 @@ def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
             Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
         ]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
-        for coefficients in (_exact(plain), _exact(nearest), _exact(safe)):
-            if coefficients not in seen:
-                seen.add(coefficients)
-                yield coefficients
+        for chosen in (plain, nearest, safe):
+            # Pairs of integers hash far faster than rationals.
+            told = tuple([each.as_integer_ratio() for each in chosen])
+            if told not in seen:
+                seen.add(told)
+                yield _exact(chosen)
 
 
 def _least(number: float) -> Fraction:

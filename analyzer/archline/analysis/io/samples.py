@@ -22,10 +22,11 @@ TRIES = 400
 
 
 def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
-    """A few sizes that the `where` allows, with lines of several lengths; at last declared sizes are small."""
+    """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small."""
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
-    declared = [binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE]
+    extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
+    declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
     facts = (*algorithm.where, *assumed(algorithm))
     rules = offsets_rules(scope)
 

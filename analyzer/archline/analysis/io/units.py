@@ -131,7 +131,7 @@ def known(unit: Unit) -> Unit:
 
 @contextmanager
 def of_its_own() -> Iterator[None]:
-    """A limit for one unit, so that one whose closed form is too large is left out, and not all. Raises UnboundedError."""
+    """A limit for one unit: one whose closed form is too large is left out, and not all. Raises UnboundedError."""
     try:
         with budget(MAX_UNIT):
             yield

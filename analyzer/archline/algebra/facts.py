@@ -41,6 +41,9 @@ class Bounds:
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
 
 
+_UNBOUNDED = Bounds()
+
+
 class _Ages(dict[Atom, tuple[int, int, str]]):
     """The ages of atoms, each found once."""
 
@@ -99,7 +102,7 @@ class Facts:
     powers: tuple[Power, ...] = ()
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
-    _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
+    _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
@@ -108,14 +111,14 @@ class Facts:
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""
-        bounds = Bounds(tuple(lower), tuple(upper))
-        known = self._extended.get((name, bounds))
+        key = name, tuple(lower), tuple(upper)
+        known = self._extended.get(key)
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
-            added[name] = bounds
+            added[name] = Bounds(*key[1:])
             before = None if name in self.bounds else (name, self)
             known = Facts(added, self.rewrites, self.quotients, self.powers, _before=before)
-            self._extended[name, bounds] = known
+            self._extended[key] = known
         return known
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
@@ -165,6 +168,8 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
+        if value.is_constant:
+            return bool(value.constant_term >= 0)
         value = _scaled_to_one(value)
         facts = self.oldest(value.names)
         known = facts._proved.get(value)
@@ -472,7 +477,7 @@ class _Proof:
         return False
 
     def _bounds(self, atom: Symbol) -> Bounds:
-        return self.facts.bounds.get(atom.name, Bounds())
+        return self.facts.bounds.get(atom.name, _UNBOUNDED)
 
     def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
         parts = value.coefficients(atom)

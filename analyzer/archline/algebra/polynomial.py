@@ -146,7 +146,7 @@ class Poly:
     @staticmethod
     def symbol(name: str) -> Poly:
         """A size or variable."""
-        return Poly.of_atom(Symbol(name))
+        return Poly.of_atom(Symbol._made.get(name) or Symbol(name))
 
     # Queries
     @property
@@ -321,14 +321,14 @@ class Poly:
         def replace(atom: Atom) -> Poly | None:
             if isinstance(atom, Symbol):
                 return values.get(atom.name)
-            if not (atom.names & values.keys()):
+            if atom.names.isdisjoint(values):
                 return None
             if atom not in done:
                 done[atom] = atom.rebuild(tuple(inside(part) for part in atom.parts))
             return done[atom]
 
         def inside(value: Poly) -> Poly:
-            return value.map_atoms(replace) if value.names & values.keys() else value
+            return value if value.names.isdisjoint(values) else value.map_atoms(replace)
 
         return inside(self)
 
@@ -393,7 +393,8 @@ def rational(value: Number) -> fmpq:
     """An exact rational as python-flint has it."""
     if isinstance(value, fmpq):
         return value
-    return fmpq(value.numerator, value.denominator) if isinstance(value, Fraction) else fmpq(value)
+    # Whether it is a Fraction takes longer to tell, as numbers are abstract classes.
+    return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
 
 
 def as_poly(value: Poly | Number) -> Poly:
@@ -456,10 +457,10 @@ ONE = Poly.constant(1)
 
 def total(values: Iterable[Poly]) -> Poly:
     """The sum of polynomials."""
-    result = ZERO
+    terms: dict[Monomial, fmpq] = {}
     for value in values:
-        result = result + value
-    return result
+        _gather(terms, value.terms)
+    return Poly(terms)
 
 
 def product(values: Iterable[Poly], factor: Number = 1) -> Poly:

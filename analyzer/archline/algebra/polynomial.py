@@ -183,11 +183,14 @@ class Poly:
             exponent = 0
             rest = monomial
             for index, (each, power) in enumerate(monomial):
-                if each == atom:
+                if each is atom:
                     exponent = power
                     rest = monomial[:index] + monomial[index + 1 :]
                     break
-            result.setdefault(exponent, {})[rest] = coefficient
+            if exponent in result:
+                result[exponent][rest] = coefficient
+            else:
+                result[exponent] = {rest: coefficient}
         return {exponent: Poly(terms) for exponent, terms in result.items()}
 
     # Arithmetic

@@ -57,7 +57,7 @@ class Planner:
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
     _taken: dict[Unit, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
     _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
-    _held: dict[tuple[Unit, ...], Poly] = field(default_factory=dict)
+    _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
     _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Way, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
@@ -251,14 +251,14 @@ class Planner:
         for unit in units:
             for place in self._places(unit)[0]:
                 held[place].append(unit)
-        needs = tuple(self._held_by(tuple(own)) + int(anew) for own, anew in zip(held, self._anew(units), strict=True))
+        needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
         return Plan(units, needs, total(unit.misses for unit in units), lambda: self._within_budget(units))
 
-    def _held_by(self, units: tuple[Unit, ...]) -> Poly:
-        """The lines of some units: plans differ in few, so that most regions hold what they hold in another plan."""
-        if units not in self._held:
-            self._held[units] = total(unit.space for unit in units)
-        return self._held[units]
+    def _need(self, held: tuple[Unit, ...], anew: bool) -> Poly:
+        """The lines of a region: plans differ in few units, and most of their regions hold the same."""
+        if (held, anew) not in self._held:
+            self._held[held, anew] = total(unit.space for unit in held) + int(anew)
+        return self._held[held, anew]
 
     def room(self, lines: Poly) -> Poly:
         """The words that some lines leave free, in terms of sizes: plans have most needs in common."""

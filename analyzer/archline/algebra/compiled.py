@@ -1,7 +1,7 @@
 """Expressions as functions of numbers, for values at many points: the same as `evaluate` gives, only faster.
 
 An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
-computed when it is first asked for. Numbers are integers of Python wherever they are whole.
+computed when it is first asked for; so have powers of atoms. Numbers are integers of Python wherever they are whole.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Compute = Callable[[Environment], Number]
 Apply = Callable[[str, tuple[Number, ...]], Number]
 """The value of a function that expressions leave open, at its arguments."""
 
-_Term = tuple[int, tuple[tuple[int, int], ...]]
-"""A coefficient, and the places and powers of its factors."""
+_Term = tuple[int, tuple[int, ...]]
+"""A coefficient, and the places of its factors."""
 
 
 class Compiler:
@@ -32,7 +32,7 @@ class Compiler:
 
     def __init__(self, names: Iterable[str], apply: Apply | None = None) -> None:
         self._names = tuple(names)
-        self._places: dict[Atom, int] = {Symbol(name): place for place, name in enumerate(self._names)}
+        self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): at for at, name in enumerate(self._names)}
         self._computed: list[Compute] = [_missing(name) for name in self._names]
         self._apply = apply
 
@@ -49,17 +49,17 @@ class Compiler:
         """The function of an environment; it raises EvaluationError where the expression has no value."""
         scale = lcm(*(int(each.q) for each in value.terms.values()))
         terms = [
-            (int((coefficient * scale).p), tuple((self._place(atom), power) for atom, power in monomial))
+            (int((coefficient * scale).p), tuple([self._place(factor) for factor in monomial]))
             for monomial, coefficient in value.terms.items()
         ]
-        if scale == 1 and all(len(factors) == 1 and factors[0][1] == 1 for _, factors in terms if factors):
+        if scale == 1 and all(len(factors) <= 1 for _, factors in terms):
             return self._linear(terms)
         return self._sum(terms, scale)
 
     def _linear(self, terms: Sequence[_Term]) -> Compute:
         computed = self._computed
         constant = sum(coefficient for coefficient, factors in terms if not factors)
-        parts = [(coefficient, factors[0][0]) for coefficient, factors in terms if factors]
+        parts = [(coefficient, factors[0]) for coefficient, factors in terms if factors]
         if not parts:
             return lambda _: constant
         if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
@@ -100,28 +100,39 @@ class Compiler:
 
         return run
 
-    def _product(self, factors: tuple[tuple[int, int], ...], environment: Environment) -> Number:
+    def _product(self, factors: tuple[int, ...], environment: Environment) -> Number:
         """The product. A factor that is 0 (a guard that fails) rules out one without a value."""
         product: Number = 1
         failure: EvaluationError | None = None
-        for place, power in factors:
+        for place in factors:
             try:
                 number = environment[place]
                 if number is None:
                     number = environment[place] = self._computed[place](environment)
-                product *= number if power == 1 else _power(number, power)
+                product *= number
             except EvaluationError as problem:
                 failure = failure or problem
         if failure is not None and product:
             raise failure
         return product
 
-    def _place(self, atom: Atom) -> int:
-        if atom not in self._places:
-            compute = self._atom(atom)
-            self._places[atom] = len(self._computed)
+    def _place(self, factor: tuple[Atom, int]) -> int:
+        """The place of a power of an atom."""
+        if factor not in self._places:
+            atom, power = factor
+            compute = self._atom(atom) if power == 1 else self._raised(self._place((atom, 1)), power)
+            self._places[factor] = len(self._computed)
             self._computed.append(compute)
-        return self._places[atom]
+        return self._places[factor]
+
+    def _raised(self, place: int, power: int) -> Compute:
+        def run(environment: Environment) -> Number:
+            number = environment[place]
+            if number is None:
+                number = environment[place] = self._computed[place](environment)
+            return _power(number, power)
+
+        return run
 
     def _atom(self, atom: Atom) -> Compute:
         match atom:

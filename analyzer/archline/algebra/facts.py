@@ -128,7 +128,7 @@ class Facts:
     _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     # The same as it was asked, which is found without scaling it first.
     _asked: dict[Poly, bool] = field(default_factory=dict, repr=False)
-    _extended: dict[tuple[str, Bounds], Facts] = field(default_factory=dict, repr=False)
+    _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
@@ -137,14 +137,14 @@ class Facts:
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""
-        bounds = Bounds(tuple(lower), tuple(upper))
-        known = self._extended.get((name, bounds))
+        key = name, tuple(lower), tuple(upper)
+        known = self._extended.get(key)
         if known is None:
             added = {old: each for old, each in self.bounds.items() if old != name}
-            added[name] = bounds
+            added[name] = Bounds(*key[1:])
             before = None if name in self.bounds else (name, self)
             known = Facts(added, self.rewrites, self.quotients, self.powers, _before=before)
-            self._extended[name, bounds] = known
+            self._extended[key] = known
         return known
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:

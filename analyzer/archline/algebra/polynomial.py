@@ -184,11 +184,14 @@ class Poly:
             exponent = 0
             rest = monomial
             for index, (each, power) in enumerate(monomial):
-                if each == atom:
+                if each is atom:
                     exponent = power
                     rest = monomial[:index] + monomial[index + 1 :]
                     break
-            result.setdefault(exponent, {})[rest] = coefficient
+            if exponent in result:
+                result[exponent][rest] = coefficient
+            else:
+                result[exponent] = {rest: coefficient}
         return {exponent: Poly(terms) for exponent, terms in result.items()}
 
     # Arithmetic
@@ -342,14 +345,14 @@ class Poly:
         def replace(atom: Atom) -> Poly | None:
             if isinstance(atom, Symbol):
                 return values.get(atom.name)
-            if not (atom.names & values.keys()):
+            if atom.names.isdisjoint(values):
                 return None
             if atom not in done:
                 done[atom] = atom.rebuild(tuple(inside(part) for part in atom.parts))
             return done[atom]
 
         def inside(value: Poly) -> Poly:
-            return value.map_atoms(replace) if value.names & values.keys() else value
+            return value if value.names.isdisjoint(values) else value.map_atoms(replace)
 
         return inside(self)
 
@@ -478,10 +481,10 @@ ONE = Poly.constant(1)
 
 def total(values: Iterable[Poly]) -> Poly:
     """The sum of polynomials."""
-    result = ZERO
+    terms: dict[Monomial, fmpq] = {}
     for value in values:
-        result = result + value
-    return result
+        _gather(terms, value.terms)
+    return Poly(terms)
 
 
 def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:

@@ -14,8 +14,10 @@ from archline.algebra.polynomial import ZERO
 from archline.analysis.amounts import NOTHING, Amount, Unknown
 from archline.analysis.costs import Cost
 from archline.analysis.io.untraced import require_accesses
+from archline.analysis.recursion.context import Bound
 from archline.analysis.recursion.graph import component, reachable
 from archline.analysis.recursion.solve import Recursions
+from archline.analysis.recursion.system import Function
 from archline.analysis.regimes import with_regimes
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
@@ -76,6 +78,10 @@ class _Recursions(Recursions):
     def plain(self, algorithm: s.Algorithm) -> Tally:
         known = self.accesses(algorithm)
         return Tally({KIND: known if known is NOTHING else self._plain(algorithm, METRIC_OF_KIND, known)})
+
+    def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
+        """From below a closed form alone is of use, and where the data decides sizes there is none."""
+        return super()._side(function, metric, upper) if upper or self._given(metric, function).values else None
 
 
 Instrumented = tuple[Module, dict[s.Algorithm, s.Algorithm]]

@@ -1,81 +1,92 @@
-"""Choices of units, compared by the numbers that they have at one sample."""
+"""Choices of units, compared by the numbers that they have at samples: at all of these at once, each by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.analysis.io.units import Unit
-
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """A row a choice: the lines that its units take in each region, where they fetch at every access, and all misses.
+    """For each sample rows that are choices: all misses, and the numbers of the units.
 
-    The numbers are floats, as no bound is taken from them.
+    Before these, by region: the lines that the units take, and whether they fetch at every access. Numbers are floats,
+    as no bound is taken from them. Rows with infinite misses are no choices: one sample may have fewer than another. In
+    the place of a unit is -1 where a choice has fewer.
     """
 
     space: NDArray[np.float64]
     scratch: NDArray[np.bool_]
     misses: NDArray[np.float64]
-    units: tuple[tuple[Unit, ...], ...]
+    units: NDArray[np.intp]
 
-    @classmethod
-    def nothing(cls, regions: int) -> Choices:
-        """The choice of no unit."""
-        return cls(np.zeros((1, regions)), np.zeros((1, regions), dtype=bool), np.zeros(1), ((),))
+    @cached_property
+    def _counts(self) -> NDArray[np.intp]:
+        """How many units a choice has."""
+        counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
+        return counts
 
-    def among(self, rows: Sequence[int] | NDArray[np.intp]) -> Choices:
-        """Some of the choices."""
-        return Choices(self.space[rows], self.scratch[rows], self.misses[rows], tuple(self.units[row] for row in rows))
+    def at(self, sample: int) -> list[tuple[int, ...]]:
+        """The units of each choice at a sample."""
+        rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
+        return [tuple([unit for unit in row if unit >= 0]) for row in rows]
 
     def beside(self, other: Choices, limit: int) -> Choices:
         """Each choice with each of another set: the best of them."""
-        wide = (-1, self.space.shape[1])
-        space = (self.space[:, None] + other.space).reshape(wide)
-        scratch = (self.scratch[:, None] | other.scratch).reshape(wide)
-        misses = (self.misses[:, None] + other.misses).ravel()
-        counts = np.add.outer([len(each) for each in self.units], [len(each) for each in other.units]).ravel()
-        rows = _best(space, scratch, misses, counts, limit)
-        many = len(other.units)
-        units = tuple(self.units[row // many] + other.units[row % many] for row in rows)
-        return Choices(space[rows], scratch[rows], misses[rows], units)
+        (regions, samples, rows), many = self.space.shape, other.misses.shape[1]
+        wide = samples, rows * many
+        space = (self.space[..., None] + other.space[:, :, None]).reshape(regions, *wide)
+        scratch = (self.scratch[..., None] | other.scratch[:, :, None]).reshape(regions, *wide)
+        misses = (self.misses[..., None] + other.misses[:, None]).reshape(wide)
+        counts = (self._counts[..., None] + other._counts[:, None]).reshape(wide)
+        best, some = _best(space, scratch, misses, counts, limit)
+        each = np.arange(samples)[:, None]
+        units = np.concatenate([self.units[each, best // many], other.units[each, best % many]], axis=2)
+        misses = np.where(some, misses[each, best], np.inf)
+        return Choices(space[:, each, best], scratch[:, each, best], misses, units)
 
     def best(self, limit: int) -> Choices:
         """Those that no other one beats in lines and misses both; where they are many, evenly spread.
 
         Apart where some accesses share a line that is fetched each time, as others may share it too.
         """
-        counts = np.array([len(each) for each in self.units])
-        return self.among(_best(self.space, self.scratch, self.misses, counts, limit))
+        best, some = _best(self.space, self.scratch, self.misses, self._counts, limit)
+        each = np.arange(len(best))[:, None]
+        misses = np.where(some, self.misses[each, best], np.inf)
+        return Choices(self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best])
 
-    def filled(self, owners: Sequence[object], first: Sequence[bool], capacity: int) -> tuple[Unit, ...]:
+    def filled(self, sample: int, owners: Sequence[object], first: Sequence[bool], capacity: int) -> list[int]:
         """One choice of each owner: from the `first` on the one that saves most and fits, again and again."""
+        all_space, scratch, misses = self.space[:, sample], self.scratch[:, sample].astype(int), self.misses[sample]
         places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
         owner = np.array([places[each] for each in owners], dtype=np.intp)
         chosen = np.zeros(len(places), dtype=np.intp)
         chosen[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
         while True:
             now = chosen[owner]
-            space = self.space[chosen].sum(axis=0) + self.space - self.space[now]
-            anew = self.scratch[chosen].sum(axis=0) + self.scratch - self.scratch[now].astype(int) > 0
-            saved = np.where((space + anew).max(axis=1) <= capacity, self.misses[now] - self.misses, 0.0)
+            space = all_space[:, chosen].sum(axis=1, keepdims=True) + all_space - all_space[:, now]
+            anew = scratch[:, chosen].sum(axis=1, keepdims=True) + scratch - scratch[:, now] > 0
+            saved = np.where((space + anew).max(axis=0) <= capacity, misses[now] - misses, 0.0)
             best = int(saved.argmax())
             if saved[best] <= 0:
-                return tuple(unit for row in chosen for unit in self.units[row])
+                return [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
             chosen[owner[best]] = best
 
 
 def together(parts: Sequence[Choices]) -> Choices:
     """All choices of several sets."""
+    wide = max(each.units.shape[2] for each in parts)
+    places = [((0, 0), (0, 0), (0, wide - each.units.shape[2])) for each in parts]
+    units = [np.pad(each.units, more, constant_values=-1) for each, more in zip(parts, places, strict=True)]
     return Choices(
-        np.concatenate([each.space for each in parts]),
-        np.concatenate([each.scratch for each in parts]),
-        np.concatenate([each.misses for each in parts]),
-        tuple(units for each in parts for units in each.units),
+        np.concatenate([each.space for each in parts], axis=2),
+        np.concatenate([each.scratch for each in parts], axis=2),
+        np.concatenate([each.misses for each in parts], axis=1),
+        np.concatenate(units, axis=1),
     )
 
 
@@ -83,17 +94,27 @@ def _best(
     space: NDArray[np.float64],
     scratch: NDArray[np.bool_],
     misses: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    counts: NDArray[np.intp],
     limit: int,
-) -> NDArray[np.intp]:
-    """The rows of the best choices, from few lines to many."""
-    ranked = np.lexsort((counts, space.sum(axis=1), misses, (space + scratch).max(axis=1)))
-    sharing: NDArray[np.bool_] = np.any(scratch, axis=1)[ranked]
-    found = []
-    for rows in (ranked[~sharing], ranked[sharing]):
-        fewest = np.minimum.accumulate(misses[rows])
-        kept = rows[np.concatenate([[True], fewest[1:] < fewest[:-1]])] if len(rows) else rows
-        if len(kept) > limit:
-            kept = kept[np.arange(limit) * (len(kept) - 1) // (limit - 1)]
-        found.append(kept)
-    return np.concatenate(found)
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The rows of the best choices, from few lines to many, and which of them are some: samples may have fewer."""
+    order = np.lexsort((counts, space.sum(axis=0), misses, (space + scratch).max(axis=0)), axis=-1)
+    each = np.arange(len(order))[:, None]
+    sharing: NDArray[np.bool_] = np.any(scratch, axis=0)[each, order]
+    apart = np.where(np.stack([~sharing, sharing]), misses[each, order], np.inf)
+    before = np.full_like(apart, np.inf)
+    np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
+    kept = np.concatenate(_spread(apart < before, limit), axis=1)
+    places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
+    return order[each, places % order.shape[1]], kept[each, places]
+
+
+def _spread(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
+    """Of those that are kept so many, evenly spread: of n the ones with numbers i*(n - 1) // (limit - 1)."""
+    many = kept.sum(axis=2, keepdims=True)
+    if many.max(initial=0) <= limit:
+        return kept
+    number, last = kept.cumsum(axis=2) - 1, np.maximum(many - 1, 1)
+    nearest = -(-number * (limit - 1) // last)
+    chosen: NDArray[np.bool_] = (many <= limit) | (nearest * last // (limit - 1) == number)
+    return kept & chosen

@@ -9,6 +9,7 @@ from functools import cached_property
 from archline.analysis.io.accesses import contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.sweeping import beside, sweeping, up_to
+from archline.analysis.io.unions import Unions
 from archline.analysis.io.units import (
     Pin,
     Unit,
@@ -76,8 +77,9 @@ def _cluster(
 def joint(references: Sequence[Reference]) -> Iterator[Unit]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
+        unions = Unions(tuple(references))
         for depth in range(len(shared(references)) + 1):
-            unit = as_one(references, depth)
+            unit = as_one(unions, depth)
             if unit is not None:
                 yield unit
         yield from sweeping(references)

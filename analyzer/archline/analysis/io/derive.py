@@ -265,10 +265,7 @@ def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
 
 
 def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
-    restore = planner.facts.restore
-
-    def room(lines: Poly) -> Poly:
-        return restore(WORDS - LINE * lines)
+    restore, room = planner.facts.restore, planner.room
 
     def smooth() -> tuple[list[list[Poly]], Poly] | None:
         try:

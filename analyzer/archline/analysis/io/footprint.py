@@ -108,6 +108,14 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
+
+    rows: Interval
+    entries: Interval
+
+
+@dataclass(frozen=True, eq=False)
 class Lines:
     """The lines of a window."""
 
@@ -205,6 +213,29 @@ class Lines:
             except UnboundedError:
                 found.append(whole)
         return tuple(found)
+
+    @cached_property
+    def by_row(self) -> Rows | None:
+        """What is touched of a matrix row by row; None where no rows are told apart."""
+        along = contiguous_dimension(self.reference.array)
+        row = 1 - along
+        place, entries = self.reference.place[row], self.box[along]
+        if place is None:
+            return None
+        if row not in self.apart:
+            low, high = self.box[row]
+            if self.apart or low != high:
+                return None
+            return Rows((low, low), entries)
+        ((loop, lo, hi, _),) = self.ranges
+        slope = slope_of(place[0], loop.variable)
+        if slope not in (ONE, -ONE):
+            return None
+        shift = place[0] - slope * Poly.symbol(loop.variable)
+        first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
+        back = {loop.variable: slope * (Poly.symbol(ROW) - shift)}
+        rows = slope * first + shift, slope * last + shift
+        return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
     @cached_property
     def _dense(self) -> bool:

@@ -36,7 +36,7 @@ class Least:
     spot: Spot
     windows: Windows
 
-    @property
+    @cached_property
     def _taking(self) -> Taking:
         return Taking(self.spot.array)
 
@@ -156,7 +156,7 @@ class Least:
                 needs = ()
             else:
                 turn, needs = kept
-            total = add(total, replace(turn, hi=facts.maximum(turn.lo, turn.hi)), facts)
+            total = add(total, Turn(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
         left = [need for need in needs if not self.windows.facts.nonnegative(need)]
         return polynomial.product((total, *map(a.at_least_zero, left)))
 

@@ -5,22 +5,26 @@ Every choice bounds io wherever its lines fit; which are listed is found by comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
+from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
-from archline.algebra.compiled import Compiler, Compute, Environment
+from archline.algebra.compiled import Compiler, Number
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, total
 from archline.analysis.io.accesses import Loop
 from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.clusters import Cluster, by_array, clusterings
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
+from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.splitting import Splits
 from archline.analysis.io.units import Unit, alone
@@ -46,11 +50,15 @@ class Planner:
     references: Sequence[Reference]
     facts: Facts
     points: Sequence[Mapping[str, int]]
+    _exact: list[dict[Unit, tuple[Number, Number]]] = field(default_factory=list)
     _numbers: list[dict[Unit, tuple[int, int]]] = field(default_factory=list)
+    _units: dict[Unit, int] = field(default_factory=dict)
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
-    _taken: dict[Unit, tuple[list[bool], list[bool]]] = field(default_factory=dict)
-    _held: dict[tuple[Unit, ...], Poly] = field(default_factory=dict)
+    _taken: dict[Unit, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
+    _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
+    _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
+    _rooms: dict[Poly, Poly] = field(default_factory=dict)
     _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Way, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
 
@@ -69,34 +77,35 @@ class Planner:
         of_all = len(nothing) == len(self.references)
         if of_all:
             found[frozenset()] = self._plan(nothing)
-        for place in range(len(self.points)):
-            for units in self._frontier(arrays, place).units:
-                key = frozenset(units)
-                if key not in found:
-                    found[key] = self._plan(units)
-        for numbers in self._numbers[-LARGE:] if of_all else ():
-            for few in FEW if all(unit in numbers for unit in nothing) else ():
-                units = self._narrow(nothing, few, numbers)
-                key = frozenset(units)
-                if key not in found:
-                    found[key] = self._plan(units)
+        narrow = self._narrow(nothing) if of_all else ()
+        for numbered in chain(self._frontier(arrays), narrow):
+            units = tuple([self._by_number[each] for each in numbered])
+            key = frozenset(units)
+            if key not in found:
+                found[key] = self._plan(units)
         return list(found.values())
 
     def told(self, plans: Sequence[Plan]) -> list[Plan]:
         """The plans that are best for some capacity at large sizes, from few lines to many."""
-        environments, known = self._compiled({value for plan in plans for value in (*plan.needs, plan.misses)})
-        for environment in reversed(environments([each for each in self.points if each["L"] > 1])):
-            try:
-                lines = {plan: max(known[each](environment) for each in plan.needs) for plan in plans}
-                misses = {plan: known[plan.misses](environment) for plan in plans}
-            except EvaluationError:
+        for exact, point in zip(reversed(self._exact), reversed(self.points), strict=True):
+            if point["L"] == 1 or not all(unit in exact for plan in plans for unit in plan.units):
                 continue
+            lines = {plan: max(self._lines(plan.units, exact)) for plan in plans}
+            misses = {plan: sum(exact[unit][1] for unit in plan.units) for plan in plans}
             best: list[Plan] = []
             for plan in sorted(plans, key=lambda each: (lines[each], misses[each])):
                 if not best or misses[plan] < misses[best[-1]]:
                     best.append(plan)
             return best
         return list(plans[:1])
+
+    def _lines(self, units: Sequence[Unit], exact: Mapping[Unit, tuple[Number, Number]]) -> list[Number]:
+        """What each region takes at a sample."""
+        held: list[Number] = [int(anew) for anew in self._anew(units)]
+        for unit in units:
+            for place in self._taken[unit][0]:
+                held[place] += exact[unit][0]
+        return held
 
     def lean(self, plans: Iterable[Plan]) -> Iterator[Plan]:
         """Plans with a line or none for each reference in place of units that save little at a large sample.
@@ -131,32 +140,22 @@ class Planner:
     # Numbers
     def _evaluate(self, units: Iterable[Unit]) -> None:
         """Lines and misses of all units at every sample."""
-        units = list(dict.fromkeys(units))
-        environments, functions = self._compiled({value for unit in units for value in (unit.space, unit.misses)})
-        self._numbers = []
-        for environment in environments(self.points):
-            known = {}
-            for unit in units:
-                try:
-                    numbers = functions[unit.space](environment), functions[unit.misses](environment)
-                except EvaluationError:
-                    continue
-                known[unit] = round(numbers[0]), round(numbers[1])
-            self._numbers.append(known)
-
-    def _compiled(
-        self, values: Iterable[Poly]
-    ) -> tuple[Callable[[Sequence[Mapping[str, int]]], list[Environment]], dict[Poly, Compute]]:
-        """Environments at points, and values as functions of one."""
-        restored = {value: self.facts.restore(value) for value in values}
+        self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+        units = self._by_number
+        restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
         names = sorted({name for value in restored.values() for name in value.names})
         compiler = Compiler(names)
         functions = {value: compiler.of(each) for value, each in restored.items()}
-
-        def environments(points: Sequence[Mapping[str, int]]) -> list[Environment]:
-            return [compiler.environment([point.get(name, 0) for name in names]) for point in points]
-
-        return environments, functions
+        ready = [(unit, functions[unit.space], functions[unit.misses]) for unit in units]
+        self._exact = []
+        for point in self.points:
+            environment = compiler.environment([point.get(name, 0) for name in names])
+            known: dict[Unit, tuple[Number, Number]] = {}
+            for unit, space, misses in ready:
+                with suppress(EvaluationError):
+                    known[unit] = space(environment), misses(environment)
+            self._exact.append(known)
+        self._numbers = [{unit: (round(x), round(y)) for unit, (x, y) in each.items()} for each in self._exact]
 
     @cached_property
     def _regions(self) -> list[Region]:
@@ -165,77 +164,107 @@ class Planner:
         found = dict.fromkeys(frozenset(map(id, each.chain)) for each in self.references)
         return sorted(found, key=len, reverse=True)
 
-    # The best at a sample
-    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]], place: int) -> Choices:
-        """The choices that fetch least for some number of lines."""
-        numbers = self._numbers[place]
-        known: dict[Cluster, Choices] = {}
-        states = self._nothing
-        for ways in arrays:
-            options = []
-            for clusters in ways:
-                held = self._nothing
-                for cluster in clusters:
-                    if cluster not in known:
-                        known[cluster] = self._choices(cluster, numbers)
-                    held = held.beside(known[cluster], MAX_OPTIONS)
-                options.append(held)
-            states = states.beside(together(options).best(MAX_OPTIONS), MAX_STATES)
-        return states
+    # The best at samples
+    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]]) -> Iterator[tuple[int, ...]]:
+        """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
+        ways = ([self._together(tuple(clusters)) for clusters in each] for each in arrays)
+        options = (together(each).best(MAX_OPTIONS) for each in ways)
+        states = reduce(lambda one, other: one.beside(other, MAX_STATES), options)
+        return chain.from_iterable(map(states.at, range(len(self.points))))
 
-    def _narrow(self, nothing: Sequence[Unit], capacity: int, numbers: Numbers) -> tuple[Unit, ...]:
+    def _together(self, clusters: tuple[Cluster, ...]) -> Choices:
+        """The best choices of some clusters: ways to split references have many of these in common."""
+        if clusters not in self._kept:
+            *before, last = clusters
+            own = self._choices(last)
+            known = self._together(tuple(before)).beside(own, MAX_OPTIONS) if before else own.best(MAX_OPTIONS)
+            self._kept[clusters] = known
+        return self._kept[clusters]
+
+    def _narrow(self, nothing: Sequence[Unit]) -> Iterator[Sequence[int]]:
         """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
 
         The best of all choices may miss this, as it compares by the region that takes most.
         """
-        units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]]) if unit in numbers]
-        owners = [unit.references[0] for unit in units]
-        return self._measured(units, numbers).filled(owners, [unit.scratch for unit in units], capacity)
+        units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
+        owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
+        known = self._measured(units)
+        for sample in range(len(self.points))[-LARGE:]:
+            if all(unit in self._numbers[sample] for unit in nothing):
+                yield from (known.filled(sample, owners, first, few) for few in FEW)
 
-    @property
-    def _nothing(self) -> Choices:
-        return Choices.nothing(len(self._regions))
+    def _choices(self, cluster: Cluster) -> Choices:
+        whole = self._measured(cluster.units)
+        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
 
-    def _choices(self, cluster: Cluster, numbers: Numbers) -> Choices:
-        whole = self._measured(cluster.units, numbers)
-        if not cluster.parts:
-            return whole
-        apart = self._nothing
-        for part in cluster.parts:
-            apart = apart.beside(self._choices(part, numbers), MAX_OPTIONS)
-        return together([apart, whole])
-
-    def _measured(self, units: Sequence[Unit], numbers: Numbers) -> Choices:
-        """Each unit as a choice, but for those that have no numbers."""
-        known = [unit for unit in units if unit in numbers]
-        masks = [self._masks(unit) for unit in known]
-        wide = len(known), len(self._regions)
-        lines = np.array([numbers[unit][0] for unit in known], dtype=float).reshape(-1, 1)
+    def _measured(self, units: Sequence[Unit]) -> Choices:
+        """Each unit as a choice, where it has numbers."""
+        numbers = [self._units[unit] for unit in units]
+        active, anew = self._regions_by_number
+        lines, misses = self._arrays
         return Choices(
-            np.array([active for active, _ in masks], dtype=float).reshape(wide) * lines,
-            np.array([anew for _, anew in masks], dtype=bool).reshape(wide),
-            np.array([numbers[unit][1] for unit in known], dtype=float),
-            tuple((unit,) for unit in known),
+            lines[:, numbers] * active[:, None, numbers],
+            np.broadcast_to(anew[:, None, numbers], (len(anew), len(lines), len(numbers))),
+            misses[:, numbers],
+            np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
         )
 
-    def _masks(self, unit: Unit) -> tuple[list[bool], list[bool]]:
-        """In which regions a unit holds its lines, and in which it fetches at every access."""
+    @cached_property
+    def _by_number(self) -> list[Unit]:
+        return list(self._units)
+
+    @cached_property
+    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lines and misses by sample and number of the unit; a unit without numbers fetches without end."""
+        nothing = 0, inf
+        found = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
+        both = np.array(found, dtype=float).reshape(len(found), len(self._units), 2)
+        return both[:, :, 0], both[:, :, 1]
+
+    @cached_property
+    def _regions_by_number(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """By region and number of the unit: where units hold their lines, and where they fetch at every access."""
+        active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
+        anew = np.zeros_like(active)
+        for number, unit in enumerate(self._by_number):
+            held, own = self._places(unit)
+            active[list(held), number] = True
+            if own is not None:
+                anew[own, number] = True
+        return active, anew
+
+    def _places(self, unit: Unit) -> tuple[tuple[int, ...], int | None]:
+        """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
         if unit not in self._taken:
-            active = [_active(unit, region) for region in self._regions]
-            self._taken[unit] = active, [_fetches_anew(unit, region) for region in self._regions]
+            held = () if unit.scratch else self._regions_of(unit.loop)
+            own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
+            self._taken[unit] = held, None if own is None else self._regions.index(own)
         return self._taken[unit]
 
+    def _anew(self, units: Sequence[Unit]) -> list[bool]:
+        """In which regions some of the units fetch at every access."""
+        found = {self._places(unit)[1] for unit in units}
+        return [place in found for place in range(len(self._regions))]
+
     def _plan(self, units: tuple[Unit, ...]) -> Plan:
-        masks = list(map(self._masks, units))
-        needs: list[Poly] = []
-        for place in range(len(self._regions)):
-            held = tuple([unit for unit, (active, _) in zip(units, masks, strict=True) if active[place]])
-            # Plans differ in few units, so that most regions hold what they hold in another plan.
-            if held not in self._held:
-                self._held[held] = sum((unit.space for unit in held), ZERO)
-            needs.append(self._held[held] + int(any(anew[place] for _, anew in masks)))
-        misses = sum((unit.misses for unit in units), ZERO)
-        return Plan(units, tuple(needs), misses, lambda: self._within_budget(units))
+        held: list[list[Unit]] = [[] for _ in self._regions]
+        for unit in units:
+            for place in self._places(unit)[0]:
+                held[place].append(unit)
+        needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
+        return Plan(units, needs, total(unit.misses for unit in units), lambda: self._within_budget(units))
+
+    def _need(self, held: tuple[Unit, ...], anew: bool) -> Poly:
+        """The lines of a region: plans differ in few units, and most of their regions hold the same."""
+        if (held, anew) not in self._held:
+            self._held[held, anew] = total(unit.space for unit in held) + int(anew)
+        return self._held[held, anew]
+
+    def room(self, lines: Poly) -> Poly:
+        """The words that some lines leave free, in terms of sizes: plans have most needs in common."""
+        if lines not in self._rooms:
+            self._rooms[lines] = self.facts.restore(WORDS - LINE * lines)
+        return self._rooms[lines]
 
     def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
         """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
@@ -243,11 +272,10 @@ class Planner:
         Raises UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
-        for region in self._regions:
-            held = [unit.smooth[0] for unit in plan.units if _active(unit, region)]
-            more = int(any(_fetches_anew(unit, region) for unit in plan.units))
-            needs[0].append(sum((each.value for each in held), ZERO) + more)
-            needs[1].append(sum((each.uncapped for each in held), ZERO) + more)
+        for place, anew in enumerate(self._anew(plan.units)):
+            held = [unit.smooth[0] for unit in plan.units if place in self._places(unit)[0]]
+            needs[0].append(sum((each.value for each in held), ZERO) + int(anew))
+            needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
     def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
@@ -320,16 +348,6 @@ class Planner:
 def _holds(loop: Loop | None, region: Region) -> bool:
     """Whether a loop is among those of a region; None is around all."""
     return loop is None or id(loop) in region
-
-
-def _active(unit: Unit, region: Region) -> bool:
-    """Whether a unit holds its lines while accesses of a region are made."""
-    return not unit.scratch and _holds(unit.loop, region)
-
-
-def _fetches_anew(unit: Unit, region: Region) -> bool:
-    """Whether accesses of the region use the line that is fetched each time."""
-    return unit.scratch and frozenset(map(id, unit.references[0].chain)) == region
 
 
 def _begins_anew(unit: Unit, reference: Reference, loop: Loop) -> bool:

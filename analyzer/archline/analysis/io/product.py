@@ -18,6 +18,8 @@ from archline.algebra.relaxation import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.summation import UnresolvedError, replace_atom, sum_over
 from archline.analysis.io.accesses import Chain, Loop
 
+MAX_PEAK = 8_000
+"""Term products for the greatest value in a loop: what takes more is of no use, as it grows from loop to loop."""
 _LINE = Poly.symbol("L")
 _FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
@@ -185,9 +187,10 @@ def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     if variable not in value.names:
         return value
     try:
-        found = bounded_peak(value, variable, lo, hi, facts, True)
-        if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
-            found = bounded_max(value, variable, lo, hi, facts, True)
+        with polynomial.budget(MAX_PEAK):
+            found = bounded_peak(value, variable, lo, hi, facts, True)
+            if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
+                found = bounded_max(value, variable, lo, hi, facts, True)
     except (UnresolvedError, TooComplexError):
         found = None
     if found is None or variable in found.names:

@@ -246,4 +246,4 @@ def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tu
             hi = facts.minimum(hi, a.floor_div(rest, -slope) + 1)
         else:
             return None
-    return replace(turn, lo=lo, hi=hi), tuple(left)
+    return Turn(turn.variable, lo, hi, turn.around), tuple(left)

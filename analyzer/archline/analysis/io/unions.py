@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, TooComplexError
 from archline.algebra.summation import UnresolvedError
 from archline.analysis.io.accesses import Array, Chain, Loop, contiguous_dimension
-from archline.analysis.io.footprint import ROW, Reference, monotone
+from archline.analysis.io.footprint import ROW, Reference, Rows, monotone
 from archline.analysis.io.layout import Interval, box_lines, placed_run, run
 from archline.analysis.io.product import Product, largest_in, most, total_in
-from archline.analysis.io.windows import slope_of
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
-
-    rows: Interval
-    entries: Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +48,7 @@ class Union:
     @cached_property
     def parts(self) -> list[Rows | None]:
         """What each reference touches row by row."""
-        return [_rows_of(each, self.depth) for each in self.references]
+        return [each.lines(self.depth).by_row for each in self.references]
 
     @cached_property
     def by_row(self) -> Rows | None:
@@ -151,27 +142,20 @@ class Union:
         )
 
 
-def _rows_of(reference: Reference, depth: int) -> Rows | None:
-    lines, along = reference.lines(depth), contiguous_dimension(reference.array)
-    row = 1 - along
-    place, entries = reference.place[row], lines.box[along]
-    if place is None:
-        return None
-    if row not in lines.apart:
-        low, high = lines.box[row]
-        if lines.apart or low != high:
-            return None
-        return Rows((low, low), entries)
-    ((loop, lo, hi, _),) = lines.ranges
-    counter = Poly.symbol(loop.variable)
-    slope = slope_of(place[0], loop.variable)
-    if slope not in (ONE, -ONE):
-        return None
-    shift = place[0] - slope * counter
-    first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
-    back = {loop.variable: slope * (Poly.symbol(ROW) - shift)}
-    rows = slope * first + shift, slope * last + shift
-    return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
+@dataclass(frozen=True, eq=False)
+class Unions:
+    """What references touch together in the windows of each depth; neighbouring depths ask for the same."""
+
+    references: tuple[Reference, ...]
+    _known: dict[int, Union] = field(default_factory=dict, repr=False)
+
+    def at(self, depth: int, references: tuple[Reference, ...] | None = None) -> Union:
+        """The union in a window, of other references where these are not the same."""
+        if references is not None and references is not self.references:
+            return Union(references, depth)
+        if depth not in self._known:
+            self._known[depth] = Union(self.references, depth)
+        return self._known[depth]
 
 
 def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:

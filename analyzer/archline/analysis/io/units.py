@@ -23,7 +23,7 @@ from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.layout import LINE, Interval, box_lines
 from archline.analysis.io.product import Product, UnboundedError
-from archline.analysis.io.unions import Union
+from archline.analysis.io.unions import Union, Unions
 from archline.analysis.io.windows import is_known, slope_of
 
 MAX_UNIT = 40_000
@@ -444,27 +444,29 @@ def _no_less(apart: Poly, facts: Facts) -> bool:
     return rises(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
-def as_one(references: Sequence[Reference], depth: int) -> Unit | None:
+def as_one(unions: Unions, depth: int) -> Unit | None:
     """References to one array kept as one through a loop that they share."""
-    chain = references[0].chain[:depth]
-    array = references[0].array
+    references = unions.references
+    chain, array = references[0].chain[:depth], references[0].array
     if array.layout == "zmorton" or array.moves or array.strided:
         return None
-    union = Union(references, depth)
+    union = unions.at(depth)
     try:
         with of_its_own():
             slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(_classes, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        held, fit = partial(_held_together, depth, slides), partial(_slide_together, depth, slides)
-        return known(Unit(tuple(references), loop, held, splitting=splitting, fit=fit))
+        held, fit = partial(_held_together, unions, depth, slides), partial(_slide_together, depth, slides)
+        return known(Unit(references, loop, held, splitting=splitting, fit=fit))
     except UnboundedError:
         return None
 
 
-def _held_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    space = Union(references, depth).largest
-    return space, Union(references, depth - 1 if slides else depth).total
+def _held_together(
+    unions: Unions, depth: int, slides: bool, references: tuple[Reference, ...]
+) -> tuple[Product, Product]:
+    space = unions.at(depth, references).largest
+    return space, unions.at(depth - 1 if slides else depth, references).total
 
 
 def _slide_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> bool:

@@ -11,6 +11,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.io.accesses import Access, Array, Chain
 
 MAX_SPOTS = 6
+OF_DATA = a.Offset, a.Gap, a.Data
 Interval = tuple[Poly, Poly]
 """The first subscript, and the last one and 1."""
 
@@ -163,6 +164,4 @@ def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
 
 def is_known(value: Poly) -> bool:
     """Whether sizes give the value, and no entry of an array stands in it."""
-    return not any(isinstance(atom, a.Offset | a.Gap | a.Data) for atom in value.atoms()) and all(
-        is_known(part) for atom in value.atoms() for part in atom.parts
-    )
+    return all(not isinstance(atom, OF_DATA) and all(map(is_known, atom.parts)) for atom in value.atoms())

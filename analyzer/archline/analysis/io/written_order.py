@@ -9,6 +9,7 @@ segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -93,7 +94,6 @@ def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[s
 class _Builder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
-    _values: dict[Poly, list[Fraction]] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> Branch:
         found = spots(accesses(nodes))
@@ -141,13 +141,13 @@ class _Builder:
             count = self._count(windows)
         except (UnresolvedError, TooComplexError):
             return None
-        plain = Family(kind.name, count, (), (), kind.trips, part)
+        sampled = _Sampled(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
             least = [Least(spot, windows) for spot in found if spot.array is array]
-            best = self._best([each for one in least for each in one.totals], plain.whole)
+            best = sampled.best([each for one in least for each in one.totals])
             if len(least) > 1:
-                best = self._best([*best, *self._together(least, plain.whole)], plain.whole)
+                best = sampled.best([*best, *_together(least, sampled)])
             if best:
                 amounts[array] = tuple(self.facts.restore(each) for each in best)
         if not amounts:
@@ -163,26 +163,6 @@ class _Builder:
             None if kind.trips is None else restore(kind.trips),
             None if part is None else (restore(part[0]), restore(part[1])),
         )
-
-    def _together(self, least: Sequence[Least], whole: Mapping[str, Poly]) -> Iterator[Poly]:
-        """The lines of spots that share no row, and the words over L of those that share no place."""
-        rows = self._apart(least, whole, True)
-        places = self._apart(least, whole, False)
-        if len(rows) > 1:
-            yield sum((self._best(each.totals, whole)[0] for each in rows), ZERO)
-        if len(places) > len(rows):
-            words = [self._best(each.words, whole)[:1] for each in places]
-            yield sum((value for each in words for value in each), ZERO)
-
-    def _apart(self, least: Sequence[Least], whole: Mapping[str, Poly], rows: bool) -> list[Least]:
-        """Spots that share no row, or no place: those with the most lines first."""
-        most = {each: best[0] for each in least if (best := self._best(each.totals, whole))}
-        order = self._best(list(most.values()), whole, True)
-        chosen: list[Least] = []
-        for each in sorted(most, key=lambda one: order.index(most[one])):
-            if all(each.apart_from(other, rows) for other in chosen):
-                chosen.append(each)
-        return chosen
 
     def _windows(self, kind: _Kind, cut: bool) -> tuple[Windows, tuple[Poly, Poly] | None]:
         """The windows, those of a part of the outermost loop where they are not all alike."""
@@ -212,30 +192,87 @@ class _Builder:
                 total = found
         return total
 
-    def _best(self, values: Sequence[Poly], whole: Mapping[str, Poly], every: bool = False) -> Alternatives:
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
+
+    None stands for what is not known.
+    """
+
+    facts: Facts = field(repr=False)
+    points: Sequence[Mapping[str, int]]
+    whole: Mapping[str, Poly]
+    _values: dict[Poly, list[Number] | None] = field(default_factory=dict, repr=False)
+
+    def best(self, values: Sequence[Poly], every: bool = False) -> Alternatives:
         """The bounds that are greatest at some point, or every one; those that most often are first."""
-        known = [value for value in dict.fromkeys(values) if is_known(value)]
-        if len(known) < 2:
-            return tuple(known)
-        plain = {value: self._at_points(value.substitute(whole)) for value in known}
+        plain = {value: found for value in values if (found := self._at_points(value)) is not None}
+        if len(plain) < 2:
+            return tuple(plain)
         tops = [max(found) for found in zip(*plain.values(), strict=True)]
         wins = {value: sum(map(eq, found, tops)) for value, found in plain.items()}
-        order = sorted(known, key=lambda value: (-wins[value], -plain[value][-1]))
+        order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
         return tuple(value for value in order if every or wins[value])
 
-    def _at_points(self, value: Poly) -> list[Fraction]:
+    def _at_points(self, value: Poly) -> list[Number] | None:
         if value not in self._values:
-            self._values[value] = self._evaluated(self.facts.restore(value))
+            self._values[value] = self._evaluated(value) if is_known(value) else None
         return self._values[value]
 
-    def _evaluated(self, value: Poly) -> list[Fraction]:
-        found = []
-        for point in self.points:
-            try:
-                found.append(evaluate(value, point))
-            except EvaluationError:
-                found.append(Fraction(-1))
+    @cached_property
+    def _numbers(self) -> dict[str, list[Fraction]]:
+        """The numbers at the points of those symbols of windows that have some."""
+        found = {}
+        for name, value in self.whole.items():
+            with suppress(EvaluationError):
+                restored = self.facts.restore(value)
+                found[name] = [evaluate(restored, point) for point in self.points]
         return found
+
+    @cached_property
+    def _compiled(self) -> tuple[Compiler, list[list[Number]]]:
+        """A compiler, and the numbers of its symbols at each point."""
+        names, own = dict.fromkeys(name for point in self.points for name in point), self._numbers
+        numbers: list[list[Number]] = [
+            [*(point[name] for name in names), *(each[place] for each in own.values())]
+            for place, point in enumerate(self.points)
+        ]
+        return Compiler((*names, *own)), numbers
+
+    def _evaluated(self, value: Poly) -> list[Number]:
+        compiler, numbers = self._compiled
+        left = {name: each for name, each in self.whole.items() if name not in self._numbers}
+        compute = compiler.of(self.facts.restore(value.substitute(left)))
+        found: list[Number] = []
+        for each in numbers:
+            try:
+                found.append(compute(compiler.environment(each)))
+            except EvaluationError:
+                found.append(-1)
+        return found
+
+
+def _together(least: Sequence[Least], sampled: _Sampled) -> Iterator[Poly]:
+    """The lines of spots that share no row, and the words over L of those that share no place."""
+    rows = _apart(least, sampled, True)
+    places = _apart(least, sampled, False)
+    if len(rows) > 1:
+        yield sum((sampled.best(each.totals)[0] for each in rows), ZERO)
+    if len(places) > len(rows):
+        words = [sampled.best(each.words)[:1] for each in places]
+        yield sum((value for each in words for value in each), ZERO)
+
+
+def _apart(least: Sequence[Least], sampled: _Sampled, rows: bool) -> list[Least]:
+    """Spots that share no row, or no place: those with the most lines first."""
+    most = {each: best[0] for each in least if (best := sampled.best(each.totals))}
+    order = sampled.best(list(most.values()), True)
+    chosen: list[Least] = []
+    for each in sorted(most, key=lambda one: order.index(most[one])):
+        if all(each.apart_from(other, rows) for other in chosen):
+            chosen.append(each)
+    return chosen
 
 
 @dataclass(frozen=True, eq=False)

@@ -257,10 +257,14 @@ class Context:
         ]
         return Bound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
 
+    @cached_property
+    def very_far(self) -> list[Point]:
+        """Where bounds of a function that is not known are compared: without any, none is better than another."""
+        return [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
+
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
-        points = [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
-        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in points]
+        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in self.very_far]
         return max((each if self.upper else 1 / each for each in sizes), default=Fraction(1))
 
     @property

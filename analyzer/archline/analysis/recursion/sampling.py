@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -39,10 +39,11 @@ class Sampling:
         if best is not None:
             return best
         for turn, elements in enumerate(bases(self._context.function, *self._context.forcings())):
-            found = self._try(elements)
+            found = self._try(elements, best)
             if found is not None and found.better(best):
                 best = found
-            if best is not None and self._context.values is None and not self._context.upper:
+            unknown = self._context.values is None
+            if best is not None and unknown and not (self._context.upper and self._context.very_far):
                 # Nothing tells how near it is.
                 break
             if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
@@ -56,7 +57,8 @@ class Sampling:
         tried = (self._try(tuple(map(Element, each))) for each in shallow(self._context.function))
         return next((each for each in tried if each is not None), None)
 
-    def _try(self, elements: tuple[Element, ...]) -> Bound | None:
+    def _try(self, elements: tuple[Element, ...], best: Bound | None = None) -> Bound | None:
+        """A bound made of some elements, which may be better than the best so far."""
         context = self._context
         program = Program(context.writer, context.function, context.written(elements), context.upper)
         try:
@@ -77,7 +79,10 @@ class Sampling:
                 return None
             broken = self._broken(pools, coefficients)
             if not broken:
-                found = self._proved(program, pools, coefficients)
+                near = [each for each in self._near(coefficients) if self._may_be_better(program, each[0], best)]
+                if not near:
+                    return None
+                found = self._proved(program, pools, near)
                 if found is not None:
                     return found
                 broken = [(step, point) for step in context.steps for point in program.failures(step, coefficients)]
@@ -102,15 +107,27 @@ class Sampling:
         near = np.array([as_float(each) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
 
-    def _proved(self, program: Program, pools: list[tuple[Step, Pool]], best: Coefficients) -> Bound | None:
-        """The bound with short coefficients near the best ones, or with those themselves."""
+    def _may_be_better(self, program: Program, coefficients: Coefficients, best: Bound | None) -> bool:
+        """Whether a bound is worth a proof beside another one: where values tell, it is seen when it is proved."""
+        if best is None or self._context.values is not None:
+            return True
+        return self._context.bound(program.value(coefficients)).better(best)
+
+    def _near(self, best: Coefficients) -> Iterator[tuple[Coefficients, bool]]:
+        """Coefficients near the best ones, and those themselves, and which of them are short."""
+        yield from ((each, True) for each in _rounded(best, self._context.upper))
+        yield best, False
+        yield from ((each, False) for each in _eased(best, self._context.upper))
+        if self._context.upper and self._context.function.facts.powers:
+            yield from ((each, False) for each in _raised(best))
+
+    def _proved(
+        self, program: Program, pools: list[tuple[Step, Pool]], near: Sequence[tuple[Coefficients, bool]]
+    ) -> Bound | None:
+        """The bound with the first of some coefficients with which it is proved: the short ones come first."""
         order = list(self._context.steps)
         failed = 0
-        tried = [*((each, True) for each in _rounded(best, self._context.upper)), (best, False)]
-        eased = list(_eased(best, self._context.upper))
-        if self._context.upper and self._context.function.facts.powers:
-            eased.extend(_raised(best))
-        for coefficients, short in (*tried, *((each, False) for each in eased)):
+        for coefficients, short in near:
             if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
                 continue
             open_ = next((step for step in order if not program.proves(step, coefficients)), None)

@@ -17,7 +17,7 @@ _ESCAPES = {
     "~": r"\textasciitilde{}",
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
-_FUNCTIONS = {"min": r"\min", "max": r"\max", "log2": r"\log_2"}
+_FUNCTIONS = {"min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2"}
 _WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
 

@@ -281,6 +281,11 @@ class _Evaluator:
                 if lo < 0:
                     raise EvaluationError("square root of a negative number", expr)
                 return _hull(_sqrt(lo), _sqrt(hi))
+            case "gcd":
+                whole = [each for each in values if isinstance(each, int)]
+                if len(whole) < len(values):
+                    raise EvaluationError("a common divisor of what is not an integer", expr)
+                return math.gcd(*whole)
             case _:
                 if lo <= 0:
                     raise EvaluationError("logarithm of a number that is not positive", expr)
@@ -309,7 +314,7 @@ def _log2(value: Fraction) -> Value:
 
 
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
-_FUNCTIONS = frozenset(("min", "max", "abs", "floor", "ceil", "sqrt", "log2"))
+_FUNCTIONS = frozenset(("min", "max", "abs", "floor", "ceil", "gcd", "sqrt", "log2"))
 _STRICT_FAILURES = {
     "/": "`/` between sizes must divide",
     "log2": "`log2` of a size that is not a power of 2",

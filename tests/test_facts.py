@@ -124,7 +124,7 @@ OPEN: list[tuple[Facts, Poly]] = [
     (PLAIN, n - halves - 2), (PLAIN, halves * 2 - n), (PLAIN, a.maximum(n, m) - n - 1), (PLAIN, a.minimum(n, m) - 2),
     (PLAIN, n + m - a.maximum(n, m) - 2), (PLAIN, m - 2 - a.modulo(n, m)), (PLAIN, n - 2 - a.ceil_log2(n)), (PLAIN, -a.modulo(n, m)),
     (PLAIN, a.ceil_log2(n + 1) - 2), (PLAIN, n**-1 - 1), (PLAIN, 1 - n**-1 * 2), (PLAIN, m * n**-1 - 1), (PLAIN, a.floor_div(n, m) ** -1 - 1), (PLAIN, a.ceil_log2(n) - 1), (PLAIN, n - 3 - a.ceil_log2(n + 1)), (PLAIN, a.isqrt_of(n - 9)), (PLAIN, n - 2 - a.log2(n)), (PLAIN, -call), (PLAIN, call - 1),
-    (PLAIN, a.common_divisor(n, m) - 2), (PLAIN, n - 1 - a.common_divisor(n, m)), (PLAIN, a.quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
+    (PLAIN, a.common_divisor(n, m) - 2), (PLAIN, n - 1 - a.common_divisor(n - 1, m)), (PLAIN, n - 1 - a.common_divisor(n, m)), (PLAIN, a.quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
     (PLAIN.with_nonnegative(n - m), n**2 - m**2 - 1), (PLAIN.with_nonnegative(n * 2 - 5), n - 4), (PLAIN, Poly.symbol("q")),
     (PLAIN.with_nonnegative(-n * 2 + 5), -n + 1), (PLAIN.with_nonnegative(n * m - n * 3), m - 4),
     (PLAIN, gap - 1), (PLAIN, data - 2), (PLAIN, m - 1 - data), (PLAIN, open_data), (PLAIN, -open_data), (POWERS, power - 2),

@@ -74,7 +74,7 @@ class Quotient(Atom):
 
 
 class CommonDivisor(Atom):
-    """The greatest common divisor of two positive integers."""
+    """The greatest common divisor of two integers, neither of them negative, and not both 0."""
 
     __slots__ = ("left", "right")
 
@@ -433,7 +433,9 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
 
 
 def common_divisor(left: Poly, right: Poly) -> Poly:
-    """gcd(left, right) of two positive integers."""
+    """gcd(left, right) of two integers, neither of them negative, and not both 0."""
+    if not left or not right:
+        return left + right
     if left.is_constant and right.is_constant:
         return integer(gcd(int(left.constant_term.p), int(right.constant_term.p)))
     for one, other in ((left, right), (right, left)):

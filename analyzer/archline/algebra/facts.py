@@ -627,7 +627,8 @@ class _Proof:
                 most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
                 return least, most
             case a.CommonDivisor():
-                return (ONE,), atom.parts
+                # All integers divide 0.
+                return (ONE,), tuple(part for part in atom.parts if self.holds(part - 1))
             case a.Gap():
                 return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():

@@ -211,7 +211,7 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
         case a.Function(function="log2") if facts.positive(atom.argument):
             return ZERO, atom.argument - 1
         case a.CommonDivisor():
-            return Poly.constant(1), atom.left
+            return Poly.constant(1), next((part for part in atom.parts if facts.positive(part)), None)
         case a.Gap():
             return ZERO, atom.segments.ceiling
         case a.Offset():

@@ -49,6 +49,8 @@ def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without common divisors where it rises or falls with them."""
     for atom in dict.fromkeys(_divisors(value)):
         free = replace_atom(value, atom, Poly.symbol(DIVISOR))
+        if not facts.positive(atom.right):
+            continue
         among = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
         sense = direction(free, DIVISOR, atom.right + 1, facts, among)
         if sense is not None:

@@ -64,6 +64,17 @@ def budget(terms: int, own: bool = False) -> Iterator[None]:
         _budget.left = before
 
 
+@contextmanager
+def part_of_budget(terms: int) -> Iterator[None]:
+    """Limit the work of the block as `budget` does; it counts for the limit around it too."""
+    before = _budget.left
+    own = _budget.left = terms if before is None else min(before, terms)
+    try:
+        yield
+    finally:
+        _budget.left = None if before is None else before - (own - _budget.left)
+
+
 class _OneOfEach(type):
     """Makes atoms unique: those of a class with the same key are one object, so comparing and hashing cost nothing."""
 

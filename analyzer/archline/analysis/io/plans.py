@@ -37,6 +37,8 @@ FEW, LARGE = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 LITTLE = 50
 """What saves no more than this part of all saves little."""
+MOST = 10**300
+"""Numbers at samples are compared as floats up to here."""
 Numbers = Mapping[Unit, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
@@ -155,7 +157,9 @@ class Planner:
                 with suppress(EvaluationError):
                     known[unit] = space(environment), misses(environment)
             self._exact.append(known)
-        self._numbers = [{unit: (round(x), round(y)) for unit, (x, y) in each.items()} for each in self._exact]
+        self._numbers = [
+            {unit: (min(round(x), MOST), min(round(y), MOST)) for unit, (x, y) in each.items()} for each in self._exact
+        ]
 
     @cached_property
     def _regions(self) -> list[Region]:

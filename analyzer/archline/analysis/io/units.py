@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, spend
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, part_of_budget
 from archline.analysis.closing import eased
 from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
@@ -133,11 +133,9 @@ def known(unit: Unit) -> Unit:
 def of_its_own() -> Iterator[None]:
     """A limit for one unit: one whose closed form is too large is left out, and not all. Raises UnboundedError."""
     try:
-        with budget(MAX_UNIT):
+        with part_of_budget(MAX_UNIT):
             yield
     except TooComplexError:
-        # Many such are too much.
-        spend(MAX_UNIT)
         raise UnboundedError from None
 
 

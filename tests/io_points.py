@@ -287,27 +287,21 @@ def strides(number: int) -> Subject:
 
 def triangles(number: int) -> Subject:
     """The generated program of a seed that runs over triangles of matrices."""
-    program = triangle_program_from_seed(number)
-    module = load_text(program.text)
-    algorithm = module.algorithms["main"]
 
-    def draw(source: random.Random) -> Arguments:
-        return arguments(algorithm, {"n": source.randint(1, source.choice((4, 9, 16)))}, source)
+    def sizes(source: random.Random) -> Sizes:
+        return {"n": source.randint(1, source.choice((4, 9, 16)))}
 
-    return Subject(f"triangles {number}", module, algorithm, program.text, draw)
+    return _of_sizes(f"triangles {number}", triangle_program_from_seed(number), sizes)
 
 
 def tiles(number: int) -> Subject:
     """The generated program of a seed that runs over tiles of matrices."""
-    program = tile_program_from_seed(number)
-    module = load_text(program.text)
-    algorithm = module.algorithms["main"]
 
-    def draw(source: random.Random) -> Arguments:
+    def sizes(source: random.Random) -> Sizes:
         steps = {name: source.choice((1, 2, 3, 4, 5, 8, 16)) for name in "bc"}
-        return arguments(algorithm, {"n": source.randint(1, source.choice((6, 17, 24))), **steps}, source)
+        return {"n": source.randint(1, source.choice((6, 17, 24))), **steps}
 
-    return Subject(f"tiles {number}", module, algorithm, program.text, draw)
+    return _of_sizes(f"tiles {number}", tile_program_from_seed(number), sizes)
 
 
 def indices(number: int) -> Subject:
@@ -340,14 +334,18 @@ def stencils(number: int) -> Subject:
 
 
 def _drawn(name: str, program: ArrayProgram, most: Callable[[random.Random], int]) -> Subject:
+    def sizes(source: random.Random) -> Sizes:
+        largest = most(source)
+        return {name: source.randint(1, largest) for name in program.sizes}
+
+    return _of_sizes(name, program, sizes)
+
+
+def _of_sizes(name: str, program: ArrayProgram, sizes: Callable[[random.Random], Sizes]) -> Subject:
+    """A program whose arguments follow from sizes."""
     module = load_text(program.text)
     algorithm = module.algorithms["main"]
-
-    def draw(source: random.Random) -> Arguments:
-        largest = most(source)
-        return arguments(algorithm, {name: source.randint(1, largest) for name in program.sizes}, source)
-
-    return Subject(name, module, algorithm, program.text, draw)
+    return Subject(name, module, algorithm, program.text, lambda source: arguments(algorithm, sizes(source), source))
 
 
 def _of_arrays(name: str, program: ArrayProgram, choose: Callable[[random.Random], Sizes] | None = None) -> Subject:

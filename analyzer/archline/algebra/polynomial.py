@@ -51,28 +51,17 @@ spend = _budget.spend
 
 
 @contextmanager
-def budget(terms: int, own: bool = False) -> Iterator[None]:
+def budget(terms: int, own: bool = False, counts: bool = False) -> Iterator[None]:
     """Limit the work of the block to about so many term products; raises TooComplexError beyond.
 
-    A limit around it holds as well, except for a block with its `own`.
+    A limit around it holds as well, except for a block with its `own`; the block's work `counts` for that one or not.
     """
     before = _budget.left
-    _budget.left = terms if before is None or own else min(before, terms)
+    limit = _budget.left = terms if before is None or own else min(before, terms)
     try:
         yield
     finally:
-        _budget.left = before
-
-
-@contextmanager
-def part_of_budget(terms: int) -> Iterator[None]:
-    """Limit the work of the block as `budget` does; it counts for the limit around it too."""
-    before = _budget.left
-    own = _budget.left = terms if before is None else min(before, terms)
-    try:
-        yield
-    finally:
-        _budget.left = None if before is None else before - (own - _budget.left)
+        _budget.left = before - (limit - _budget.left) if counts and before is not None else before
 
 
 class _OneOfEach(type):
@@ -183,6 +172,13 @@ class Poly:
         if self._atoms is None:
             self._atoms = dict.fromkeys([atom for monomial in self.terms for atom, _ in monomial]).keys()
         return self._atoms
+
+    def atoms_within(self) -> Iterator[Atom]:
+        """The atoms of the monomials, and those inside other atoms, at any depth."""
+        for atom in self.atoms():
+            yield atom
+            for part in atom.parts:
+                yield from part.atoms_within()
 
     def degree(self, atom: Atom) -> int:
         """The highest exponent of an atom."""

@@ -78,7 +78,4 @@ def _negative(value: Poly, place: Place) -> bool:
 
 def _quotients(value: Poly) -> Iterator[bool]:
     """Divisions that a program promises to be exact: they may be none at the points."""
-    for atom in value.atoms():
-        yield isinstance(atom, a.Quotient)
-        for part in atom.parts:
-            yield from _quotients(part)
+    return (isinstance(atom, a.Quotient) for atom in value.atoms_within())

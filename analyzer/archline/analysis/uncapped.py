@@ -6,7 +6,7 @@ keeps a bound depends on the sign of its factor; where that is not proved, the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -47,23 +47,15 @@ def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
 
 def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without common divisors where it rises or falls with them."""
-    for atom in dict.fromkeys(_divisors(value)):
-        free = replace_atom(value, atom, Poly.symbol(DIVISOR))
-        if not facts.positive(atom.right):
+    for atom in dict.fromkeys(value.atoms_within()):
+        if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
+        free = replace_atom(value, atom, Poly.symbol(DIVISOR))
         among = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
         sense = direction(free, DIVISOR, atom.right + 1, facts, among)
         if sense is not None:
             value = free.substitute({DIVISOR: atom.right if (sense == 1) == upper else ONE})
     return value
-
-
-def _divisors(value: Poly) -> Iterator[a.CommonDivisor]:
-    for atom in value.atoms():
-        if isinstance(atom, a.CommonDivisor):
-            yield atom
-        for part in atom.parts:
-            yield from _divisors(part)
 
 
 def growing(low: Poly, facts: Facts) -> Poly:

@@ -126,17 +126,17 @@ class _Reader:
         return self._joined(left, operator, self._sum()).node
 
     def _sum(self) -> _Part:
-        found = self._product()
-        while (operator := self._next) in _SUM:
-            self._take(operator)
-            found = self._joined(found, operator, self._product())
-        return found
+        return self._in_a_row(_SUM, self._product)
 
     def _product(self) -> _Part:
-        found = self._factor()
-        while (operator := self._next) in _PRODUCT:
+        return self._in_a_row(_PRODUCT, self._factor)
+
+    def _in_a_row(self, operators: frozenset[str], part: Callable[[], _Part]) -> _Part:
+        """Parts with operators of one rank between them, from left to right."""
+        found = part()
+        while (operator := self._next) in operators:
             self._take(operator)
-            found = self._joined(found, operator, self._factor())
+            found = self._joined(found, operator, part())
         return found
 
     def _factor(self) -> _Part:

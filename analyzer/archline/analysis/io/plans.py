@@ -53,7 +53,6 @@ class Planner:
     facts: Facts
     points: Sequence[Mapping[str, int]]
     _exact: list[dict[Unit, tuple[Number, Number]]] = field(default_factory=list)
-    _numbers: list[dict[Unit, tuple[int, int]]] = field(default_factory=list)
     _units: dict[Unit, int] = field(default_factory=dict)
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
@@ -157,7 +156,11 @@ class Planner:
                 with suppress(EvaluationError):
                     known[unit] = space(environment), misses(environment)
             self._exact.append(known)
-        self._numbers = [
+
+    @cached_property
+    def _numbers(self) -> list[Numbers]:
+        """The same as whole numbers, no larger than floats may be."""
+        return [
             {unit: (min(round(x), MOST), min(round(y), MOST)) for unit, (x, y) in each.items()} for each in self._exact
         ]
 

@@ -224,11 +224,7 @@ def _without_floors(value: Poly, variable: str) -> Poly:
 
 def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
     """The segments of offsets that a loop variable picks, wherever they stand in a value."""
-    for atom in value.atoms():
-        if isinstance(atom, a.Gap) and variable in atom.names:
-            yield atom
-        for part in atom.parts:
-            yield from _gaps(part, variable)
+    return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 
 def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:

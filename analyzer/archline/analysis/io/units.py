@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, part_of_budget
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.closing import eased
 from archline.analysis.data_loops import rises
 from archline.analysis.io.accesses import Chain, Loop, contiguous_dimension
@@ -133,7 +133,7 @@ def known(unit: Unit) -> Unit:
 def of_its_own() -> Iterator[None]:
     """A limit for one unit: one whose closed form is too large is left out, and not all. Raises UnboundedError."""
     try:
-        with part_of_budget(MAX_UNIT):
+        with budget(MAX_UNIT, counts=True):
             yield
     except TooComplexError:
         raise UnboundedError from None
@@ -188,24 +188,23 @@ def _bursts(reference: Reference) -> tuple[int, tuple[int, ...]]:
     Through the innermost loop places in a row move by one, so that an end of a line lies between two that are so far
     apart in as many iterations at most. Those in one place count once.
     """
-    array, chain, along = reference.array, reference.chain, contiguous_dimension(reference.array)
-    order, places = reference.order, reference.in_order
-    follows = [now == before + 1 and not reference.is_free for before, now in pairwise(order)]
-    apart = [abs(now[along] - before[along]) for before, now in pairwise(places)]
-    moving = _moves_along(reference) if chain and array.layout != "zmorton" and not array.moves else False
-    anew = 1 + sum(not near or bool(step and not moving) for near, step in zip(follows, apart, strict=True))
-    return anew, tuple(step for near, step in zip(follows, apart, strict=True) if near and step and moving)
+    along, moving = contiguous_dimension(reference.array), _moves_along(reference)
+    anew, steps = 1, []
+    for (before, here), (after, there) in pairwise(zip(reference.order, reference.in_order, strict=True)):
+        step = abs(there[along] - here[along])
+        if reference.is_free or after > before + 1 or (step and not moving):
+            anew += 1
+        elif step:
+            steps.append(step)
+    return anew, tuple(steps)
 
 
 def _moves_along(reference: Reference) -> bool:
     """Whether the innermost loop moves the places along one row, by one each time."""
-    loop, along = reference.chain[-1], contiguous_dimension(reference.array)
-    if reference.array.strided or reference.is_free:
+    if not reference.chain or not in_one_row([reference], reference.chain[-1]):
         return False
-    if any(loop.variable in end.names for interval in rows_of(reference) if interval for end in interval):
-        return False
-    entry = reference.place[along]
-    return entry is not None and slope_of(entry[0], loop.variable) in (ONE, -ONE)
+    entry = reference.place[contiguous_dimension(reference.array)]
+    return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
 
 
 def one_line(reference: Reference) -> Iterator[Unit]:

@@ -72,22 +72,15 @@ def _first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
 
 def _is_exponent(value: Poly, name: str) -> bool:
     """Whether the symbol stands in exponents and in no logarithm."""
-    atoms = list(_all_atoms(value))
+    atoms = list(value.atoms_within())
     return any(isinstance(each, a.Exponential) and each.exponent == Poly.symbol(name) for each in atoms) and not any(
         isinstance(each, a.CeilLog2 | a.Floor) for each in atoms
     )
 
 
-def _all_atoms(value: Poly) -> Iterator[Atom]:
-    for atom in value.atoms():
-        yield atom
-        for part in atom.parts:
-            yield from _all_atoms(part)
-
-
 def _shift(value: Poly, name: str) -> int | None:
     """The s of the one logarithm ceil(log2(n + s)) that occurs, 0 where none does; None for others."""
-    shifts = {each.argument - Poly.symbol(name) for each in _all_atoms(value) if isinstance(each, a.CeilLog2)}
+    shifts = {each.argument - Poly.symbol(name) for each in value.atoms_within() if isinstance(each, a.CeilLog2)}
     if len(shifts) > 1 or not all(each.is_constant and each.constant_term.q == 1 for each in shifts):
         return None
     return int(next(iter(shifts)).constant_term.p) if shifts else 0
@@ -102,7 +95,7 @@ def _period(value: Poly) -> int:
             if divisor.q != 1 or divisor < 1 or any(each.q != 1 for each in atom.argument.terms.values()):
                 return MAX_MODULUS + 1
             periods.append(int(divisor.p) * _period(atom.argument))
-        elif any(isinstance(each, a.Floor) for part in atom.parts for each in _all_atoms(part)):
+        elif any(isinstance(each, a.Floor) for part in atom.parts for each in part.atoms_within()):
             return MAX_MODULUS + 1
     return lcm(*periods)
 

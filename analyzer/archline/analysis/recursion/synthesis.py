@@ -293,14 +293,14 @@ class Synthesis:
         whole = [int((each * scale).p) for each in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in there)
         known = [(each.numerator, each.denominator * scale) for each in numbers]
-        return self._context.bound(_combined([each.value for each in elements], coefficients), known)
+        return self._context.bound(combination([each.value for each in elements], coefficients), known)
 
     def _bound(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
         bound = self._seen(elements, there, coefficients)
         if all(each.inner is None for each in elements):
             return bound
         proved = [each.value if each.inner is None else each.inner.value for each in elements]
-        return replace(bound, proved=_combined(proved, coefficients))
+        return replace(bound, proved=combination(proved, coefficients))
 
     def _parts(self, elements: Sequence[Element]) -> list[Part]:
         """For each step what must be at least 0."""
@@ -374,10 +374,6 @@ def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
 
 def _margin(part: Part, coefficients: Coefficients) -> Poly:
     return combination(part.gains, coefficients, part.rest)
-
-
-def _combined(values: Sequence[Poly], coefficients: Coefficients) -> Poly:
-    return combination(values, coefficients)
 
 
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:

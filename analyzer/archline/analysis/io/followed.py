@@ -1,0 +1,112 @@
+"""The body of an algorithm as far as it can be followed: all calls stay calls, and what is not followed is left out.
+
+For what is touched at least. On each way through the branches of the body, all that stands there is as certain as the
+way is. Integers of the data are symbols for as long as no statement sets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.io.accesses import Array, Branch, Choice, Node, Recursion, View
+from archline.analysis.io.bodies import Bodies
+from archline.analysis.io.conditions import negated, wanted
+from archline.analysis.io.places import Place
+from archline.analysis.io.program import Program
+from archline.analysis.io.untraced import UntracedError
+from archline.analysis.io.views import static, whole_view
+from archline.analysis.scope import with_fact, without_condition
+from archline.language import syntax as s
+
+
+@dataclass(eq=False)
+class Followed(Bodies):
+    """Follows an algorithm's own body."""
+
+    def view(self, expr: s.Expr, place: Place) -> View:
+        return super().view(expr, replace(place, scope=place.knowing))
+
+    def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
+        try:
+            yield from super()._statement(statement, place, after)
+        except UntracedError:
+            return
+
+    def _after(self, statement: s.Stmt, place: Place) -> Place:
+        try:
+            after = super()._after(statement, place)
+        except UntracedError:
+            return self._without(statement, place.after(statement))
+        match statement:
+            case s.Let(name=name, value=value) if not self.is_view(value):
+                known = False
+            case s.Local(name=name, type=s.ScalarType(element="int"), value=value) if value is not None:
+                known = False
+            case _:
+                return after
+        if known or not place.algorithm_top or name in after.knowing.values:
+            return after
+        return replace(after, integers={**after.integers, name: self._symbol(name)})
+
+    def _without(self, statement: s.Stmt, place: Place) -> Place:
+        """The name of a view, or of a local array, of which nothing is known."""
+        match statement:
+            case s.Let(name=name, value=value):
+                dimensions = len(self.module.shapes[value])
+            case s.Local(name=name, type=s.ArrayType(shape=shape)):
+                dimensions = len(shape)
+            case _:
+                return place
+        array = Array(name, tuple(self._symbol(name) for _ in range(dimensions)), "rowmajor", local=True)
+        return replace(place, views={**place.views, name: whole_view(array)})
+
+    def _symbol(self, name: str) -> Poly:
+        """A number of which nothing is known but that it is one."""
+        return Poly.symbol(self.fresh(f"some {name}"))
+
+    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        if not place.algorithm_top:
+            yield from Program._if(self, branches, place)
+            return
+        found: list[Branch] = []
+        before: tuple[Poly, ...] = ()
+        read: tuple[Node, ...] = ()
+        for branch in branches:
+            if branch.condition is None:
+                found.append(Branch(ONE, ONE, None, (*read, *self.block(branch.body, place)), before))
+                break
+            read = (*read, *self.reads(branch.condition, place))
+            here = _knowing(place, branch.condition)
+            holds = (*before, *(wanted(branch.condition, place.scope) or ()))
+            found.append(Branch(None, ONE, branch.condition, (*read, *self.block(branch.body, here)), holds))
+            otherwise = negated(branch.condition)
+            before = (*before, *(wanted(otherwise, place.scope) or ()))
+            place = _knowing(place, otherwise)
+        else:
+            found.append(Branch(None, ONE, None, read, before))
+        yield Choice(tuple(found))
+
+    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        if not place.certain or place.when:
+            return
+        views = {}
+        for parameter, argument in zip(target.parameters, call.arguments, strict=True):
+            if self.is_view(argument):
+                try:
+                    views[parameter.name] = self.view(argument, place)
+                except UntracedError:
+                    continue
+        sizes = {}
+        for name in self.module.signatures[target].size_names:
+            bound = self.module.bindings[call][name]
+            found = None if bound is None else static(bound, place.knowing)
+            sizes[name] = self._symbol(name) if found is None else found
+        yield Recursion(target, sizes, views, call.span)
+
+
+def _knowing(place: Place, condition: s.Expr) -> Place:
+    """Where a condition holds."""
+    facts = with_fact(place.scope.facts, condition, place.scope)
+    return replace(place, scope=place.scope.with_facts(facts))

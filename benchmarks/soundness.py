@@ -6,7 +6,8 @@
 
 A point is a program, sizes, Z and L. Each trace is simulated at capacities from one line to all, and where a plan
 begins to fit and one line less. Every kernel is also run at sizes that double for as long as a run has at most
-`--accesses` of them. Exit code 1 where a bound does not hold; such points are told in full.
+`--accesses` of them. How near bounds are is told of caches of two lines or more. Exit code 1 where a bound does not
+hold; such points are told in full.
 """
 
 from __future__ import annotations
@@ -69,18 +70,20 @@ class Row:
     """What was found about one kernel, or about generated programs of one kind."""
 
     name: str
+    kind: str = "generated programs"
     points: list[Point] = field(default_factory=list)
     seconds: float = 0.0
     unknown: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         shown = f"{self.name:46} {len(self.points):6} "
-        if self.points:
-            upper = [each.upper / max(1, each.optimal) for each in self.points]
-            lower = [each.optimal / each.lower for each in self.points if each.lower]
+        several = [each for each in self.points if each.words >= 2 * each.line]
+        if several:
+            upper = [each.upper / max(1, each.optimal) for each in several]
+            lower = [each.optimal / each.lower for each in several if each.lower]
             middle = f"{statistics.median(lower):9.2f}" if lower else f"{'-':>9}"
             shown += f"{statistics.median(upper):7.2f} {quantile(upper, 0.9):7.2f} {max(upper):8.2f} {middle}"
-            shown += f" {self.seconds * 1e3:9.0f} ms"
+            shown += f" {self.seconds * 1e3:9.0f} ms" if self.seconds else ""
         elif self.unknown:
             shown += f"unknown: {self.unknown[0]}"
         return shown
@@ -102,7 +105,8 @@ class Examination:
 
     def bound(self, row: str, subject: Subject) -> bool:
         """Derive the bounds; whether there are any."""
-        found = self.rows.setdefault(row, Row(row))
+        kind = "generated programs" if row != subject.name else "recursion" if subject.recursive else "loops"
+        found = self.rows.setdefault(row, Row(row, kind))
         start = time.process_time()
         known = subject.bounds
         found.seconds = max(found.seconds, time.process_time() - start)
@@ -179,6 +183,9 @@ def report(found: Examination) -> None:
     print(f"{'':53} {'median':>7} {'90 %':>7} {'worst':>8} {'median':>9}")
     for row in found.rows.values():
         print(row)
+    for kind in ("loops", "recursion", "generated programs"):
+        rows = [row for row in found.rows.values() if row.kind == kind]
+        print(Row(f"all {kind}", kind, [point for row in rows for point in row.points]))
     for row in found.rows.values():
         if row.points and row.unknown:
             print(f"{row.name}: {len(row.unknown)} programs unknown, such as {row.unknown[0]}")

@@ -130,6 +130,11 @@ class Subject:
         """Bounds on its io."""
         return bounds(self.module, self.algorithm)
 
+    @property
+    def recursive(self) -> bool:
+        """Whether it calls itself, or an algorithm that does."""
+        return recurses(self.module, self.algorithm)
+
     def trace(self, arguments: Arguments, line: int, compiled: bool | None = False) -> tuple[Sizes, CompactTrace]:
         """The sizes of a run and the lines that it accesses."""
         run = execute(

@@ -233,7 +233,6 @@ def test_transposition_touches_both_arrays(n: int, m: int, line: int) -> None:
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("dense.matmul_recursive::matmul_temporary", "takes no part of `C` in its place"),
         ("dense.strassen::strassen", "takes no part of `C` in its place"),
         ("dense.cholesky_recursive::syrk_subtract_co", "do not make up all of its iterations"),
     ],
@@ -242,6 +241,13 @@ def test_recursion_without_a_bound_says_why(target: str, reason: str) -> None:
     bounds = found(*load(target))
     assert not bounds.orders.bodies
     assert reason in bounds.reason
+
+
+def test_a_product_by_way_of_a_local_array_is_told_by_what_it_multiplies() -> None:
+    """C is given in its place in half of the calls only; A tells i and k, B tells k and j."""
+    (body,) = found(*load("dense.matmul_recursive::matmul_temporary")).orders.bodies
+    assert evaluate(body.iterations, {"n": 5, "m": 7, "p": 9}) == 315
+    assert body.power == 1
 
 
 # Growth

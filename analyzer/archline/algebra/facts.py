@@ -170,6 +170,9 @@ class Facts:
 
     def _with_nonnegative(self, value: Poly) -> Facts:
         young = self._youngest(value)
+        if isinstance(young, a.Exponential):
+            bound = _of_exponent(value, young)
+            return self if bound is None else self.with_nonnegative(bound)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
             return self
         parts = value.coefficients(young)
@@ -411,6 +414,26 @@ def _scaled_to_one(value: Poly) -> Poly:
 def _common(numbers: Iterable[fmpq]) -> fmpq:
     """A common multiple of positive integers."""
     return fmpq(lcm(*(int(each.p) for each in numbers)))
+
+
+def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
+    """What is at least 0 of an integer exponent x where c*b^x + d is."""
+    parts = value.coefficients(power)
+    if set(parts) != {0, 1} or not all(each.is_constant for each in parts.values()):
+        return None
+    if not a.is_integral(power.exponent):
+        return None
+    slope, rest = parts[1].constant_term, parts[0].constant_term
+    least, limit = 0, -rest / slope
+    if limit <= 0:
+        return None
+    if slope > 0:
+        while power.base**least < limit:
+            least += 1
+        return power.exponent - least
+    while power.base ** (least + 1) <= limit:
+        least += 1
+    return least - power.exponent if limit >= 1 else None
 
 
 def _tighten(bound: Poly, lower: bool) -> Poly:

@@ -88,7 +88,8 @@ class Access:
 
     A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
     row, as `walk` tells.
-    Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0.
+    Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0. Where all
+    branches set the element, one of them does in every iteration in which all of `shared` are at least 0.
     """
 
     array: Array
@@ -98,7 +99,18 @@ class Access:
     walk: Walk | None = None
     certain: bool = False
     when: tuple[Poly, ...] = ()
+    shared: tuple[Poly, ...] | None = None
     times: int = 1
+
+    @property
+    def wherever(self) -> tuple[Poly, ...] | None:
+        """In every iteration in which all of these are at least 0 the element is accessed, here or in other branches.
+
+        None where only the data tells.
+        """
+        if self.shared is not None:
+            return self.shared
+        return self.when if self.certain else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,7 @@ def any_order(nodes: tuple[Node, ...], facts: Facts) -> AnyOrder:
 
 def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """What is accessed in all iterations of the same loops for certain."""
-    certain = ((access, chain) for access, chain in accesses(nodes) if access.certain and not access.when)
+    certain = ((access, chain) for access, chain in accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
         groups.setdefault(chain, []).append(access)
@@ -146,7 +146,7 @@ def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
 def touches(nodes: tuple[Node, ...]) -> bool:
     """Whether something is accessed at all sizes."""
     return any(
-        access.certain and not access.when and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
+        access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
         for access, chain in accesses(nodes)
     )
 

@@ -9,7 +9,7 @@ the place that its subscripts hold. Then the iterations of the run are such as t
 outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there are
 follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
 
-By the same induction an array is touched whole where leaves touch all of it, and the parts of a call cover it.
+Which arrays are touched whole follows from all calls, also those of other algorithms (`filled`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from archline.algebra import atoms as a
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recursion, View, accesses
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recursion, View
 from archline.analysis.io.any_order import AnyOrder, Body, bodies_in, covered, decided_by, iterations_of, touches
 from archline.analysis.io.bodies import Body as Called
 from archline.analysis.io.bodies import TooManyWaysError, recurses, ways
-from archline.analysis.io.layout import LINE, whole
+from archline.analysis.io.filled import filled
 from archline.analysis.recursion.graph import component
 from archline.language.model import Module
 
@@ -64,14 +63,11 @@ class _Path:
 
 def boxes(module: Module, body: Called) -> Boxes:
     """The lower bounds of a recursive algorithm, in its sizes."""
-    nothing = AnyOrder(())
+    nothing, touched = AnyOrder(()), filled(module, body.algorithm)
     try:
         paths = _paths(module, body)
     except NoBoxesError as problem:
-        return Boxes(ZERO, nothing, reason=str(problem))
-    facts = body.scope.facts
-    lines = [_least_lines(array) for array in body.given if all(_touches(array, path, facts) for path in paths)]
-    touched = facts.restore(sum(lines, ZERO))
+        return Boxes(touched, nothing, reason=str(problem))
     some = all(path.calls or touches(path.nodes) for path in paths)
     try:
         return Boxes(touched, AnyOrder(tuple(_bodies(body, paths))), some)
@@ -101,23 +97,6 @@ def _paths(module: Module, body: Called) -> list[_Path]:
     return found
 
 
-# Arrays that are touched whole
-def _least_lines(array: Array) -> Poly:
-    """The lines of all elements; in Z-Morton order those of the square around them need not be touched."""
-    if array.layout != "zmorton":
-        return whole(array)
-    rows, columns = array.extents
-    return a.ceil_div(rows * columns, LINE)
-
-
-def _touches(array: Array, path: _Path, facts: Facts) -> bool:
-    """Whether a way touches all of an array, if calls touch all that they are given of it."""
-    views = [view for call in path.calls for view in _parts(array, call) if view.exact]
-    if any(_covers(array, views, along, facts) for along in range(len(array.extents))):
-        return True
-    return any(_everywhere(array, access, chain) for access, chain in accesses(path.nodes))
-
-
 def _parts(array: Array, call: Recursion) -> Iterator[View]:
     """The part of an array that a call is given in the place of that array itself."""
     view = call.views.get(array.name)
@@ -129,43 +108,6 @@ def _straight(array: Array) -> tuple[tuple[int, Poly], ...]:
     return tuple((dimension, ONE) for dimension in range(len(array.extents)))
 
 
-def _covers(array: Array, views: Sequence[View], along: int, facts: Facts) -> bool:
-    """Whether parts that are whole but for one dimension lie in it end to end."""
-    rest = [
-        view
-        for view in views
-        if all(
-            each == along or (view.starts[each] == ZERO and view.extents[each] == extent)
-            for each, extent in enumerate(array.extents)
-        )
-    ]
-    reached = ZERO
-    while rest and reached != array.extents[along]:
-        following = next((view for view in rest if view.starts[along] == reached), None)
-        if following is None:
-            return False
-        rest.remove(following)
-        reached = facts.simplify(reached + following.extents[along])
-    return reached == array.extents[along]
-
-
-def _everywhere(array: Array, access: Access, chain: Chain) -> bool:
-    """Whether loops take an access to every element: one over each dimension, and none around is empty."""
-    if access.array is not array or not access.certain or access.when:
-        return False
-    wanted = dict(zip(access.place, array.extents, strict=True))
-    if len(wanted) < len(array.extents) or None in wanted:
-        return False
-    for loop in chain:
-        extent = wanted.pop(Poly.symbol(loop.variable), None)
-        if extent is None:
-            if not loop.facts.positive(loop.hi - loop.lo):
-                return False
-        elif loop.lo != ZERO or loop.hi != extent:
-            return False
-    return not wanted
-
-
 # Iterations that are told apart
 def _bodies(body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
     leaves = [path for path in paths if not path.calls]
@@ -174,17 +116,26 @@ def _bodies(body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
     problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
     found = False
     for chain, own in bodies_in(leaves[0].nodes):
-        try:
-            candidate = _Leaf.of(body, chain, own)
-            for path in paths:
-                candidate.check(path)
-        except NoBoxesError as why:
-            problem = why
-        else:
-            found = True
-            yield candidate.body
+        for seen in _choices(own):
+            try:
+                candidate = _Leaf.of(body, chain, seen)
+                for path in paths:
+                    candidate.check(path)
+            except NoBoxesError as why:
+                problem = why if seen is own else problem
+            else:
+                found = True
+                yield candidate.body
+                break
     if not found:
         raise problem
+
+
+def _choices(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
+    """All accesses, and those to all arrays but one: the parts of some arrays may overlap where others lie apart."""
+    yield own
+    for array in dict.fromkeys(access.array for access in own):
+        yield [access for access in own if access.array is not array]
 
 
 @dataclass(frozen=True, eq=False)

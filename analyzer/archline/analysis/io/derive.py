@@ -13,12 +13,13 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
-from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, ends_at
+from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.any_order import AnyOrder, touches
 from archline.analysis.io.boxes import boxes
 from archline.analysis.io.divided import UndividedError
 from archline.analysis.io.divisions import Divisions
+from archline.analysis.io.filled import filled
 from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
@@ -98,6 +99,7 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
         if found.upper is None:
             return found
         lines = _touched(module, algorithm)
+        least = filled(module, algorithm)
     divisions = Divisions(module, algorithm)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
@@ -108,9 +110,20 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, touched)
         with suppress(UndividedError):
             most = min(most, Fraction(divisions.at(sizes)))
-        return Fraction(0), most
+        return evaluate(least, sizes), most
 
-    return replace(found, ends=ends)
+    return replace(found, lower=least, regimes=_from_below(least, found.regimes), ends=ends)
+
+
+def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
+    """Regimes with a lower bound, as it is in each of them."""
+    return tuple(replace(each, lower=_where(lines, each.cases) if each.upper else ZERO) for each in regimes)
+
+
+def _where(lines: Poly, cases: Iterable[Facts]) -> Poly:
+    """An amount in cases, if it is the same in all."""
+    found = {facts.restore(facts.simplify(lines.substitute(facts.rewrites))) for facts in cases}
+    return found.pop() if len(found) == 1 else lines
 
 
 def _accesses(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -241,7 +254,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         accesses,
         metric="io",
         lower=below.touched,
-        regimes=tuple(replace(each, lower=below.touched) for each in accesses.regimes),
+        regimes=_from_below(below.touched, accesses.regimes),
         alternatives=tuple(alternatives),
         orders=orders,
         orderless=Orderless(below.touched, _floors(below.orders), below.some, least, below.reason),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.io.accesses import Array, Branch, Choice, Node, Recursion, View
 from archline.analysis.io.bodies import Bodies
@@ -17,7 +18,7 @@ from archline.analysis.io.places import Place
 from archline.analysis.io.program import Program
 from archline.analysis.io.untraced import UntracedError
 from archline.analysis.io.views import static, whole_view
-from archline.analysis.scope import with_fact, without_condition
+from archline.analysis.scope import Scope, with_fact
 from archline.language import syntax as s
 
 
@@ -26,7 +27,7 @@ class Followed(Bodies):
     """Follows an algorithm's own body."""
 
     def view(self, expr: s.Expr, place: Place) -> View:
-        return super().view(expr, replace(place, scope=place.knowing))
+        return super().view(expr, replace(place, scope=replace(place.knowing, reads_offsets=True)))
 
     def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
         try:
@@ -39,16 +40,26 @@ class Followed(Bodies):
             after = super()._after(statement, place)
         except UntracedError:
             return self._without(statement, place.after(statement))
+        if not place.algorithm_top:
+            return after
+        named = {name: self._value(statement, name, place) for name in self._unknown(statement, place, after)}
+        return replace(after, integers={**after.integers, **named})
+
+    def _unknown(self, statement: s.Stmt, place: Place, after: Place) -> set[str]:
+        """The integers that a statement gives values of the data."""
+        found = place.integers.keys() - after.integers.keys()
         match statement:
             case s.Let(name=name, value=value) if not self.is_view(value):
-                known = False
+                found |= {name}
             case s.Local(name=name, type=s.ScalarType(element="int"), value=value) if value is not None:
-                known = False
-            case _:
-                return after
-        if known or not place.algorithm_top or name in after.knowing.values:
-            return after
-        return replace(after, integers={**after.integers, name: self._symbol(name)})
+                found |= {name}
+        return found - after.knowing.values.keys()
+
+    def _value(self, statement: s.Stmt, name: str, place: Place) -> Poly:
+        match statement:
+            case s.Assign(op="+=" | "=" as op, value=value) if (found := static(value, place.knowing)) is not None:
+                return found + place.integers[name] if op == "+=" else found
+        return self._symbol(name)
 
     def _without(self, statement: s.Stmt, place: Place) -> Place:
         """The name of a view, or of a local array, of which nothing is known."""
@@ -66,26 +77,32 @@ class Followed(Bodies):
         """A number of which nothing is known but that it is one."""
         return Poly.symbol(self.fresh(f"some {name}"))
 
+    def _loop(self, loop: s.Loop, place: Place) -> Iterator[Node]:
+        # What the loop does not set is the same in all iterations.
+        values = {**place.after(loop).integers, **place.scope.values}
+        yield from super()._loop(loop, replace(place, scope=replace(place.scope, values=values)))
+
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         if not place.algorithm_top:
             yield from Program._if(self, branches, place)
             return
         found: list[Branch] = []
-        before: tuple[Poly, ...] = ()
+        before: list[tuple[Poly, ...]] = [()]
         read: tuple[Node, ...] = ()
         for branch in branches:
             if branch.condition is None:
-                found.append(Branch(ONE, ONE, None, (*read, *self.block(branch.body, place)), before))
+                body = (*read, *self.block(branch.body, place))
+                found += [Branch(ONE, ONE, None, body, known) for known in before]
                 break
             read = (*read, *self.reads(branch.condition, place))
-            here = _knowing(place, branch.condition)
-            holds = (*before, *(wanted(branch.condition, place.scope) or ()))
-            found.append(Branch(None, ONE, branch.condition, (*read, *self.block(branch.body, here)), holds))
+            body = (*read, *self.block(branch.body, _knowing(place, branch.condition)))
             otherwise = negated(branch.condition)
-            before = (*before, *(wanted(otherwise, place.scope) or ()))
+            taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
+            found += [Branch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
+            before = [(*old, *new) for old in before for new in left]
             place = _knowing(place, otherwise)
         else:
-            found.append(Branch(None, ONE, None, read, before))
+            found += [Branch(ONE, ONE, None, read, known) for known in before]
         yield Choice(tuple(found))
 
     def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
@@ -104,6 +121,17 @@ class Followed(Bodies):
             found = None if bound is None else static(bound, place.knowing)
             sizes[name] = self._symbol(name) if found is None else found
         yield Recursion(target, sizes, views, call.span)
+
+
+def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
+    """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
+    known = wanted(condition, scope)
+    match condition:
+        case s.Binary(op="!=", left=left, right=right) if known is None:
+            first, second = static(left, scope), static(right, scope)
+            if first is not None and second is not None and a.is_integral(first - second):
+                return [(first - second - 1,), (second - first - 1,)]
+    return [known or ()]
 
 
 def _knowing(place: Place, condition: s.Expr) -> Place:

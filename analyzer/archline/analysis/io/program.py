@@ -29,6 +29,9 @@ Iteration = tuple[Poly, Poly, Poly, Poly, Facts, bool]
 """The least counter, the greatest one and 1, the most iterations, the loop variable's value, what holds inside, and
 whether every counter of the range has its iteration."""
 
+Element = tuple[Array, tuple[Poly | None, ...]]
+"""An element of an array, which the sizes and the counters of loops give."""
+
 
 @dataclass(eq=False)
 class Program(Callees):
@@ -235,12 +238,21 @@ class Program(Callees):
 
     def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
+        around = place
+        shared: frozenset[Element] | None = None
         for branch in branches:
             if branch.condition is None:
-                yield from self.block(branch.body, place)
+                body = tuple(self.block(branch.body, place))
+                always = (
+                    (shared or frozenset()) & _assigned(branch.body, body, around) if around.certain else frozenset()
+                )
+                yield from _always(body, always, around)
                 return
             yield from self.reads(branch.condition, place)
-            yield from self.block(branch.body, place.under(wanted(branch.condition, place.scope)))
+            body = tuple(self.block(branch.body, place.under(wanted(branch.condition, place.scope))))
+            own = _assigned(branch.body, body, around)
+            shared = own if shared is None else shared & own
+            yield from body
             place = place.under(wanted(negated(branch.condition), place.scope))
 
     # Expressions
@@ -342,6 +354,27 @@ class Program(Callees):
         )
         body = tuple(self.block(target.body, inner))
         yield from self.sized(given, body)
+
+
+def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place) -> frozenset[Element]:
+    """The elements that statements of a branch set wherever it is taken."""
+    targets = {
+        each.target.span
+        for each in statements
+        if isinstance(each, s.Assign) and isinstance(each.target, s.Element)
+        if each.target.array in place.views and place.views[each.target.array].exact
+    }
+    found = (node for node in nodes if isinstance(node, Access) and node.span in targets)
+    return frozenset((node.array, node.place) for node in found if None not in node.place)
+
+
+def _always(nodes: Sequence[Node], elements: frozenset[Element], place: Place) -> Iterator[Node]:
+    """The nodes of the last branch, if all branches set these elements: one of them does, wherever the others are."""
+    for node in nodes:
+        if isinstance(node, Access) and (node.array, node.place) in elements:
+            yield replace(node, shared=place.when)
+        else:
+            yield node
 
 
 def _placing(extents: tuple[Poly, ...], place: Place) -> frozenset[str]:

@@ -60,19 +60,20 @@ class Windows:
 
 def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
     """What is accessed for certain: places side by side, in one body, are one spot."""
-    groups: list[tuple[Access, Chain, list[tuple[Poly | None, ...]]]] = []
+    groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
-        if not access.certain or not access.array.aligned:
+        when = access.wherever
+        if when is None or not access.array.aligned:
             # Of an array that is part of another, rows may share lines.
             continue
-        for first, loops, places in groups:
-            if first.array is access.array and loops == chain and first.when == access.when:
+        for array, loops, conditions, places in groups:
+            if array is access.array and loops == chain and conditions == when:
                 if access.place not in places:
                     places.append(access.place)
                 break
         else:
-            groups.append((access, chain, [access.place]))
-    return [Spot(first.array, box, chain, first.when) for first, chain, places in groups for box in _boxes(places)]
+            groups.append((access.array, chain, when, [access.place]))
+    return [Spot(array, box, chain, when) for array, chain, when, places in groups for box in _boxes(places)]
 
 
 def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Interval | None, ...]]:

@@ -1,0 +1,154 @@
+"""Arrays that are touched in full whatever the data says, against runs and what one counts by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from archline.algebra.evaluation import evaluate
+from archline.algebra.polynomial import ZERO
+from archline.analysis.io.derive import io_cost
+from archline.analysis.io.filled import filled
+from archline.execution.cache import compact
+from archline.execution.run import execute
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+from filling_programs import filling_program_from_seed, lower_program_from_seed
+from io_points import LINES, Subject, around, arrays, divided, indices, kernel, loops, recursion
+from io_programs import ArrayProgram
+from stdlib_cases import CASES, load
+from stdlib_recursive_cases import RECURSIVE
+
+Sizes = Mapping[str, int]
+
+
+def lines(sizes: int, line: int) -> int:
+    return -(-sizes // line)
+
+
+def assert_touched(subject: Subject, source: random.Random, runs: int) -> None:
+    """No more lines than a run touches."""
+    least = filled(subject.module, subject.algorithm)
+    if least == ZERO:
+        return
+    for _ in range(runs):
+        line = source.choice(LINES)
+        sizes, trace = subject.trace(subject.draw(source), line)
+        assert evaluate(least, {**sizes, "L": line}) <= trace.distinct, f"{sizes}, L = {line}\n{subject.text}"
+
+
+@pytest.mark.parametrize("target", sorted({**CASES, **RECURSIVE}))
+def test_the_library(target: str) -> None:
+    assert_touched(kernel(target, {**CASES, **RECURSIVE}[target]), random.Random(target), 8)
+
+
+@pytest.mark.parametrize("kind", [loops, recursion, arrays, divided, around, indices])
+def test_generated_programs(kind: Callable[[int], Subject]) -> None:
+    source = random.Random(kind.__name__)
+    for seed in range(60):
+        assert_touched(kind(seed), source, 3)
+
+
+# What is touched in full by hand
+BY_HAND: dict[str, Callable[[Sizes, int], int]] = {
+    "sort.mergesort::mergesort": lambda at, line: lines(at["n"], line) if at["n"] > 1 else 0,
+    "sort.mergesort::mergesort_parallel": lambda at, line: 2 * lines(at["n"], line),
+    "sort.merge_parallel::merge_parallel": lambda at, line: (
+        lines(at["n"], line) + lines(at["m"], line) + lines(at["n"] + at["m"], line)
+    ),
+    "sort.select::select": lambda at, line: lines(at["n"], line),
+    "dense.lu_recursive::lu_co": lambda at, line: at["n"] * lines(at["n"], line) if at["n"] > 1 else 0,
+    "dense.cholesky_recursive::cholesky_co": lambda at, line: sum(lines(i + 1, line) for i in range(at["n"])),
+    "dense.trisolv_recursive::trisolv_unit_co": lambda at, line: at["n"] * lines(at["m"], line) if at["n"] > 1 else 0,
+    "fft.fft::fft_co": lambda at, line: 2 * lines(at["n"], line) if at["n"] > 1 else 0,
+    "sparse.csb::spmv_csb": lambda at, line: lines(at["nb"] ** 2 + 1, line) + 3 * lines(at["nz"], line),
+    "string.lcs::lcs_co": lambda at, line: (at["n"] + 1) * lines(at["m"], line) + lines(at["n"], line),
+    "scan.recursive::sum_pairwise": lambda at, line: lines(at["n"], line),
+}
+
+
+@pytest.mark.parametrize("target", sorted(BY_HAND))
+def test_what_one_counts(target: str) -> None:
+    least, source = filled(*load(target)), random.Random(target)
+    for _ in range(30):
+        line, size = source.choice(LINES), source.choice((1, 2, 3, 16, 17, 40))
+        at = {"n": size, "m": source.randint(1, 50), "nb": size, "nz": source.randint(0, 90)}
+        if "fft" in target:
+            at["n"] = 2 ** (size // 3)
+        assert evaluate(least, {**at, "L": line}) == BY_HAND[target](at, line)
+
+
+@pytest.mark.parametrize("target", ["sort.mergesort::mergesort_parallel", "sort.select::select", "sparse.csb::spmv_csb"])
+def test_where_the_data_decides_the_cost_has_it_as_lower_bound(target: str) -> None:
+    module, algorithm = load(target)
+    assert io_cost(module, algorithm).lower == filled(module, algorithm) != ZERO
+
+
+# Generated: all is touched, or all but a part
+def whole(sizes: Sizes, line: int, text: str) -> int:
+    if "colmajor" in text:
+        return sizes["m"] * lines(sizes["n"], line)
+    return sizes["n"] * lines(sizes["m"], line)
+
+
+def touched(module: Module, algorithm: s.Algorithm, sizes: Sizes, line: int, source: random.Random) -> int:
+    """The lines of a run on numbers between 0 and 1."""
+    shape = sizes["n"], sizes.get("m", sizes["n"])
+    data = np.random.default_rng(source.randrange(2**32)).uniform(0, 1, shape)
+    run = execute(module, algorithm, {"A": data}, line=line, trace=True, races=False, compiled=False, progress=False)
+    assert run.trace is not None
+    return compact(run.trace.lines).distinct
+
+
+GENERATORS = [filling_program_from_seed, lower_program_from_seed]
+
+
+@pytest.mark.parametrize("flaw", [False, True])
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_no_more_than_a_run_touches(generator: Callable[[int, bool], ArrayProgram], flaw: bool) -> None:
+    source = random.Random(generator.__name__)
+    for seed in range(120):
+        program = generator(seed, flaw)
+        module = load_text(program.text)
+        algorithm = module.algorithms["main"]
+        least = filled(module, algorithm)
+        if least == ZERO:
+            continue
+        for most in (1, 4, 9, 14):
+            sizes = {name: source.randint(max(1, most // 2), most) for name in program.sizes}
+            line = source.choice(LINES)
+            found = touched(module, algorithm, sizes, line, source)
+            assert evaluate(least, {**sizes, "L": line}) <= found, f"seed {seed}, {sizes}, L = {line}\n{program.text}"
+
+
+def test_most_that_is_touched_in_full_is_known_to_be() -> None:
+    found = 0
+    for seed in range(100):
+        text = filling_program_from_seed(seed).text
+        module = load_text(text)
+        least = filled(module, module.algorithms["main"])
+        at = {"n": 7, "m": 11}
+        known = [evaluate(least, {**at, "L": line}) for line in LINES]
+        found += known == [whole(at, line, text) for line in LINES]
+    assert found >= 90
+
+
+def test_triangles_are_known_too() -> None:
+    """Cuts by the data are not known to lie in the square."""
+    texts = [program.text for seed in range(100) if "if A" not in (program := lower_program_from_seed(seed)).text]
+    assert len(texts) > 40
+    for text in texts:
+        module = load_text(text)
+        # Either way there are as many elements as lines of one word.
+        assert evaluate(filled(module, module.algorithms["main"]), {"n": 9, "L": 1}) == 45, text
+
+
+def test_what_is_left_out_is_not_claimed() -> None:
+    for seed in range(100):
+        module = load_text(filling_program_from_seed(seed, True).text)
+        least = filled(module, module.algorithms["main"])
+        assert evaluate(least, {"n": 7, "m": 11, "L": 1}) < 77

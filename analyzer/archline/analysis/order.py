@@ -97,7 +97,13 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
-    if cost.lower is None or cost.upper is None or not (cost.lower.names | cost.upper.names) <= set(sizes):
+    if cost.lower is None or cost.upper is None:
+        return Growth(None, None)
+    names = cost.lower.names | cost.upper.names
+    if not cost.alternatives:
+        # Of those that depend on Z, each has a growth of its own.
+        sizes = (*sizes, *(each for each in ("Z", "L") if each in names))
+    if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)
     try:

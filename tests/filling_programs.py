@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 from io_programs import ArrayProgram, Lines, indented
 
@@ -162,7 +163,7 @@ def lower_program_from_seed(seed: int, flaw: bool = False) -> ArrayProgram:
         if source.random() < 0.4:
             lines += ["if A[0, 0] < 0.5:", f"    {name} = {before}"]
     calls = []
-    for number, (low, high) in enumerate(zip(names, names[1:], strict=False)):
+    for number, (low, high) in enumerate(pairwise(names)):
         calls += [f"fill(A[{low}..{high}, {low}..{high}], d//2)"]
         if low != "0":
             short = spoiled == "block" and number == count - 1

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.analysis.costs import Cost, ends_at
+from archline.analysis.io.below import Below
 from archline.analysis.io.boxes import boxes
 from archline.analysis.io.derive import io_cost
+from archline.analysis.io.filled import filled
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.recursion import Recursions
 from archline.analysis.io.untraced import UntracedError
@@ -87,9 +89,11 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     except (UntracedError, UnboundedError):
         return None
     solved = recursions.solved(algorithm)
-    below = boxes(module, solved.body)
+    touched = filled(module, algorithm)
+    below, windows = boxes(module, solved.body, touched), Below(touched, algorithm)
     return Bounds(
-        lambda point: (below.at(point), recursions.at(point)), lambda point: {solved.value(solved.given, point)}
+        lambda point: (max(below.at(point), windows.at(point)), recursions.at(point)),
+        lambda point: {solved.value(solved.given, point)},
     )
 
 

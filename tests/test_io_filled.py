@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from archline.algebra.evaluation import evaluate
-from archline.algebra.polynomial import ZERO
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.filled import filled
 from archline.execution.cache import compact
@@ -30,9 +30,13 @@ def lines(sizes: int, line: int) -> int:
     return -(-sizes // line)
 
 
+def of(module: Module, algorithm: s.Algorithm) -> Poly:
+    return filled(module, algorithm).lines(algorithm)
+
+
 def assert_touched(subject: Subject, source: random.Random, runs: int) -> None:
     """No more lines than a run touches."""
-    least = filled(subject.module, subject.algorithm)
+    least = of(subject.module, subject.algorithm)
     if least == ZERO:
         return
     for _ in range(runs):
@@ -73,7 +77,7 @@ BY_HAND: dict[str, Callable[[Sizes, int], int]] = {
 
 @pytest.mark.parametrize("target", sorted(BY_HAND))
 def test_what_one_counts(target: str) -> None:
-    least, source = filled(*load(target)), random.Random(target)
+    least, source = of(*load(target)), random.Random(target)
     for _ in range(30):
         line, size = source.choice(LINES), source.choice((1, 2, 3, 16, 17, 40))
         at = {"n": size, "m": source.randint(1, 50), "nb": size, "nz": source.randint(0, 90)}
@@ -82,10 +86,12 @@ def test_what_one_counts(target: str) -> None:
         assert evaluate(least, {**at, "L": line}) == BY_HAND[target](at, line)
 
 
-@pytest.mark.parametrize("target", ["sort.mergesort::mergesort_parallel", "sort.select::select", "sparse.csb::spmv_csb"])
+@pytest.mark.parametrize(
+    "target", ["sort.mergesort::mergesort_parallel", "sort.select::select", "sparse.csb::spmv_csb"]
+)
 def test_where_the_data_decides_the_cost_has_it_as_lower_bound(target: str) -> None:
     module, algorithm = load(target)
-    assert io_cost(module, algorithm).lower == filled(module, algorithm) != ZERO
+    assert io_cost(module, algorithm).lower == of(module, algorithm) != ZERO
 
 
 # Generated: all is touched, or all but a part
@@ -115,7 +121,7 @@ def test_no_more_than_a_run_touches(generator: Callable[[int, bool], ArrayProgra
         program = generator(seed, flaw)
         module = load_text(program.text)
         algorithm = module.algorithms["main"]
-        least = filled(module, algorithm)
+        least = of(module, algorithm)
         if least == ZERO:
             continue
         for most in (1, 4, 9, 14):
@@ -130,7 +136,7 @@ def test_most_that_is_touched_in_full_is_known_to_be() -> None:
     for seed in range(100):
         text = filling_program_from_seed(seed).text
         module = load_text(text)
-        least = filled(module, module.algorithms["main"])
+        least = of(module, module.algorithms["main"])
         at = {"n": 7, "m": 11}
         known = [evaluate(least, {**at, "L": line}) for line in LINES]
         found += known == [whole(at, line, text) for line in LINES]
@@ -144,11 +150,11 @@ def test_triangles_are_known_too() -> None:
     for text in texts:
         module = load_text(text)
         # Either way there are as many elements as lines of one word.
-        assert evaluate(filled(module, module.algorithms["main"]), {"n": 9, "L": 1}) == 45, text
+        assert evaluate(of(module, module.algorithms["main"]), {"n": 9, "L": 1}) == 45, text
 
 
 def test_what_is_left_out_is_not_claimed() -> None:
     for seed in range(100):
         module = load_text(filling_program_from_seed(seed, True).text)
-        least = filled(module, module.algorithms["main"])
+        least = of(module, module.algorithms["main"])
         assert evaluate(least, {"n": 7, "m": 11, "L": 1}) < 77

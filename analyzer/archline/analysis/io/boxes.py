@@ -25,7 +25,7 @@ from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recu
 from archline.analysis.io.any_order import AnyOrder, Body, bodies_in, covered, decided_by, iterations_of, touches
 from archline.analysis.io.bodies import Body as Called
 from archline.analysis.io.bodies import TooManyWaysError, recurses, ways
-from archline.analysis.io.filled import filled
+from archline.analysis.io.filled import Filled, filled
 from archline.analysis.recursion.graph import component
 from archline.language.model import Module
 
@@ -61,9 +61,9 @@ class _Path:
     nodes: tuple[Node, ...]
 
 
-def boxes(module: Module, body: Called) -> Boxes:
-    """The lower bounds of a recursive algorithm, in its sizes."""
-    nothing, touched = AnyOrder(()), filled(module, body.algorithm)
+def boxes(module: Module, body: Called, known: Filled | None = None) -> Boxes:
+    """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
+    nothing, touched = AnyOrder(()), (known or filled(module, body.algorithm)).lines(body.algorithm)
     try:
         paths = _paths(module, body)
     except NoBoxesError as problem:

@@ -16,6 +16,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
 from archline.analysis.io.accesses import accesses
 from archline.analysis.io.any_order import AnyOrder, touches
+from archline.analysis.io.below import Below
 from archline.analysis.io.boxes import boxes
 from archline.analysis.io.divided import UndividedError
 from archline.analysis.io.divisions import Divisions
@@ -99,18 +100,19 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
         if found.upper is None:
             return found
         lines = _touched(module, algorithm)
-        least = filled(module, algorithm)
+        touched = filled(module, algorithm)
+    least, windows = touched.lines(algorithm), Below(touched, algorithm)
     divisions = Divisions(module, algorithm)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
         most = ends_at(found, sizes)[1]
-        touched = None if lines is None else evaluate(lines, sizes)
-        if touched is not None and touched <= sizes["Z"] // sizes["L"]:
-            most = min(most, touched)
+        everything = None if lines is None else evaluate(lines, sizes)
+        if everything is not None and everything <= sizes["Z"] // sizes["L"]:
+            most = min(most, everything)
         with suppress(UndividedError):
             most = min(most, Fraction(divisions.at(sizes)))
-        return evaluate(least, sizes), most
+        return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
     return replace(found, lower=least, regimes=_from_below(least, found.regimes), ends=ends)
 
@@ -224,7 +226,8 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     body = recursions.solved(algorithm)
     restore = body.body.scope.facts.restore
 
-    below = boxes(module, body.body)
+    touched = filled(module, algorithm)
+    below, windows = boxes(module, body.body, touched), Below(touched, algorithm)
 
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
         return Fraction(below.at(_integers(point)))
@@ -232,8 +235,9 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
         most = Fraction(recursions.at(sizes))
+        lower = max(least(point), Fraction(windows.at(sizes)))
         # Of what lies between the ends of a call by indices, little may be accessed.
-        return least(point), min(most, ends_at(accesses, sizes)[1]) if body.boxes else most
+        return lower, min(most, ends_at(accesses, sizes)[1]) if body.boxes else most
 
     known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
 

@@ -70,8 +70,12 @@ class Followed(Bodies):
                 dimensions = len(shape)
             case _:
                 return place
-        array = Array(name, tuple(self._symbol(name) for _ in range(dimensions)), "rowmajor", local=True)
-        return replace(place, views={**place.views, name: whole_view(array)})
+        return replace(place, views={**place.views, name: self._anything(name, dimensions)})
+
+    def _anything(self, name: str, dimensions: int) -> View:
+        """A view of what is not known, in so many dimensions."""
+        extents = tuple(self._symbol(name) for _ in range(dimensions))
+        return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
     def _symbol(self, name: str) -> Poly:
         """A number of which nothing is known but that it is one."""
@@ -114,7 +118,7 @@ class Followed(Bodies):
                 try:
                     views[parameter.name] = self.view(argument, place)
                 except UntracedError:
-                    continue
+                    views[parameter.name] = self._anything(parameter.name, len(self.module.shapes[argument]))
         sizes = {}
         for name in self.module.signatures[target].size_names:
             bound = self.module.bindings[call][name]

@@ -1,0 +1,170 @@
+"""Parts of an array that a body touches in full: single elements, all of a loop, and what is claimed of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion, View
+from archline.analysis.io.touched import clipped
+from archline.analysis.io.windows import Interval, Turn, at_least_zero, union, within
+from archline.language import syntax as s
+
+MAX_PARTS = 12
+"""Of so many parts those that lie side by side are put together."""
+Box = tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
+
+    `lower`: only what lies on the diagonal or below it.
+    """
+
+    least: tuple[int, ...]
+    before: int = 0
+    behind: int = 0
+    lower: bool = False
+
+    def box(self, ends: Sequence[Interval]) -> Box:
+        """What is claimed of the elements from some places on, up to others."""
+        return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
+
+
+Claims = Mapping[s.Algorithm, Mapping[str, Claim]]
+"""By array parameters."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements of an array: a box, or of one along the diagonal what lies on it or below (`lower`)."""
+
+    box: Box
+    lower: bool = False
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A part of an array that is touched where all of `needs` are at least 0."""
+
+    part: Part
+    needs: tuple[Poly, ...] = ()
+
+    def uses(self, name: str) -> list[int]:
+        """The dimensions in which it depends on a symbol."""
+        return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
+
+    def at(self, name: str, value: Poly) -> Touched:
+        """Where a symbol has a value."""
+        values = {name: value}
+        box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
+        return Touched(Part(box, self.part.lower), tuple(each.substitute(values) for each in self.needs))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of an array that calls and accesses touch in full."""
+
+    array: Array
+    claims: Claims
+
+    def of(self, nodes: Sequence[Node], facts: Facts) -> list[Touched]:
+        """Those of nodes that are all reached."""
+        found: dict[Touched, None] = {}
+        for node in nodes:
+            match node:
+                case Access(array=array, place=place, wherever=()) if array is self.array:
+                    found |= dict.fromkeys(map(Touched, _element(place)))
+                case Recursion():
+                    found |= dict.fromkeys(map(Touched, self._given(node, facts)))
+                case Loop(body=body):
+                    turn = Turn(node.variable, node.lo, node.hi)
+                    inside = self.of(body, within(turn, facts, 1))
+                    found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
+        return [*found, *_side_by_side(list(found))]
+
+    def _given(self, call: Recursion, facts: Facts) -> Iterator[Part]:
+        claimed = self.claims.get(call.target, {})
+        for name, view in call.views.items():
+            if view.array is self.array and name in claimed and _large(view, claimed[name].least, facts):
+                yield from part_of(view, claimed[name])
+
+
+def _large(view: View, least: Sequence[int], facts: Facts) -> bool:
+    pairs = zip(view.extents, least, strict=True)
+    return all(not each or facts.nonnegative(extent - each) for extent, each in pairs)
+
+
+def _element(place: Sequence[Poly | None]) -> Iterator[Part]:
+    box = tuple((each, each + 1) for each in place if each is not None)
+    if len(box) == len(place):
+        yield Part(box)
+
+
+def part_of(view: View, claim: Claim) -> Iterator[Part]:
+    """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension."""
+    straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
+    if not view.exact or (not straight and (claim.before or claim.behind or claim.lower)):
+        return
+    ends = []
+    for dimension, start in enumerate(view.starts):
+        width = ONE
+        # From the innermost out, a step is as long as what lies within it.
+        for (along, step), extent in zip(reversed(view.axes), reversed(view.extents), strict=True):
+            if along == dimension:
+                if step != width:
+                    return
+                width = width * extent
+        if start is None:
+            return
+        ends.append((start, start + width))
+    if not claim.lower or ends[0][0] == ends[1][0]:
+        yield Part(claim.box(ends), claim.lower)
+
+
+def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
+    """What is touched by all iterations; where that is no such part, by the first one, and by the last one."""
+    name = turn.variable
+    kept = clipped(touched.needs, turn, facts)
+    if kept is None:
+        return
+    turn, needs = kept
+    box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
+    if len(moving) == 1 and not touched.part.lower:
+        (place,) = moving
+        joint = union(box[place], turn, within(turn, facts, 2))
+        if joint is not None:
+            # Of an empty loop this is an interval without places where every iteration adds one.
+            empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
+            yield Touched(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
+            return
+    if len(box) == 2 and len(moving) == 2 and _is_lower(box, turn, facts):
+        yield Touched(Part(((turn.lo, turn.hi), (turn.lo, turn.hi)), lower=True), needs)
+    for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
+        fixed = touched.at(name, value)
+        yield Touched(fixed.part, (*fixed.needs, *some))
+
+
+def _is_lower(box: Box, turn: Turn, facts: Facts) -> bool:
+    """Whether iterations touch rows of a triangle up to the diagonal, or columns of it from there on."""
+    (top, bottom), (left, right) = box
+    place = Poly.symbol(turn.variable)
+    here = place, place + 1
+    rows = box[0] == here and right == here[1] and facts.nonnegative(turn.lo - left)
+    return rows or (box[1] == here and top == place and bottom == turn.hi)
+
+
+def _side_by_side(found: Sequence[Touched]) -> Iterator[Touched]:
+    """Two parts of which one ends where the other begins, and which are the same in the other dimensions, as one."""
+    boxes = [each for each in found if not each.part.lower][:MAX_PARTS]
+    for one, other in permutations(boxes, 2):
+        (first, second) = one.part.box, other.part.box
+        apart = [place for place, ends in enumerate(first) if ends != second[place]]
+        if len(apart) == 1 and first[apart[0]][1] == second[apart[0]][0]:
+            place = apart[0]
+            joint = (*first[:place], (first[place][0], second[place][1]), *first[place + 1 :])
+            yield Touched(Part(joint), tuple(dict.fromkeys((*one.needs, *other.needs))))

@@ -87,6 +87,13 @@ algorithm both(x: inout real[r], y: inout real[c]):
     for i in 0..c:
         y[i] += 1.0
 """
+TWIN = """
+algorithm twin(x: inout real[n], y: inout real[n]):
+    for i in 0..n:
+        x[i] += 1.0
+    for i in 0..n:
+        y[i] += 1.0
+"""
 OVERLAPS = {
     "the same twice": "both(a, a)",
     "parts that overlap": "both(a[0..n - n//4], a[n//4..n])",
@@ -123,8 +130,8 @@ for k in 0..2:
     let v = a[q..n]
     for i in 0..n:
         v[i] = 0.5
-    a[0..n] = 0.25
-    both(a, a)
+    twin(a, v)
+    twin(v, a)
 """,
 }
 
@@ -134,7 +141,7 @@ for k in 0..2:
 def test_what_shares_lines_counts_once(name: str, line: int) -> None:
     body = "".join(f"    {each}\n" for each in OVERLAPS[name].strip("\n").split("\n"))
     for n in (1, 2, 7, 10, 16, 26, 33):
-        assert_on_data(f"{BOTH}\nalgorithm main(a: inout real[n]):\n{body}", {"a": (n,)}, {"n": n}, line)
+        assert_on_data(f"{BOTH}{TWIN}\nalgorithm main(a: inout real[n]):\n{body}", {"a": (n,)}, {"n": n}, line)
 
 
 # By hand

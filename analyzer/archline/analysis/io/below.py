@@ -282,9 +282,6 @@ class _Ready:
         restore = self.body.facts.restore
         found: dict[Array, Group] = {}
         for array in dict.fromkeys(access.array for access, _ in accesses(tuple(nodes))):
-            if not array.exact or array.within:
-                # It may be part of another one, or another one each time.
-                continue
             parts = Parts(array, {}).of(nodes, facts)
             amounts = (
                 Amount(
@@ -316,7 +313,7 @@ def _calls(node: Node) -> bool:
 def _apart(views: Sequence[View], facts: Facts) -> bool | None:
     """Whether no line lies in two of the views, and rows of each are lines of their own; None where words may."""
     if not all(view.array.exact for view in views):
-        # Of those nothing is known.
+        # It may be part of another one.
         return None
     found = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
     for one, other in combinations(views, 2):

@@ -3,7 +3,8 @@
     optimal             io is O of what every order of these iterations fetches
     off by sqrt(Z)      it is O of sqrt(Z) times that; of no smaller factor that is tried is it proved
 
-Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; sizes last.
+Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms of
+sizes and sizes last.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 
 OPTIMAL = "1"
-MAX_TRIALS = 60
+MAX_TRIALS = 100
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,5 @@ def _factors(found: Orderless, sizes: Sequence[str]) -> Iterator[str]:
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
     for _, power, lines in sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1)):
         yield "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL
-    for size in sizes:
-        yield size
-        yield f"L*{size}"
+    for form in ("log2({})", "L*log2({})", "{}", "L*{}"):
+        yield from map(form.format, sizes)

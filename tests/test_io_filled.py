@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 
@@ -12,6 +13,7 @@ from archline.algebra.evaluation import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.io.derive import io_cost
 from archline.analysis.io.filled import filled
+from archline.cli.main import main
 from archline.execution.cache import compact
 from archline.execution.run import execute
 from archline.language import syntax as s
@@ -92,6 +94,23 @@ def test_what_one_counts(target: str) -> None:
 def test_where_the_data_decides_the_cost_has_it_as_lower_bound(target: str) -> None:
     module, algorithm = load(target)
     assert io_cost(module, algorithm).lower == of(module, algorithm) != ZERO
+
+
+def test_the_report_tells_what_is_touched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "sort.mergesort::mergesort", "--explain", "--metric", "io"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "each call touches all of a[0..n] where n >= 2" in told
+    assert main(["cost", "dense.cholesky_recursive::cholesky_co", "--explain", "--metric", "io"]) == 0
+    assert "all of A[0..n, 0..n] on its diagonal and below it" in " ".join(capsys.readouterr().out.split())
+
+
+def test_json_tells_what_is_touched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "string.lcs::lcs_co", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["costs"]["io"]["touched"]
+    assert found[0] == {"array": "x", "box": [{"from": "0", "to": "n"}], "when": [], "lower": False}
+    assert found[2]["box"] == [{"from": "1", "to": "n + 1"}, {"from": "1", "to": "m + 1"}]
+    assert main(["cost", "sort.mergesort::mergesort", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["costs"]["io"]["touched"][0]["when"] == ["n >= 2"]
 
 
 # Generated: all is touched, or all but a part

@@ -3,8 +3,8 @@
     optimal             io is O of what every order of these iterations fetches
     off by sqrt(Z)      it is O of sqrt(Z) times that; of no smaller factor that is tried is it proved
 
-Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms of
-sizes and sizes last.
+Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms
+of sizes and sizes last.
 """
 
 from __future__ import annotations

@@ -118,6 +118,20 @@ class Orderless:
 
 
 @dataclass(frozen=True, eq=False)
+class InFull:
+    """A part of an array that each call touches in full, where extents are so `large` at least.
+
+    The box is given by the first entry and the last one in each dimension; with `lower`, what of it lies on the
+    diagonal or below.
+    """
+
+    array: str
+    box: tuple[tuple[Poly, Poly], ...]
+    large: tuple[tuple[Poly, int], ...]
+    lower: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Reached:
     """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
 
@@ -141,7 +155,7 @@ class Cost:
     order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
-    and `reached` what its calls reach by indices.
+    `reached` what its calls reach by indices, and `touched` what they touch in full.
     """
 
     metric: str
@@ -159,6 +173,7 @@ class Cost:
     ends: Ends | None = field(default=None, repr=False, compare=False)
     tell: Tell | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
+    touched: tuple[InFull, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def exact(self) -> bool:

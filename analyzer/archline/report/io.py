@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from archline.analysis.attained import Attained
-from archline.analysis.costs import FEW_LINES, Kept, Orderless, Reached
+from archline.analysis.costs import FEW_LINES, InFull, Kept, Orderless, Reached
 from archline.analysis.floors import per_line
 from archline.analysis.io.parallel import Schedule
 from archline.analysis.published import Published
@@ -35,6 +35,11 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     assert row.lower is not None
     yield ""
     yield from wrap(f"io >= {view.text(row.lower)}, the lines that are touched", width)
+    for part in row.touched:
+        yield from _indented(_in_full(view, part), width)
+    if row.touched:
+        told = "at sizes: a call fetches what it touches but for Z/L, or what its calls and the loops between them do"
+        yield from wrap(told, width)
     if row.orderless is not None:
         yield from _any_order(view, row.orderless, width)
     for looked, lower in row.lowers:
@@ -116,6 +121,15 @@ def factors(row: Row) -> Iterator[str]:
 def _times(ratio: Fraction) -> str:
     """A ratio rounded up to two digits behind the point."""
     return f"{ceil(ratio * 100) / 100:.2f}" if ratio < 10**6 else f"{float(ratio):.3g}"
+
+
+def _in_full(view: CostView, found: InFull) -> str:
+    """What each call touches in full."""
+    ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
+    part = " on its diagonal and below it" if found.lower else ""
+    large = [f"{view.text(extent)} >= {least}" for extent, least in found.large]
+    where = f" where {' and '.join(large)}" if large else ""
+    return f"each call touches all of {found.array}[{ends}]{part}{where}"
 
 
 def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.analysis.attained import Attained
-from archline.analysis.costs import FEW_LINES, Reached
+from archline.analysis.costs import FEW_LINES, InFull, Reached
 from archline.analysis.published import Published
 from archline.report import lru
 from archline.report.numbers import exact
@@ -69,7 +69,19 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
     reached = () if row.reached is None else row.reached()
     if reached:
         cost["reached"] = [_reached(view, each) for each in reached]
+    if row.touched:
+        cost["touched"] = [_in_full(view, each) for each in row.touched]
     return cost
+
+
+def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
+    """What each call touches in full, half open."""
+    box = [{"from": view.text(low), "to": view.text(high + 1)} for low, high in found.box]
+    return {"array": found.array, "box": box, "when": _large(view, found), "lower": found.lower}
+
+
+def _large(view: CostView, found: InFull) -> list[str]:
+    return [f"{view.text(extent)} >= {least}" for extent, least in found.large]
 
 
 def _reached(view: CostView, found: Reached) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.attained import Attained
 from archline.analysis.contracts import Verdict
-from archline.analysis.costs import Cost, Costs, Kept, Orderless, Reached, Tell, ends_at
+from archline.analysis.costs import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
 from archline.analysis.derivation import Step
 from archline.analysis.io.exact.counts import LruCounts
 from archline.analysis.io.exact.optimal import FromLru
@@ -65,7 +65,8 @@ class Row:
     its order, None where that is not known or not shown. `alternatives` hold wherever their conditions do, those of
     others or not; `lowers` are more lower bounds, with what they look at. `tell` gives the recurrence of a recursion.
     `attained` tells how near io is to the least of any order, `orderless` the bound that this rests on, and `any_order`
-    its value at the point; `published` are bounds of the literature. `reached` tells what calls by indices reach.
+    its value at the point; `published` are bounds of the literature. `reached` tells what calls by indices reach,
+    `touched` what calls touch in full.
     """
 
     metric: str
@@ -86,6 +87,7 @@ class Row:
     any_order: Number | None = None
     published: Published | None = None
     reached: Callable[[], tuple[Reached, ...]] | None = None
+    touched: tuple[InFull, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -311,6 +313,7 @@ def _row(
         least,
         published,
         cost.reached,
+        cost.touched,
     )
 
 

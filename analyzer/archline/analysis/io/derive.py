@@ -114,7 +114,8 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
-    return replace(found, lower=least, regimes=_from_below(least, found.regimes), ends=ends)
+    regimes = _from_below(least, found.regimes)
+    return replace(found, lower=least, regimes=regimes, ends=ends, touched=touched.in_full(algorithm))
 
 
 def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
@@ -264,6 +265,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         orderless=Orderless(below.touched, _floors(below.orders), below.some, least, below.reason),
         ends=ends,
         reached=recursions.reached,
+        touched=touched.in_full(algorithm),
     )
 
 

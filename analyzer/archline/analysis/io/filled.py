@@ -19,6 +19,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.summation import sum_over
+from archline.analysis.costs import InFull
 from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion
 from archline.analysis.io.bodies import TooManyWaysError, ways
 from archline.analysis.io.covering import Covering
@@ -46,6 +47,22 @@ class Filled:
         claimed = self.claims[algorithm]
         found = (_lines(each, claimed[each.name], body.facts) for each in body.given if each.name in claimed)
         return body.facts.restore(sum(found, ZERO))
+
+    def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
+        """The same part by part."""
+        body = self.bodies.get(algorithm)
+        if body is None:
+            return ()
+        restore, claimed, found = body.facts.restore, self.claims[algorithm], []
+        for array in body.given:
+            if array.name in claimed:
+                claim = claimed[array.name]
+                box = claim.box([(ZERO, extent) for extent in array.extents])
+                ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in box)
+                pairs = zip(array.extents, claim.least, strict=True)
+                large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
+                found.append(InFull(array.name, ends, large, claim.lower))
+        return tuple(found)
 
 
 def filled(module: Module, algorithm: s.Algorithm) -> Filled:

@@ -418,11 +418,47 @@ def test_merging_with_three_lines(line: int) -> None:
 
 
 @pytest.mark.parametrize("line", [1, 2, 4, 8])
-def test_insertion_with_two_lines(line: int) -> None:
-    """a[i] before the walk from i down to 0, its lines once, and the place of the key behind it: for each i."""
+def test_insertion_with_two_lines_and_more(line: int) -> None:
+    """For each i the lines from a[i] down to a[0] once; the first of them stay in what is left of the cache."""
     for n in (1, 2, 9, 40):
-        walks = sum(rounded_up(i + 1, line) + 2 for i in range(1, n))
-        assert of_library("sort.insertion_sort::insertion_sort", {"n": n, "Z": 2 * line, "L": line}) <= walks
+        for stay in (0, 1):
+            walks = stay + sum(max(0, rounded_up(i + 1, line) - stay) for i in range(1, n))
+            words = (2 + stay) * line
+            assert of_library("sort.insertion_sort::insertion_sort", {"n": n, "Z": words, "L": line}) <= walks
+
+
+WALK = """
+algorithm main(a: inout real[n], b: inout real[n]):
+    for i in 1..n:
+        {before}
+        local j: int = {start}
+        while j > 0 and {access} > -1.0 at most i times:
+            j -= 1
+            {move}
+        {behind}
+"""
+OFF = {"before": "b[0] = 0.5", "start": "i", "access": "a[j - 1]", "move": "b[1] += 0.5", "behind": "b[0] = 0.25"}
+WALKS = {
+    "begins at its first place": {"before": "a[i] = 0.5"},
+    "ends where it came to": {"behind": "a[j] = 0.5"},
+    "its first place comes again": {"behind": "a[i] = 0.5"},
+    "its first place is far from the walk": {"before": "a[n - i] = 0.5"},
+    "moves on behind it": {"behind": "j = i\n        a[j] = 0.5"},
+    "begins in the middle": {"start": "i//2", "before": "a[i] = 0.5"},
+    "the place before the first": {"before": "a[i - 1] = 0.5", "behind": "a[max(0, j - 1)] += 0.5"},
+    "places far apart": {"before": "a[i] = 0.5", "access": "a[j//2]", "behind": "a[j] = 0.5"},
+    "a second walk": {
+        "behind": "while j < i at most i times:\n            a[j] = 0.25\n            j += 1\n        a[j] = 0.5"
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(WALKS))
+def test_walks_that_begin_and_end(name: str) -> None:
+    """Never below optimal replacement, whatever is accessed before and behind them."""
+    text = WALK.format(**{**OFF, **WALKS[name]})
+    for n in (2, 5, 12, 30):
+        assert_sound(text, {"n": n}, random.Random(name))
 
 
 @pytest.mark.parametrize("line", [2, 4, 8])

@@ -41,8 +41,20 @@ class _Walks:
         outer = source.choice(("for t in 0..3:", "for t in 0..min(n, 6):", "for t in 1..min(n, 9):"))
         if source.random() < 0.7:
             start = [each.replace("= 0", f"= {source.choice(('t', '0', 't//2'))}") for each in start]
-            return [outer, *indented([*start, *self._loop(name)])]
+            if source.random() < 0.4:
+                start = [f"local {each}: int = t" for each in self._counters]
+            return [outer, *indented([*start, *self._between(self._loop(name), name)])]
         return [*start, outer, *indented(self._loop(name))]
+
+    def _between(self, loop: Lines, name: str) -> Lines:
+        """What is accessed where the counters begin, and where they have come to."""
+        source = self._source
+        array = source.choice(("a[{}]", "b[{}]", "A[0, {}]", "A[m - 1, {}]"))
+        before = ["if t < n:", f"    {array.format(source.choice(('t', 't', 'max(0, t - 1)')))} *= 0.5"]
+        place = source.choice((name, name, f"{name} + 1", f"{name} - 1"))
+        behind = [f"if {place} >= 0 and {place} < n:", f"    {array.format(place)} += 0.25"]
+        before, behind = (each if source.random() < 0.6 else [] for each in (before, behind))
+        return [*before, *loop, *behind]
 
     def _start(self, name: str) -> str:
         """Mostly where there is room to move."""

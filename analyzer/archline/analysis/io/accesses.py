@@ -73,13 +73,16 @@ class View:
 class Walk:
     """How a place moves one way along a row all through a loop, given by its variable.
 
-    Places of one `course` are so many entries apart as their `shift` is, wherever they are; all lie within `bounds`.
+    Places of one `course` are so many entries apart as their `shift` is, wherever they are; all lie within `bounds`. It
+    begins at `first`, where that is known. A place that `rests` is where the loop, which is behind it, came to.
     """
 
     loop: str
     course: tuple[object, ...]
     shift: int
     bounds: tuple[Poly, Poly] | None = None
+    first: Poly | None = None
+    rests: bool = False
 
 
 @dataclass(frozen=True, eq=False)

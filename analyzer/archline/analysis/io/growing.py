@@ -8,6 +8,7 @@ one before, which it would have to fetch if nothing stayed: as many as the rows 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
@@ -16,11 +17,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximum import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.summation import UnresolvedError, sum_over
-from archline.analysis.io.accesses import Access, Array, Chain, Loop, contiguous_dimension
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, Walk, contiguous_dimension
 from archline.analysis.io.footprint import ROW, Reference
 from archline.analysis.io.layout import LINE, Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.io.unions import Union
+from archline.analysis.io.units import rows_of
 from archline.analysis.io.windows import is_known, slope_of
 
 TURN = "turn "
@@ -37,7 +39,7 @@ class Growing:
 
     `TURN` is any counter from `first` to `last`, where there is one, from where a run of the loop begins if runs begin
     in different places. It is saved beside units that keep nothing of the references of a group from one iteration of
-    the loop to the next.
+    the loop to the next; if they are `passing`, beside those that count all lines that an iteration may pass.
     """
 
     groups: tuple[tuple[Reference, ...], ...] = field(repr=False)
@@ -46,6 +48,7 @@ class Growing:
     saved: Poly
     first: Poly
     last: Poly
+    passing: bool = False
 
 
 def growing(references: Sequence[Reference]) -> Iterator[Growing]:
@@ -66,6 +69,33 @@ def growing(references: Sequence[Reference]) -> Iterator[Growing]:
                 found = _found(_side_by_side, [one, other], depth)
                 if found is not None:
                     yield found
+    yield from _passed(references)
+
+
+def _passed(references: Sequence[Reference]) -> Iterator[Growing]:
+    """Lines that a walk of the data may pass, from the beginning of a row on, in each iteration of the loop around."""
+    for reference in references:
+        walk, array = reference.walk, reference.array
+        if walk is None or array.moves or array.strided or array.layout == "zmorton":
+            continue
+        if walk.loop in [loop.variable for loop in reference.chain[1:]]:
+            with suppress(UnresolvedError, UnboundedError, TooComplexError):
+                passed = _passing(reference, walk)
+                if passed is not None:
+                    yield replace(passed, passing=True)
+
+
+def _passing(reference: Reference, walk: Walk) -> Growing | None:
+    """Those from the same place in all iterations, up to one that does not become less."""
+    if walk.bounds is None:
+        return None
+    (low, high), depth = walk.bounds, [loop.variable for loop in reference.chain].index(walk.loop)
+    chain, loop = reference.chain[:depth], reference.chain[depth - 1]
+    steady = not any(loop.variable in end.names for rows in rows_of(reference) if rows for end in rows)
+    if low or not steady or any(each.trips != each.hi - each.lo for each in chain):
+        return None
+    rises = _senses([(high, 1)], loop, loop.facts) == {1} and loop.inside.nonnegative(high + 1)
+    return _staying((reference,), chain, a.ceil_div(high + 1, LINE), True) if rises else None
 
 
 def _place(reference: Reference, depth: int, found: Growing) -> object:

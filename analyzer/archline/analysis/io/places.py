@@ -17,7 +17,7 @@ class Place:
     """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
 
     Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0. `integers` are those
-    of the data, which statements may set, whose values are known here.
+    of the data, which statements may set, whose values are known here. Behind the loop `rested` no integer was set.
     """
 
     scope: Scope
@@ -31,6 +31,7 @@ class Place:
     certain: bool = True
     when: tuple[Poly, ...] = ()
     integers: Mapping[str, Poly] = field(default_factory=dict)
+    rested: Around | None = None
 
     @property
     def algorithm_top(self) -> bool:
@@ -52,14 +53,19 @@ class Place:
         around = (*self.around, Around(loop, variable, self.scope.facts, self.integers))
         loops, certain = (*self.loops, variable), self.certain and certain
         inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
-        return inner.after(loop)
+        return replace(inner.after(loop), rested=None)
 
     def after(self, statement: s.Stmt) -> Place:
         """Behind a statement, or in a loop: integers that it sets are not known."""
-        changed = self.integers.keys() & set(assigned(statement))
-        if not changed:
+        changed, rested = set(assigned(statement)), self.rested
+        if isinstance(statement, s.Loop | s.While):
+            rested = Around(statement, "", self.scope.facts, self.integers)
+        elif changed:
+            rested = None
+        if rested is self.rested and not self.integers.keys() & changed:
             return self
-        return replace(self, integers={name: value for name, value in self.integers.items() if name not in changed})
+        integers = {name: value for name, value in self.integers.items() if name not in changed}
+        return replace(self, integers=integers, rested=rested)
 
     def under(self, conditions: tuple[Poly, ...] | None) -> Place:
         """Where conditions hold; None where more than sizes and loop variables decide."""

@@ -314,7 +314,7 @@ class Planner:
                 fetching = {
                     frozenset(owner[id(each)] for each in group)
                     for group in held.groups
-                    if all(_begins_anew(owner[id(each)], each, held.loop) for each in group)
+                    if all(_begins_anew(owner[id(each)], each, held) for each in group)
                 }
                 if fetching:
                     owners = dict.fromkeys(chain.from_iterable(fetching))
@@ -357,9 +357,12 @@ def _holds(loop: Loop | None, region: Region) -> bool:
     return loop is None or id(loop) in region
 
 
-def _begins_anew(unit: Unit, reference: Reference, loop: Loop) -> bool:
-    """Whether a unit keeps nothing of a reference from one iteration of a loop to the next."""
-    return unit.scratch or unit.loop in reference.chain[reference.chain.index(loop) + 1 :]
+def _begins_anew(unit: Unit, reference: Reference, held: Growing) -> bool:
+    """Whether a unit keeps nothing of a reference from one iteration to the next, in which something may stay."""
+    inner = reference.chain[reference.chain.index(held.loop) + 1 :]
+    if held.passing:
+        return unit.passing is not None and unit.passing in inner
+    return unit.scratch or unit.loop in inner
 
 
 def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:

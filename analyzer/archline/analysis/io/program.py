@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -38,6 +38,7 @@ class Program(Callees):
     """Follows an algorithm."""
 
     _count: int = 0
+    _counters: dict[s.Loop | s.While, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
         """The scope of the algorithm's body and its accesses; `require_accesses` passed. Raises UntracedError."""
@@ -183,7 +184,7 @@ class Program(Callees):
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
                 yield from self.reads(part, place)
-        name = self.fresh(loop.variable)
+        name = self._counters[loop] = self.fresh(loop.variable)
         scope = place.scope
         lo, hi, trips, value, inside, certain = self._range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
@@ -226,7 +227,7 @@ class Program(Callees):
             limit = floor_of_bound(static_value(loop.limit, place.scope), place.scope.facts)
         except NotStaticError as problem:
             raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
-        name = self.fresh("while")
+        name = self._counters[loop] = self.fresh("while")
         # The condition is tested once more than the body runs.
         tested = int(next(self.reads(loop.condition, place), None) is not None)
         trips = place.scope.facts.positive_part(limit) + tested
@@ -311,16 +312,22 @@ class Program(Callees):
             return None
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
-        found = stream(expr.array, subscript, place.around, place.scope.fixed, place.scope.values)
+        fixed, values = place.scope.fixed, place.scope.values
+        found = stream(expr.array, subscript, place.around, fixed, values)
+        rests = found is None and place.rested is not None
+        if place.rested is not None and rests:
+            found = stream(expr.array, subscript, (place.rested,), fixed, values)
         moved = {name for each in subscripts if each is not None for name in each.names}
         names = [each.variable for each in place.around]
-        if found is None or moved & set(names[names.index(found.around.variable) :]):
+        if found is None or (not rests and moved & set(names[names.index(found.around.variable) :])):
             return None
         bounds, start = None, view.starts[along]
         if start is not None:
             low, high = found.within(view.extents[last])
             bounds = start + low, start + high
-        return Walk(found.around.variable, (expr.array, found.terms), found.shift, bounds)
+        begin = None if start is None or found.first is None else start + found.first
+        loop = self._counters[found.around.loop] if rests else found.around.variable
+        return Walk(loop, (expr.array, found.terms), found.shift, bounds, begin, rests)
 
     def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: Place) -> Access:
         self._count += 1
@@ -351,6 +358,7 @@ class Program(Callees):
             around=(),
             certain=place.certain and not given,
             integers={},
+            rested=None,
         )
         body = tuple(self.block(target.body, inner))
         yield from self.sized(given, body)

@@ -40,8 +40,8 @@ class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
-    `classes`; of parts of the references it may hold those that are `fit`. Raises UnboundedError where no closed form
-    is found.
+    `classes`; of parts of the references it may hold those that are `fit`. In the loop `passing` it passes lines one
+    after the other, each once. Raises UnboundedError where no closed form is found.
     """
 
     references: tuple[Reference, ...]
@@ -49,6 +49,7 @@ class Unit:
     measure: Measure = field(repr=False)
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
+    passing: Loop | None = None
     fit: Callable[[tuple[Reference, ...]], bool] = field(default=lambda _: False, repr=False)
 
     @cached_property
@@ -265,7 +266,8 @@ def _passing(reference: Reference) -> Iterator[Unit]:
     """The line at which an integer of the data points that moves one way through a row."""
     depth = _walked(reference)
     if depth is not None:
-        yield known(Unit((reference,), reference.chain[depth], partial(_passed, depth)))
+        loop = reference.chain[depth]
+        yield known(Unit((reference,), loop, partial(_passed, depth), passing=loop))
 
 
 def _walked(reference: Reference) -> int | None:
@@ -281,16 +283,40 @@ def _passed(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Pro
 
 
 def walking(references: Sequence[Reference]) -> Unit | None:
-    """Places that move along a row together: the lines from the first to the last of them."""
-    array, depths = references[0].array, {_walked(each) for each in references}
-    if len({course(each) for each in references}) > 1 or None in depths or array.layout == "zmorton" or array.moves:
+    """Places that move along a row together, and where they begin and end: the lines from the first to the last."""
+    moving = [each for each in references if _walked(each) is not None]
+    array, depths = references[0].array, {_walked(each) for each in moving}
+    if len(depths) != 1 or len({course(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
         return None
     (depth,) = depths
-    assert depth is not None
+    shifts = [_shift(each, moving, depth or 0) for each in references]
+    known_shifts = [each for each in shifts if each is not None]
+    if depth is None or len(known_shifts) < len(shifts):
+        return None
+    loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
+    # Lines are held from before the loop to behind it, if something is accessed there.
+    around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
     try:
-        return known(Unit(tuple(references), references[0].chain[depth], partial(_passed_together, depth)))
+        return known(Unit(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
     except UnboundedError:
         return None
+
+
+def _shift(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
+    """How far a place is from others that move, as they begin or end or all the time; None where that is not known."""
+    walk, first = reference.walk, moving[0].walk
+    if reference in moving:
+        return None if walk is None else walk.shift
+    order = [number for each in moving for number in each.order]
+    if first is None or reference.chain != moving[0].chain[:depth] or rows_of(reference) != rows_of(moving[0]):
+        return None
+    if walk is not None and walk.rests and (walk.loop, walk.course) == (first.loop, first.course):
+        return walk.shift if min(reference.order) > max(order) else None
+    place = reference.place[contiguous_dimension(reference.array)]
+    if place is None or place[0] != place[1] or first.first is None or max(reference.order) > min(order):
+        return None
+    apart = place[0] - first.first
+    return first.shift + int(apart.constant_term) if apart.is_constant and apart.constant_term.q == 1 else None
 
 
 def course(reference: Reference) -> object:
@@ -299,10 +325,8 @@ def course(reference: Reference) -> object:
     return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
 
 
-def _passed_together(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    shifts = [each.walk.shift for each in references if each.walk is not None]
-    words = Poly.constant(max(shifts) - min(shifts))
-    return Product((a.ceil_div(words, LINE) + 1,)), Union(references, depth).total
+def _passed_together(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    return Product((a.ceil_div(Poly.constant(words), LINE) + 1,)), Union(references, depth).total
 
 
 def interleaved(references: Sequence[Reference]) -> Unit | None:

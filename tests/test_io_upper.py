@@ -429,26 +429,26 @@ def test_insertion_with_two_lines_and_more(line: int) -> None:
 
 WALK = """
 algorithm main(a: inout real[n], b: inout real[n]):
-    for i in 1..n:
+    for i in 1..(n - 1)//4 + 1:
         {before}
         local j: int = {start}
-        while j > 0 and {access} > -1.0 at most i times:
+        while j > 0 and {access} > -1.0 at most 4*i times:
             j -= 1
             {move}
         {behind}
 """
-OFF = {"before": "b[0] = 0.5", "start": "i", "access": "a[j - 1]", "move": "b[1] += 0.5", "behind": "b[0] = 0.25"}
+OFF = {"before": "b[0] = 0.5", "start": "4*i", "access": "a[j - 1]", "move": "b[1] += 0.5", "behind": "b[0] = 0.25"}
 WALKS = {
-    "begins at its first place": {"before": "a[i] = 0.5"},
+    "begins at its first place": {"before": "a[4*i] = 0.5"},
     "ends where it came to": {"behind": "a[j] = 0.5"},
-    "its first place comes again": {"behind": "a[i] = 0.5"},
+    "its first place comes again": {"behind": "a[4*i] = 0.5"},
     "its first place is far from the walk": {"before": "a[n - i] = 0.5"},
-    "moves on behind it": {"behind": "j = i\n        a[j] = 0.5"},
-    "begins in the middle": {"start": "i//2", "before": "a[i] = 0.5"},
-    "the place before the first": {"before": "a[i - 1] = 0.5", "behind": "a[max(0, j - 1)] += 0.5"},
-    "places far apart": {"before": "a[i] = 0.5", "access": "a[j//2]", "behind": "a[j] = 0.5"},
+    "moves on behind it": {"behind": "j = 4*i\n        a[j] = 0.5"},
+    "begins in the middle": {"start": "2*i", "before": "a[4*i] = 0.5"},
+    "the place before the first": {"before": "a[4*i - 1] = 0.5", "behind": "a[max(0, j - 1)] += 0.5"},
+    "places far apart": {"before": "a[4*i] = 0.5", "access": "a[j//2]", "behind": "a[j] = 0.5"},
     "a second walk": {
-        "behind": "while j < i at most i times:\n            a[j] = 0.25\n            j += 1\n        a[j] = 0.5"
+        "behind": "while j < 4*i at most 4*i times:\n            a[j] = 0.25\n            j += 1\n        a[j] = 0.5"
     },
 }
 
@@ -457,8 +457,29 @@ WALKS = {
 def test_walks_that_begin_and_end(name: str) -> None:
     """Never below optimal replacement, whatever is accessed before and behind them."""
     text = WALK.format(**{**OFF, **WALKS[name]})
-    for n in (2, 5, 12, 30):
+    for n in (2, 5, 18, 42):
         assert_sound(text, {"n": n}, random.Random(name))
+
+
+UP = """
+algorithm main(a: inout real[n]):
+    for i in 0..(n - 2)//4:
+        local j: int = 4*i
+        while j < n and a[j] > -1.0 at most n times:
+            j += 1
+        {behind}
+"""
+AGAIN = {
+    "its first place comes again": ("a[4*i] = 0.5",),
+    "the integer is set to the first place": ("j = 4*i", "a[j] = 0.5", "a[j + 1] = 0.5", "a[j + 2] = 0.5"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(AGAIN))
+def test_what_comes_again_behind_a_walk_is_not_on_its_way(name: str) -> None:
+    """A walk to the end of a row keeps a line or two: the first places are fetched again, and not passed by the next."""
+    for n in (6, 18, 42):
+        assert_sound(UP.format(behind="\n        ".join(AGAIN[name])), {"n": n}, random.Random(name))
 
 
 @pytest.mark.parametrize("line", [2, 4, 8])

@@ -307,13 +307,17 @@ def _shift(reference: Reference, moving: Sequence[Reference], depth: int) -> int
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
-    order = [number for each in moving for number in each.order]
     if first is None or reference.chain != moving[0].chain[:depth] or rows_of(reference) != rows_of(moving[0]):
         return None
     if walk is not None and walk.rests and (walk.loop, walk.course) == (first.loop, first.course):
-        return walk.shift if min(reference.order) > max(order) else None
+        return walk.shift
     place = reference.place[contiguous_dimension(reference.array)]
-    if place is None or place[0] != place[1] or first.first is None or max(reference.order) > min(order):
+    if (
+        place is None
+        or place[0] != place[1]
+        or first.first is None
+        or max(reference.order) > min(number for each in moving for number in each.order)
+    ):
         return None
     apart = place[0] - first.first
     return first.shift + int(apart.constant_term) if apart.is_constant and apart.constant_term.q == 1 else None

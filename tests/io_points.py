@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -205,10 +205,26 @@ def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Ar
 
 
 # The standard library.
+HARDEST: dict[str, tuple[str, Callable[[Arguments], Arguments]]] = {
+    "sort.insertion_sort::insertion_sort": ("falling keys", lambda found: {"a": np.sort(found["a"])[::-1].copy()})
+}
+"""Data of which an algorithm accesses most, where others let it do far less than its sizes allow."""
+
+
 def kernels() -> Iterator[Subject]:
     """Every algorithm of the standard library that has arguments."""
     for target, case in sorted({**CASES, **RECURSIVE}.items()):
         yield kernel(target, case)
+        if target in HARDEST:
+            name, change = HARDEST[target]
+            known = kernel(target, case)
+            assert known.larger is not None
+            draw, larger = _changed(known.draw, change), _changed(known.larger, change)
+            yield replace(known, name=f"{target} on {name}", draw=draw, larger=larger)
+
+
+def _changed(drawing: Callable[..., Arguments], change: Callable[[Arguments], Arguments]) -> Callable[..., Arguments]:
+    return lambda *given: change(drawing(*given))
 
 
 def kernel(target: str, case: Case) -> Subject:

@@ -177,3 +177,14 @@ def test_what_is_left_out_is_not_claimed() -> None:
         module = load_text(filling_program_from_seed(seed, True).text)
         least = of(module, module.algorithms["main"])
         assert evaluate(least, {"n": 7, "m": 11, "L": 1}) < 77
+
+
+def test_nests_whose_loops_make_no_intervals_end_in_time() -> None:
+    """Each of thirty loops gives a first and a last iteration: not all of them are followed."""
+    depth = 30
+    loops = [f"{'    ' * (level + 1)}for i{level} in 0..2:" for level in range(depth)]
+    place = " + ".join(f"{2 * 3**level}*i{level}" for level in range(depth))
+    body = f"{'    ' * (depth + 1)}x[{place}] += 1.0"
+    text = f"algorithm main(x: inout real[n]):\n    where n >= {6 * 3**depth}\n" + "\n".join([*loops, body]) + "\n"
+    module = load_text(text)
+    assert of(module, module.algorithms["main"]) == ZERO

@@ -19,7 +19,7 @@ from math import prod
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
 from archline.analysis.io.accesses import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.analysis.io.filled import Filled, FollowedBody, Way
 from archline.analysis.io.parts import Claim, Parts, part_of
@@ -134,9 +134,9 @@ class Below:
             return 0
         solving = _Solving(self, point["L"], point["Z"] // point["L"])
         try:
-            sizes = {name: point[name] for name in self.ready(self.algorithm).names}
+            sizes = {name: point[name] for name in self.ready(self.algorithm).names if name in point}
             found = solving.fetched(self.algorithm, sizes, True)
-        except (EvaluationError, TooManyError, RecursionError, KeyError):
+        except (EvaluationError, TooComplexError, TooManyError, RecursionError):
             # More levels are called in each other than Python follows, or the data gives a size.
             return 0
         return found + solving.lines if found else 0

@@ -12,13 +12,14 @@ by side; slices lie in their arrays, as a run stops where they do not. What is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
-from archline.algebra.summation import sum_over
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.costs import InFull
 from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion
 from archline.analysis.io.bodies import TooManyWaysError, ways
@@ -30,6 +31,9 @@ from archline.analysis.io.untraced import UntracedError
 from archline.analysis.recursion.graph import component, reachable
 from archline.language import syntax as s
 from archline.language.model import Module
+
+MAX_TERM_PRODUCTS = 400_000
+"""For the bodies of algorithms that call each other, and as many for what is claimed of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +48,13 @@ class Filled:
         body = self.bodies.get(algorithm)
         if body is None:
             return ZERO
-        claimed = self.claims[algorithm]
-        found = (_lines(each, claimed[each.name], body.facts) for each in body.given if each.name in claimed)
-        return body.facts.restore(sum(found, ZERO))
+        claimed, found = self.claims[algorithm], ZERO
+        for array in body.given:
+            if array.name in claimed:
+                # What has no closed form does not count.
+                with suppress(UnresolvedError, TooComplexError):
+                    found = found + _lines(array, claimed[array.name], body.facts)
+        return body.facts.restore(found)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
         """The same part by part."""
@@ -72,7 +80,11 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
     for together in _in_order(module, algorithm):
         found = {each: body for each in together if (body := _body(module, each)) is not None}
         bodies |= found
-        claims |= _claims(found, claims)
+        try:
+            with budget(MAX_TERM_PRODUCTS, own=True):
+                claims |= _claims(found, claims)
+        except (TooComplexError, RecursionError):
+            claims |= {each: {} for each in found}
     return Filled(bodies, claims)
 
 
@@ -234,9 +246,10 @@ class FollowedBody:
 def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
     """None where it cannot be followed at all."""
     try:
-        body = Followed(module).body(algorithm)
+        with budget(MAX_TERM_PRODUCTS, own=True):
+            body = Followed(module).body(algorithm)
         found = tuple((known or (), nodes) for known, nodes in ways(body.nodes))
-    except (UntracedError, TooManyWaysError, TooComplexError):
+    except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
         return None
     return FollowedBody(body.given, module.signatures[algorithm].size_names, body.scope.facts, found)
 

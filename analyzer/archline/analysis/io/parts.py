@@ -15,6 +15,8 @@ from archline.language import syntax as s
 
 MAX_PARTS = 12
 """Of so many parts those that lie side by side are put together."""
+MAX_KEPT = 40
+"""So many parts of nodes count: a loop that makes no interval of one makes two of it."""
 Box = tuple[Interval, ...]
 
 
@@ -85,7 +87,8 @@ class Parts:
                     turn = Turn(node.variable, node.lo, node.hi)
                     inside = self.of(body, within(turn, facts, 1))
                     found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
-        return [*found, *_side_by_side(list(found))]
+        known = list(found)[:MAX_KEPT]
+        return [*known, *_side_by_side(known)]
 
     def _given(self, call: Recursion, facts: Facts) -> Iterator[Part]:
         claimed = self.claims.get(call.target, {})

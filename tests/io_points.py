@@ -205,8 +205,28 @@ def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Ar
 
 
 # The standard library.
+def _falling(found: Arguments) -> Arguments:
+    """Keys each less than the one before: every one moves to the first place."""
+    return {"a": np.arange(len(found["a"]), 0.0, -1.0)}
+
+
+def _full(found: Arguments) -> Arguments:
+    """As many points in every leaf, each of which meets all: the longest leaves and lists that sizes allow."""
+    count = len(found["leaf"]) - 1
+    each = int(np.diff(found["leaf"]).max(initial=1))
+    points = np.resize(found["x"], (count * each, 4)) if len(found["x"]) else np.ones((count * each, 4))
+    return {
+        "leaf": np.arange(count + 1) * each,
+        "uptr": np.arange(count + 1) * count,
+        "ulist": np.tile(np.arange(count), count),
+        "x": points,
+        "phi": np.empty(count * each),
+    }
+
+
 HARDEST: dict[str, tuple[str, Callable[[Arguments], Arguments]]] = {
-    "sort.insertion_sort::insertion_sort": ("falling keys", lambda found: {"a": np.sort(found["a"])[::-1].copy()})
+    "sort.insertion_sort::insertion_sort": ("falling keys", _falling),
+    "nbody.fmm_u::fmm_u": ("full leaves", _full),
 }
 """Data of which an algorithm accesses most, where others let it do far less than its sizes allow."""
 

@@ -127,7 +127,7 @@ def _in_full(view: CostView, found: InFull) -> str:
     """What each call touches in full."""
     ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
     part = " on its diagonal and below it" if found.lower else ""
-    large = [f"{view.text(extent)} >= {least}" for extent, least in found.large]
+    large = view.large(found)
     where = f" where {' and '.join(large)}" if large else ""
     return f"each call touches all of {found.array}[{ends}]{part}{where}"
 
@@ -152,6 +152,8 @@ def _told(view: CostView, kept: Kept) -> str:
     if not kept.held:
         return f"{kept.array} ({where}): fetched at every access, {fetched}"
     through = "all through the run" if kept.loop is None else f"through the iterations of `{kept.loop}`"
+    if kept.given_up:
+        through += " but not in the loop of " + " and ".join(f"`{each}`" for each in kept.given_up)
     lines = "1 line" if kept.held.is_constant and kept.held.constant_term == 1 else f"{view.text(kept.held)} lines"
     return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
 

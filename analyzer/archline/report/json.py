@@ -77,11 +77,7 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
 def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
     """What each call touches in full, half open."""
     box = [{"from": view.text(low), "to": view.text(high + 1)} for low, high in found.box]
-    return {"array": found.array, "box": box, "when": _large(view, found), "lower": found.lower}
-
-
-def _large(view: CostView, found: InFull) -> list[str]:
-    return [f"{view.text(extent)} >= {least}" for extent, least in found.large]
+    return {"array": found.array, "box": box, "when": view.large(found), "lower": found.lower}
 
 
 def _reached(view: CostView, found: Reached) -> dict[str, Any]:

@@ -147,6 +147,10 @@ class CostView:
     schedules: tuple[Schedule, ...] = ()
     """What io is on several processors under schedules out of serial order."""
 
+    def large(self, found: InFull) -> list[str]:
+        """How large extents are where calls touch a part in full."""
+        return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
+
 
 @dataclass(frozen=True)
 class CheckView:

@@ -19,9 +19,9 @@ from math import prod
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import Poly, TooComplexError
 from archline.analysis.io.accesses import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
-from archline.analysis.io.filled import Filled, FollowedBody, Way
+from archline.analysis.io.filled import Filled, FollowedBody
 from archline.analysis.io.parts import Claim, Parts, part_of
 from archline.analysis.io.windows import Turn, within
 from archline.language import syntax as s
@@ -110,11 +110,15 @@ class Repeated:
     hi: Poly
     steps: tuple[Step, ...]
 
-    @property
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """The symbols on which its steps depend."""
+        return frozenset[str]().union(*(step.names for step in self.steps))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The symbols on which it depends."""
-        inside = frozenset[str]().union(*(step.names for step in self.steps))
-        return self.lo.names | self.hi.names | inside - {self.variable}
+        return self.lo.names | self.hi.names | self.inside - {self.variable}
 
 
 Step = Piece | Called | Repeated
@@ -173,7 +177,7 @@ class _Solving:
         if ready.touched and not own:
             # What it does fits nearly: there is little to be found inside.
             return 0
-        taken = [steps for known, steps in ready.ways if all(map(_may_hold, known, [sizes] * len(known)))]
+        taken = [steps for known, steps in ready.ways if all(_may_hold(each, sizes) for each in known)]
         return max(own, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
 
     def _beyond(self, amounts: Sequence[Sequence[Amount]], point: Sizes, apart: bool) -> int:
@@ -209,8 +213,7 @@ class _Solving:
             lo, hi = int(evaluate(step.lo, point)), int(evaluate(step.hi, point))
         except EvaluationError:
             return 0
-        names = frozenset[str]().union(*(each.names for each in step.steps))
-        if step.variable not in names:
+        if step.variable not in step.inside:
             return max(0, hi - lo) * self._sum(step.steps, point, apart)
         turns = range(lo, min(hi, lo + MAX_TURNS))
         return sum(self._sum(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
@@ -245,9 +248,8 @@ class _Ready:
 
     def _claimed(self, array: Array, claim: Claim) -> Amount:
         restore = self.body.facts.restore
-        box = claim.box([(ZERO, extent) for extent in array.extents])
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
-        extents = tuple(restore(hi - lo) for lo, hi in box)
+        extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
         return Amount(array, extents, claim.lower, tuple(map(restore, needs)))
 
     @cached_property
@@ -255,7 +257,7 @@ class _Ready:
         """What is at least 0 on each, and the steps."""
         restore = self.body.facts.restore
         return [
-            (tuple(map(restore, known)), tuple(self._steps(nodes, Way(self.body.facts, known).learned)))
+            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.way(known).learned)))
             for known, nodes in self.body.ways
         ]
 

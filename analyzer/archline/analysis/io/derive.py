@@ -14,7 +14,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
 from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
-from archline.analysis.io.accesses import accesses
+from archline.analysis.io.accesses import Loop, accesses
 from archline.analysis.io.any_order import AnyOrder, touches
 from archline.analysis.io.below import Below
 from archline.analysis.io.boxes import boxes
@@ -305,8 +305,15 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
 
 def _kept(unit: Unit, restore: Callable[[Poly], Poly]) -> Kept:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
-    loop = None if unit.loop is None else unit.loop.variable.partition("'")[0]
-    return Kept(unit.name, tuple(places), loop, ZERO if unit.scratch else restore(unit.space), restore(unit.misses))
+    loop = None if unit.loop is None else _counter(unit.loop)
+    held = ZERO if unit.scratch else restore(unit.space)
+    inside = tuple(dict.fromkeys(map(_counter, unit.given_up)))
+    return Kept(unit.name, tuple(places), loop, held, restore(unit.misses), inside)
+
+
+def _counter(loop: Loop) -> str:
+    """As the program names it."""
+    return loop.variable.partition("'")[0]
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

@@ -65,8 +65,7 @@ class Filled:
         for array in body.given:
             if array.name in claimed:
                 claim = claimed[array.name]
-                box = claim.box([(ZERO, extent) for extent in array.extents])
-                ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in box)
+                ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
                 pairs = zip(array.extents, claim.least, strict=True)
                 large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
                 found.append(InFull(array.name, ends, large, claim.lower))
@@ -169,8 +168,7 @@ def _below_diagonal(array: Array, facts: Facts) -> Poly:
 
 def _inside(array: Array, claim: Claim, facts: Facts) -> Poly:
     """The lines of what lies so far from the ends, at least: w words of a row are ceil(w/L) lines or more."""
-    box = claim.box([(ZERO, extent) for extent in array.extents])
-    part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in box))
+    part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
     return _elements(part) or whole(part)
 
 
@@ -215,9 +213,9 @@ class FollowedBody:
         """Whether what is claimed of an array is true if calls do what is claimed of them."""
         array = self._array(name)
         large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
-        box = claim.box([(ZERO, extent) for extent in array.extents])
+        box = claim.of(array)
         for known, nodes in self.ways:
-            way = self._way(large, known)
+            way = self.way(known, large)
             if way.impossible:
                 continue
             found = Parts(array, claims).of(nodes, way.learned)
@@ -232,12 +230,13 @@ class FollowedBody:
         """Whether on each way something is done with an array of which something is claimed."""
         array = self._array(name)
         large = tuple(extent - 2 for extent in array.extents)
-        return all(self._way(large, known).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways)
+        return all(self.way(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways)
 
     def _array(self, name: str) -> Array:
         return next(each for each in self.given if each.name == name)
 
-    def _way(self, large: tuple[Poly, ...], known: tuple[Poly, ...]) -> Way:
+    def way(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> Way:
+        """What holds on one of the ways, where some extents are large."""
         if (large, known) not in self._known:
             self._known[large, known] = Way(self.facts, (*large, *known))
         return self._known[large, known]

@@ -22,7 +22,7 @@ from archline.analysis.io.footprint import ROW, Reference
 from archline.analysis.io.layout import LINE, Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import rows_of
+from archline.analysis.io.units import rows_of, walked
 from archline.analysis.io.windows import is_known, slope_of
 
 TURN = "turn "
@@ -75,21 +75,20 @@ def growing(references: Sequence[Reference]) -> Iterator[Growing]:
 def _passed(references: Sequence[Reference]) -> Iterator[Growing]:
     """Lines that a walk of the data may pass, from the beginning of a row on, in each iteration of the loop around."""
     for reference in references:
-        walk, array = reference.walk, reference.array
-        if walk is None or array.moves or array.strided or array.layout == "zmorton":
+        walk, depth, array = reference.walk, walked(reference), reference.array
+        if walk is None or not depth or array.moves or array.strided or array.layout == "zmorton":
             continue
-        if walk.loop in [loop.variable for loop in reference.chain[1:]]:
-            with suppress(UnresolvedError, UnboundedError, TooComplexError):
-                passed = _passing(reference, walk)
-                if passed is not None:
-                    yield replace(passed, passing=True)
+        with suppress(UnresolvedError, UnboundedError, TooComplexError):
+            passed = _passing(reference, walk, depth)
+            if passed is not None:
+                yield replace(passed, passing=True)
 
 
-def _passing(reference: Reference, walk: Walk) -> Growing | None:
+def _passing(reference: Reference, walk: Walk, depth: int) -> Growing | None:
     """Those from the same place in all iterations, up to one that does not become less."""
     if walk.bounds is None:
         return None
-    (low, high), depth = walk.bounds, [loop.variable for loop in reference.chain].index(walk.loop)
+    low, high = walk.bounds
     chain, loop = reference.chain[:depth], reference.chain[depth - 1]
     steady = not any(loop.variable in end.names for rows in rows_of(reference) if rows for end in rows)
     if low or not steady or any(each.trips != each.hi - each.lo for each in chain):

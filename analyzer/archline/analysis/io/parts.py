@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion, View
 from archline.analysis.io.touched import clipped
 from archline.analysis.io.windows import Interval, Turn, at_least_zero, union, within
@@ -35,6 +35,10 @@ class Claim:
     def box(self, ends: Sequence[Interval]) -> Box:
         """What is claimed of the elements from some places on, up to others."""
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
+
+    def of(self, array: Array) -> Box:
+        """What is claimed of all of an array."""
+        return self.box([(ZERO, extent) for extent in array.extents])
 
 
 Claims = Mapping[s.Algorithm, Mapping[str, Claim]]

@@ -19,13 +19,14 @@ from archline.algebra.compiled import Compiler, Number
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, total
-from archline.analysis.io.accesses import Loop
+from archline.analysis.io.accesses import Chain, Loop
 from archline.analysis.io.choices import Choices, together
 from archline.analysis.io.clusters import Cluster, by_array, clusterings
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
+from archline.analysis.io.resumed import resumed
 from archline.analysis.io.splitting import Splits
 from archline.analysis.io.units import Unit, alone
 from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
@@ -65,7 +66,9 @@ class Planner:
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
-        self._alone = {each: tuple(alone(each)) for each in self.references}
+        for each in self.references:
+            units = tuple(alone(each))
+            self._alone[each] = (*units, *resumed(each, units, self.references))
         own = {each: _apart(units) for each, units in self._alone.items()}
         arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
@@ -196,7 +199,9 @@ class Planner:
         units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
-        for sample in range(len(self.points))[-LARGE:]:
+        every = range(len(self.points))
+        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
+        for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from (known.filled(sample, owners, first, few) for few in FEW)
 
@@ -243,7 +248,7 @@ class Planner:
     def _places(self, unit: Unit) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
         if unit not in self._taken:
-            held = () if unit.scratch else self._regions_of(unit.loop)
+            held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
             own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
             self._taken[unit] = held, None if own is None else self._regions.index(own)
         return self._taken[unit]
@@ -285,9 +290,13 @@ class Planner:
             needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
-    def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
-        """The regions in which what is held through a loop takes room."""
-        return tuple(place for place, region in enumerate(self._regions) if _holds(loop, region))
+    def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
+        """The regions in which what is held through a loop, but for some inside, takes room."""
+        return tuple(
+            place
+            for place, region in enumerate(self._regions)
+            if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
+        )
 
     def _within_budget(self, units: tuple[Unit, ...]) -> tuple[tuple[Way, ...], ...]:
         """The mixtures of a plan, none where they are too large to find: the plan's own bound holds without them."""
@@ -341,7 +350,7 @@ class Planner:
         splits = self._splits.setdefault(id(cluster.references[0].array), Splits())
         for unit in cluster.units:
             if unit not in fine and not unit.scratch:
-                regions = self._regions_of(unit.loop)
+                regions = self._regions_of(unit.loop, unit.given_up)
                 yield from (
                     Mixture(cluster.references, fetched, unit.misses, *classes, regions) for classes in unit.classes
                 )

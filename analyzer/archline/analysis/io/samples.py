@@ -16,6 +16,7 @@ from archline.language.model import BoundBy
 
 SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
+SPARSE = 64
 LINES = (16, 4, 1)
 MAX_TRIED = 4_000
 TRIES = 400
@@ -53,6 +54,11 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
         for scale in SCALES:
             yield from among(scale)
         return
+    offsets = [each.type for each in algorithm.parameters if isinstance(each.type, s.OffsetsType)]
+    totals = s.names(tuple(each.into for each in offsets)) | s.names(tuple(each.longest for each in offsets))
+    for total in (SPARSE // 8, SPARSE * 8) if totals & set(names) else ():
+        # Most segments are empty, or all are long.
+        yield from near({name: total if name in totals else SPARSE for name in names})
     for scale in SCALES:
         yield from near(dict.fromkeys(names, scale))
     for scale in SCALES[1:] if declared else ():

@@ -156,7 +156,7 @@ def _picking(reference: Reference, dimension: int) -> Loop | None:
 def _slanted(reference: Reference, dimension: int) -> bool:
     """Whether rows are not all alike: loops run through other ranges in some than in others.
 
-    Of rows that are alike shares are kept without telling which.
+    Of rows that are alike shares are kept without telling which, if the units that held them leave no lines free then.
     """
     loop = _picking(reference, dimension)
     if loop is None:
@@ -215,8 +215,9 @@ class Splits:
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
             # Lines are not those of rows, or rows are other lines in other iterations.
             return
+        held = any(not each.scratch for each in fine)
         for dimension in range(len(array.extents)):
-            if any(_slanted(each, dimension) for each in coarse.references):
+            if held or any(_slanted(each, dimension) for each in coarse.references):
                 for before in (True, False):
                     found = self._split(coarse, fine, Side(dimension, before))
                     if found is not None:

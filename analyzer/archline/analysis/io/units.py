@@ -41,7 +41,8 @@ class Unit:
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
     `classes`; of parts of the references it may hold those that are `fit`. In the loop `passing` it passes lines one
-    after the other, each once. Raises UnboundedError where no closed form is found.
+    after the other, each once; in the loops `given_up` it holds nothing. Raises UnboundedError where no closed form is
+    found.
     """
 
     references: tuple[Reference, ...]
@@ -51,6 +52,7 @@ class Unit:
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
     passing: Loop | None = None
     fit: Callable[[tuple[Reference, ...]], bool] = field(default=lambda _: False, repr=False)
+    given_up: Chain = ()
 
     @cached_property
     def classes(self) -> Classes:
@@ -264,13 +266,13 @@ def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, P
 
 def _passing(reference: Reference) -> Iterator[Unit]:
     """The line at which an integer of the data points that moves one way through a row."""
-    depth = _walked(reference)
+    depth = walked(reference)
     if depth is not None:
         loop = reference.chain[depth]
         yield known(Unit((reference,), loop, partial(_passed, depth), passing=loop))
 
 
-def _walked(reference: Reference) -> int | None:
+def walked(reference: Reference) -> int | None:
     """The depth of the loop through which the places of a reference move one way, where it is around them."""
     walk, variables = reference.walk, [loop.variable for loop in reference.chain]
     return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
@@ -284,14 +286,16 @@ def _passed(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Pro
 
 def walking(references: Sequence[Reference]) -> Unit | None:
     """Places that move along a row together, and where they begin and end: the lines from the first to the last."""
-    moving = [each for each in references if _walked(each) is not None]
-    array, depths = references[0].array, {_walked(each) for each in moving}
+    moving = [each for each in references if walked(each) is not None]
+    array, depths = references[0].array, {walked(each) for each in moving}
     if len(depths) != 1 or len({course(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
         return None
     (depth,) = depths
-    shifts = [_shift(each, moving, depth or 0) for each in references]
+    if depth is None:
+        return None
+    shifts = [_shift(each, moving, depth) for each in references]
     known_shifts = [each for each in shifts if each is not None]
-    if depth is None or len(known_shifts) < len(shifts):
+    if len(known_shifts) < len(shifts):
         return None
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.

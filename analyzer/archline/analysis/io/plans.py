@@ -347,7 +347,7 @@ class Planner:
     def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Way]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
-        splits = self._splits.setdefault(id(cluster.references[0].array), Splits())
+        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
         for unit in cluster.units:
             if unit not in fine and not unit.scratch:
                 regions = self._regions_of(unit.loop, unit.given_up)

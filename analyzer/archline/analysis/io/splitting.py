@@ -8,7 +8,7 @@ Index set splitting, IJPP 2000). What units hold and fetch of a side is counted 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Bounds, Facts
@@ -203,8 +203,9 @@ class Split:
 
 @dataclass(eq=False)
 class Splits:
-    """The splits of one array's references."""
+    """The splits of one array's references; `own` are the units of each by itself."""
 
+    own: Mapping[Reference, Sequence[Unit]]
     _splitters: dict[Side, Splitter] = field(default_factory=dict)
     _known: dict[tuple[Unit, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
 
@@ -230,17 +231,32 @@ class Splits:
         lines, misses = kept
         halves, fetched = [Half(lines, ZERO, misses, coarse.loop)], ZERO
         for unit in fine:
-            rest = self._measured(unit, side.other)
+            rest = self._rest(unit, side.other)
             if rest is None:
                 return None
-            lines, misses = rest
-            # A scratch unit has no line of its own on either side.
-            held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
-            halves.append(Half(*held, misses, unit.loop))
+            halves += rest
             fetched = fetched + unit.misses
         array = coarse.references[0].array
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return Split(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
+
+    def _rest(self, unit: Unit, side: Side) -> list[Half] | None:
+        """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""
+        known = self._measured(unit, side)
+        if known is not None:
+            lines, misses = known
+            # A scratch unit has no line of its own on either side.
+            held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
+            return [Half(*held, misses, unit.loop)]
+        halves, instead = [], unit.space
+        for reference in unit.references if len(unit.references) > 1 else ():
+            own = (each for each in self.own[reference] if each.loop is unit.loop and not each.scratch)
+            part = next((found for each in own if (found := self._measured(each, side)) is not None), None)
+            if part is None:
+                return None
+            halves.append(Half(part[0], instead, part[1], unit.loop))
+            instead = ZERO
+        return halves or None
 
     def _measured(self, unit: Unit, side: Side) -> tuple[Poly, Poly] | None:
         if (unit, side) not in self._known:

@@ -1,0 +1,62 @@
+"""Rows of an array that are kept in two ways: what that fetches by hand, and near what is least where nearly all fits."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from archline.execution.cache import optimal
+from archline.language.loader import load_text
+from io_points import Subject, arguments, io_of
+from stdlib_cases import load
+
+ALIKE = """
+algorithm main(A: real[m, n], turns: size) -> real:
+    local s: real = 0
+    for t in 0..turns:
+        for j in 0..n:
+            for i in 0..m:
+                s += A[i, j]
+    return s
+"""
+
+
+@pytest.mark.parametrize("line", [2, 4, 8])
+@pytest.mark.parametrize("lines", [12, 14, 18, 24, 30, 34, 36])
+def test_rows_that_are_alike(line: int, lines: int) -> None:
+    # Rows of three lines each: column by column one line of each, or all three of some rows and one of the others.
+    m, turns, each = 12, 5, 3
+    module = load_text(ALIKE)
+    cost = io_of(module, module.algorithms["main"])
+    assert cost.ends is not None
+    point = {"m": m, "n": each * line, "turns": turns, "Z": lines * line, "L": line}
+    whole = (lines - m) // (each - 1)
+    assert cost.ends(point)[1] == each * whole + turns * each * (m - whole)
+    found = Subject("main", module, module.algorithms["main"], ALIKE, lambda _: {})
+    drawn = arguments(found.algorithm, {"m": m, "n": each * line, "turns": turns}, random.Random(line))
+    assert optimal(found.trace(drawn, line)[1], lines).io <= cost.ends(point)[1]
+
+
+NEAR = {
+    # A fits with a line of R and one column of Q, but for one line.
+    "polybench.gramschmidt::gramschmidt": ({"m": 40, "n": 32, "Z": 1932, "L": 16}, 2),
+    # The rows above the diagonal stay but for the last; a column below them is held, and the diagonal beside it.
+    "polybench.ludcmp::ludcmp": ({"n": 48, "Z": 1347, "L": 8}, 3),
+    # B is kept but for some rows, which leave the lines that their columns had.
+    "dense.matmul::matmul_basic": ({"n": 24, "m": 24, "p": 24, "Z": 600, "L": 8}, 2),
+}
+
+
+@pytest.mark.parametrize("target", sorted(NEAR))
+def test_where_nearly_all_fits(target: str) -> None:
+    point, factor = NEAR[target]
+    module, algorithm = load(target)
+    cost = io_of(module, algorithm)
+    assert cost.ends is not None
+    sizes = {name: size for name, size in point.items() if name not in "ZL"}
+    found = Subject(target, module, algorithm, target, lambda _: {})
+    trace = found.trace(arguments(algorithm, sizes, random.Random(1)), point["L"])[1]
+    least = optimal(trace, point["Z"] // point["L"]).io
+    assert least <= cost.ends(point)[1] <= Fraction(factor) * least

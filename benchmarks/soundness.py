@@ -196,7 +196,7 @@ def report(found: Examination) -> None:
 
 
 def _joint(name: str, rows: Sequence[Row]) -> Row:
-    return Row(name, rows[0].kind if rows else "", [point for row in rows for point in row.points])
+    return Row(name, points=[point for row in rows for point in row.points])
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -176,6 +177,12 @@ class Subject:
             yield Point(sizes, words, line, lower, optimal(trace, capacity).io, upper)
 
 
+def subject(text: str) -> Subject:
+    """A program's entry `main`."""
+    module = load_text(text)
+    return Subject("main", module, module.algorithms["main"], text, lambda _: {})
+
+
 def capacities(distinct: int, edges: set[int], source: random.Random, count: int) -> Sequence[int]:
     """One line, all, where something begins to fit and one line less, and others on a logarithmic scale."""
     most = distinct + 2
@@ -205,6 +212,14 @@ def arguments(algorithm: s.Algorithm, sizes: Sizes, source: random.Random) -> Ar
 
 
 # The standard library.
+def of_library(target: str, point: Sizes) -> Fraction:
+    """The upper bound of an algorithm of the library."""
+    module, algorithm = load(target)
+    cost = io_of(module, algorithm)
+    assert cost.ends is not None
+    return cost.ends(point)[1]
+
+
 def _falling(found: Arguments) -> Arguments:
     """Keys each less than the one before: every one moves to the first place."""
     return {"a": np.arange(len(found["a"]), 0.0, -1.0)}

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluation import evaluate
 from archline.execution.cache import optimal
-from archline.language.loader import load_text
-from io_points import Arguments, Subject, io_of
+from io_points import Arguments, io_of, of_library, subject
 from stdlib_cases import load
 
 HEAD = """algorithm main(p: offsets[n] into m longest k, q: offsets[n] into w, v: real[m], u: real[w],
@@ -49,8 +48,7 @@ def data(first: Sequence[int], second: Sequence[int]) -> Arguments:
 
 def checked(text: str, drawn: Arguments, line: int, most: int = 8) -> None:
     """Bounds hold what optimal replacement fetches, in caches of few lines."""
-    module = load_text(text)
-    found = Subject("main", module, module.algorithms["main"], text, lambda _: {})
+    found = subject(text)
     known = found.bounds
     assert not isinstance(known, str), known
     sizes, trace = found.trace(drawn, line)
@@ -76,33 +74,28 @@ def test_programs_over_segments(parts: list[str], lengths: tuple[list[int], list
 CSR, CSC = "sparse.csr::spmv_csr", "sparse.csc::spmv_csc"
 
 
-def spmv(target: str, lines: int, line: int, **sizes: int) -> int:
-    """The bound of a product in a cache of few lines."""
-    module, algorithm = load(target)
-    cost = io_of(module, algorithm)
-    assert cost.ends is not None
-    return int(cost.ends({**sizes, "Z": lines * line, "L": line})[1])
-
-
 @pytest.mark.parametrize("line", [1, 4, 16])
 @pytest.mark.parametrize("n", [1, 7, 48, 200])
 def test_without_entries_two_lines_are_enough(n: int, line: int) -> None:
     # The offsets and y, one after the other.
-    assert spmv(CSR, 2, line, n=n, nz=0, nr=0, m=9) == -(-(n + 1) // line) + -(-n // line)
+    assert of_library(CSR, {"n": n, "nz": 0, "nr": 0, "m": 9, "Z": 2 * line, "L": line}) == -(-(n + 1) // line) + -(
+        -n // line
+    )
 
 
 @pytest.mark.parametrize("entries", [1, 3])
 def test_few_entries_cost_a_line_of_y_each(entries: int) -> None:
     # The line of y behind each row with an entry, or the next offset instead; and the three accesses to an entry.
     most = -(-49 // 16) + -(-48 // 16) + (1 + 3) * entries
-    assert spmv(CSR, 2, 16, n=48, nz=entries, nr=entries, m=9) == most
+    assert of_library(CSR, {"n": 48, "nz": entries, "nr": entries, "m": 9, "Z": 32, "L": 16}) == most
 
 
 def test_long_columns_leave_their_lines_to_the_entries() -> None:
     # Four lines: of values, rows, x and y in the loop of entries; the offsets are fetched once or twice per column.
     n, nz, line = 8, 1000, 16
     streams = 2 * -(-nz // line) + -(-n // line)
-    assert streams + nz < spmv(CSC, 4, line, m=n, nz=nz, nc=200, n=32) <= streams + nz + 2 * n
+    found = of_library(CSC, {"m": n, "nz": nz, "nc": 200, "n": 32, "Z": 4 * line, "L": line})
+    assert streams + nz < found <= streams + nz + 2 * n
 
 
 def test_what_is_given_up_is_told() -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
 import pytest
 
 from archline.execution.cache import optimal
-from archline.language.loader import load_text
-from io_points import Subject, arguments, io_of
+from io_points import Subject, arguments, io_of, of_library, subject
 from stdlib_cases import load
 
 ALIKE = """
@@ -28,15 +26,14 @@ algorithm main(A: real[m, n], turns: size) -> real:
 def test_rows_that_are_alike(line: int, lines: int) -> None:
     # Rows of three lines each: column by column one line of each, or all three of some rows and one of the others.
     m, turns, each = 12, 5, 3
-    module = load_text(ALIKE)
-    cost = io_of(module, module.algorithms["main"])
+    given = subject(ALIKE)
+    cost = io_of(given.module, given.algorithm)
     assert cost.ends is not None
     point = {"m": m, "n": each * line, "turns": turns, "Z": lines * line, "L": line}
     whole = (lines - m) // (each - 1)
     assert cost.ends(point)[1] == each * whole + turns * each * (m - whole)
-    found = Subject("main", module, module.algorithms["main"], ALIKE, lambda _: {})
-    drawn = arguments(found.algorithm, {"m": m, "n": each * line, "turns": turns}, random.Random(line))
-    assert optimal(found.trace(drawn, line)[1], lines).io <= cost.ends(point)[1]
+    drawn = arguments(given.algorithm, {"m": m, "n": each * line, "turns": turns}, random.Random(line))
+    assert optimal(given.trace(drawn, line)[1], lines).io <= cost.ends(point)[1]
 
 
 NEAR = {
@@ -53,10 +50,8 @@ NEAR = {
 def test_where_nearly_all_fits(target: str) -> None:
     point, factor = NEAR[target]
     module, algorithm = load(target)
-    cost = io_of(module, algorithm)
-    assert cost.ends is not None
     sizes = {name: size for name, size in point.items() if name not in "ZL"}
     found = Subject(target, module, algorithm, target, lambda _: {})
     trace = found.trace(arguments(algorithm, sizes, random.Random(1)), point["L"])[1]
     least = optimal(trace, point["Z"] // point["L"]).io
-    assert least <= cost.ends(point)[1] <= Fraction(factor) * least
+    assert least <= of_library(target, point) <= factor * least

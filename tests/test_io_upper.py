@@ -23,9 +23,11 @@ from io_points import (
     io_of,
     kernel,
     loops,
+    of_library,
     recursion,
     stencils,
     strides,
+    subject,
     tiles,
     triangles,
     walks,
@@ -35,12 +37,6 @@ from stdlib_recursive_cases import RECURSIVE
 
 Sizes = Mapping[str, int]
 TARGETS = sorted({**CASES, **RECURSIVE})
-
-
-def subject(text: str) -> Subject:
-    """A program's entry `main`."""
-    module = load_text(text)
-    return Subject("main", module, module.algorithms["main"], text, lambda _: {})
 
 
 def assert_sound(text: str, sizes: Sizes, source: random.Random) -> None:
@@ -399,14 +395,6 @@ def test_one_line_serves_accesses_that_follow_each_other(line: int) -> None:
     for n in (3, 9, 14):
         passed = min(n - 2, rounded_up(n, line) - 1)
         assert upper(IN_ROWS, {"n": n}, 1, line) <= (n - 2) * (5 * (n - 2) + 2 * passed)
-
-
-def of_library(target: str, point: Sizes) -> Fraction:
-    """The bound of an algorithm of the library."""
-    module, algorithm = load(target)
-    cost = io_of(module, algorithm)
-    assert cost.ends is not None
-    return cost.ends(point)[1]
 
 
 @pytest.mark.parametrize("line", [1, 2, 4, 8])

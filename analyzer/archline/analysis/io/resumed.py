@@ -16,26 +16,22 @@ from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.io.accesses import Loop
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.product import Product, UnboundedError
-from archline.analysis.io.units import Unit, known
+from archline.analysis.io.units import Unit, known, never, shared
 from archline.analysis.io.windows import is_known
 
 
 def resumed(reference: Reference, own: Sequence[Unit], others: Sequence[Reference]) -> Iterator[Unit]:
     """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
     chain = reference.chain
-    inside = {
-        id(each.chain[len(chain)]): each.chain[len(chain)]
-        for each in others
-        if len(each.chain) > len(chain) and all(one is two for one, two in zip(chain, each.chain, strict=False))
-    }
-    loops = tuple(inside.values())
+    inner = (each for each in others if len(each.chain) > len(chain) and shared((reference, each)) == chain)
+    loops = tuple(dict.fromkeys(each.chain[len(chain)] for each in inner))
     scratch = next((unit for unit in own if unit.scratch), None)
     if not chain or not loops or scratch is None or all(is_known(each.trips) for each in loops):
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
             with suppress(UnboundedError):
-                yield known(replace(unit, measure=partial(_measured, unit, scratch, loops), given_up=loops, fit=_never))
+                yield known(replace(unit, measure=partial(_measured, unit, scratch, loops), given_up=loops, fit=never))
 
 
 def _measured(
@@ -46,8 +42,3 @@ def _measured(
     (reference,) = references
     again = sum((Product((each.trips,)).over(reference.chain).value for each in loops), ZERO)
     return space, Product((reference.facts.minimum(misses.value + again, most.value),))
-
-
-def _never(_: tuple[Reference, ...]) -> bool:
-    """Parts of rows are not parted from others."""
-    return False

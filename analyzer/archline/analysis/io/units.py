@@ -35,6 +35,11 @@ Classes = tuple[tuple[Poly, Poly, Poly], ...]
 together; there are so many classes."""
 
 
+def never(_: tuple[Reference, ...]) -> bool:
+    """Whether parts of references may be held: none."""
+    return False
+
+
 @dataclass(frozen=True, eq=False)
 class Unit:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
@@ -51,7 +56,7 @@ class Unit:
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
     passing: Loop | None = None
-    fit: Callable[[tuple[Reference, ...]], bool] = field(default=lambda _: False, repr=False)
+    fit: Callable[[tuple[Reference, ...]], bool] = field(default=never, repr=False)
     given_up: Chain = ()
 
     @cached_property

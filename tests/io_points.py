@@ -225,6 +225,11 @@ def _falling(found: Arguments) -> Arguments:
     return {"a": np.arange(len(found["a"]), 0.0, -1.0)}
 
 
+def _interleaved(found: Arguments) -> Arguments:
+    """Keys of both arrays in turns, so that both have some left until the end."""
+    return {**found, **{name: np.linspace(1.0, 0.0, len(found[name]))[::-1] for name in "ab"}}
+
+
 def _full(found: Arguments) -> Arguments:
     """As many points in every leaf, each of which meets all: the longest leaves and lists that sizes allow."""
     count = len(found["leaf"]) - 1
@@ -241,6 +246,7 @@ def _full(found: Arguments) -> Arguments:
 
 HARDEST: dict[str, tuple[str, Callable[[Arguments], Arguments]]] = {
     "sort.insertion_sort::insertion_sort": ("falling keys", _falling),
+    "sort.merge::merge": ("interleaved keys", _interleaved),
     "nbody.fmm_u::fmm_u": ("full leaves", _full),
 }
 """Data of which an algorithm accesses most, where others let it do far less than its sizes allow."""

@@ -25,6 +25,7 @@ from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
+from archline.analysis.io.phases import Phases
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
@@ -155,13 +156,14 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
     upper = Upper(planner.plans(), scope.facts)
-    lower = lower_bound(nodes, scope.facts, planner.points)
+    lower, phases = lower_bound(nodes, scope.facts, planner.points), Phases(planner, upper)
     if not upper.plans:
         raise UnboundedError
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
-        return Fraction(lower.at(sizes)), Fraction(upper.at(sizes))
+        least = lower.at(sizes)
+        return Fraction(least), Fraction(phases.at(sizes, least, upper.at(sizes)))
 
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]

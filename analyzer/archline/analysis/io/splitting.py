@@ -1,19 +1,18 @@
 """Rows of an array kept in two ways: those before a place by some units, and those from there on by others.
 
-Every access is of a row on one side or the other, so that the references of each side are references by themselves:
-the loop that picks the row runs through part of its range (index set splitting: M. Griebl, P. Feautrier, C. Lengauer,
-Index set splitting, IJPP 2000). What units hold and fetch of a side is counted as of any reference, in terms of
-`TURN`, the first row of the second side.
+Every access is of a row on one side or the other: the loop that picks the row runs through part of its range. What
+units hold and fetch of a side is counted in terms of `TURN`, the first row of the second side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.facts import Bounds
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.io.accesses import Loop, contiguous_dimension
+from archline.analysis.io.cutting import Cutter, Rule
 from archline.analysis.io.footprint import Reference
 from archline.analysis.io.growing import TURN
 from archline.analysis.io.layout import LINE
@@ -39,39 +38,13 @@ class Side:
         return Side(self.dimension, not self.before)
 
 
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """Iterations of a loop that picks a row which are on one side: those `below` an end, or those from it on."""
-
-    loop: Loop
-    end: Poly
-    below: bool
-
-    def range(self, facts: Facts) -> tuple[Poly, Poly]:
-        """From where to where the loop runs."""
-        lo, hi = self.loop.lo, self.loop.hi
-        # Where nothing is left, both are at the end: then the smallest range around several is not larger.
-        if self.below:
-            hi = facts.minimum(hi, self.end)
-            return facts.minimum(lo, hi), hi
-        lo = facts.maximum(lo, self.end)
-        return lo, facts.maximum(hi, lo)
-
-    def bounds(self, bounds: Bounds) -> Bounds:
-        """What is known of the counter inside."""
-        if self.below:
-            return Bounds(bounds.lower, (*bounds.upper, self.end - 1))
-        return Bounds((*bounds.lower, self.end), bounds.upper)
-
-
 @dataclass(eq=False)
 class Splitter:
     """The parts of references to one array on one side, which share loops where they did."""
 
     side: Side
+    cutter: Cutter
     _rules: dict[tuple[str, Poly], Rule] = field(default_factory=dict)
-    _loops: dict[tuple[Loop, Rule | None], Loop] = field(default_factory=dict)
-    _facts: dict[tuple[int, Rule | None], tuple[Facts, Facts]] = field(default_factory=dict)
     _parts: dict[Reference, Reference | None] = field(default_factory=dict)
 
     def measured(self, unit: Unit) -> tuple[Poly, Poly] | None:
@@ -93,7 +66,7 @@ class Splitter:
         """What a reference accesses on this side; None where no loop picks its rows one by one."""
         if reference not in self._parts:
             rule = self._rule(reference)
-            self._parts[reference] = None if rule is None else self._cut(reference, rule)
+            self._parts[reference] = None if rule is None else self.cutter.cut(reference, rule)
         return self._parts[reference]
 
     def _rule(self, reference: Reference) -> Rule | None:
@@ -111,39 +84,6 @@ class Splitter:
         else:
             return None
         return self._rules.setdefault((loop.variable, end), Rule(loop, end, below))
-
-    def _cut(self, reference: Reference, rule: Rule) -> Reference:
-        first, extent = reference.chain[0].variable, reference.array.extents[self.side.dimension]
-
-        def known(facts: Facts) -> Facts:
-            within = rule if rule.loop.variable in facts.bounds else None
-            key = id(facts), within
-            if key not in self._facts:
-                # The turn is older than all counters, whose bounds it may stand in.
-                found: dict[str, Bounds] = {}
-                for name, bounds in facts.bounds.items():
-                    if name == first:
-                        found[TURN] = Bounds((ZERO,), (extent,))
-                    found[name] = rule.bounds(bounds) if name == rule.loop.variable else bounds
-                found.setdefault(TURN, Bounds((ZERO,), (extent,)))
-                self._facts[key] = facts, facts.with_bounds(found)
-            return self._facts[key][1]
-
-        def cut(loop: Loop) -> Loop:
-            inside = rule.loop.variable in loop.inside.bounds
-            key = loop, rule if inside else None
-            if key not in self._loops:
-                twin = replace(loop, facts=known(loop.facts), inside=known(loop.inside))
-                if loop is rule.loop:
-                    lo, hi = rule.range(twin.facts)
-                    counter = Poly.symbol(loop.variable)
-                    ends = counter - loop.lo, loop.hi - 1 - counter
-                    twin = replace(twin, lo=lo, hi=hi, trips=hi - lo, holds=ends)
-                self._loops[key] = twin
-            return self._loops[key]
-
-        chain = tuple(cut(loop) for loop in reference.chain)
-        return replace(reference, chain=chain, facts=known(reference.facts), _lines={}, _hulls={})
 
 
 def _picking(reference: Reference, dimension: int) -> Loop | None:
@@ -260,6 +200,8 @@ class Splits:
 
     def _measured(self, unit: Unit, side: Side) -> tuple[Poly, Poly] | None:
         if (unit, side) not in self._known:
-            splitter = self._splitters.setdefault(side, Splitter(side))
-            self._known[unit, side] = splitter.measured(unit)
+            if side not in self._splitters:
+                rows = unit.references[0].array.extents[side.dimension]
+                self._splitters[side] = Splitter(side, Cutter(TURN, Bounds((ZERO,), (rows,))))
+            self._known[unit, side] = self._splitters[side].measured(unit)
         return self._known[unit, side]

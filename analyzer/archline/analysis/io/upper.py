@@ -59,19 +59,21 @@ class Upper:
         """The symbols on which the bound depends, beside Z."""
         return self._compiled[0]
 
-    def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+    def at(self, point: Mapping[str, int], spare: bool = True) -> int:
+        """The bound at sizes, Z and L, with `spare` lines used or not; Z >= L. Raises EvaluationError."""
         names, compiler, ready = self._compiled
         missing = [name for name in names if name not in point]
         if missing:
             raise EvaluationError(f"`{missing[0]}` has no value")
         here, capacity = _Here(compiler, [point[name] for name in names], point["L"]), point["Z"] // point["L"]
-        known = [(bound, each) for each in ready if (bound := each.at(here, capacity)) is not None]
+        known = [(bound, each) for each in ready if (bound := each.at(here, capacity, spare)) is not None]
         if not known:
             raise EvaluationError("no bound was found for so few lines")
+        if not spare:
+            return floor(min(bound for bound, _ in known))
         # Rows are parted in those that are near the best without: it takes far longer.
         nearest = sorted(known, key=itemgetter(0))[:NEAREST]
-        parted = (each.at(here, capacity, True) for _, each in nearest if each.parting)
+        parted = (each.at(here, capacity, parted=True) for _, each in nearest if each.parting)
         return floor(min([nearest[0][0], *(bound for bound in parted if bound is not None)]))
 
 
@@ -313,13 +315,13 @@ class _Ready:
         """What spare lines could do for all rows."""
         return [[way for way in ways if not isinstance(way, _Part)] for ways in self.mixtures]
 
-    def at(self, here: _Here, capacity: int, parted: bool = False) -> Number | None:
-        """The bound where the plan fits into so many lines, spare ones used too, and parts of rows or not."""
+    def at(self, here: _Here, capacity: int, used: bool = True, parted: bool = False) -> Number | None:
+        """The bound where the plan fits into so many lines, with spare ones used or not, and parts of rows or not."""
         spare = [capacity - each(here.environment) for each in self.needs]
         if min(spare, default=0) < 0:
             return None
         bound = self.misses(here.environment)
-        if not any(spare):
+        if not used or not any(spare):
             return bound
         # Lines go where each saves most; what is left goes to the next array, or to others of its references.
         groups = self.mixtures if parted else self._plain

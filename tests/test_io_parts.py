@@ -20,8 +20,8 @@ from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
 from archline.analysis.io.samples import samples
+from archline.analysis.io.single import crossings
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import crossings
 from archline.language.loader import load_text
 from stdlib_cases import load
 

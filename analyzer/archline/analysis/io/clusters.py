@@ -8,20 +8,12 @@ from functools import cached_property
 
 from archline.analysis.io.accesses import contiguous_dimension
 from archline.analysis.io.footprint import Reference
+from archline.analysis.io.joint import Pin, as_one, continued, pins
 from archline.analysis.io.sweeping import beside, sweeping, up_to
+from archline.analysis.io.turns import by_turns, interleaved
 from archline.analysis.io.unions import Unions
-from archline.analysis.io.units import (
-    Pin,
-    Unit,
-    as_one,
-    by_turns,
-    continued,
-    course,
-    interleaved,
-    pins,
-    shared,
-    walking,
-)
+from archline.analysis.io.units import Unit, shared
+from archline.analysis.io.walks import course, walking
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from archline.analysis.io.footprint import ROW, Reference
 from archline.analysis.io.layout import LINE, Interval
 from archline.analysis.io.product import UnboundedError, most_in
 from archline.analysis.io.unions import Union
-from archline.analysis.io.units import rows_of, walked
+from archline.analysis.io.units import rows_of
+from archline.analysis.io.walks import walked
 from archline.analysis.io.windows import is_known, slope_of
 
 TURN = "turn "

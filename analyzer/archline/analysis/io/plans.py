@@ -27,8 +27,9 @@ from archline.analysis.io.growing import Growing, growing
 from archline.analysis.io.layout import LINE, WORDS
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.resumed import resumed
+from archline.analysis.io.single import alone
 from archline.analysis.io.splitting import Splits
-from archline.analysis.io.units import Unit, alone
+from archline.analysis.io.units import Unit
 from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 
 MAX_STATES, MAX_OPTIONS = 32, 12

@@ -247,6 +247,7 @@ def _full(found: Arguments) -> Arguments:
 HARDEST: dict[str, tuple[str, Callable[[Arguments], Arguments]]] = {
     "sort.insertion_sort::insertion_sort": ("falling keys", _falling),
     "sort.merge::merge": ("interleaved keys", _interleaved),
+    "sort.mergesort::merge_runs": ("interleaved keys", _interleaved),
     "nbody.fmm_u::fmm_u": ("full leaves", _full),
 }
 """Data of which an algorithm accesses most, where others let it do far less than its sizes allow."""

@@ -373,7 +373,7 @@ def test_ways_concern_whole_units(target: str) -> None:
     plans = Planner(found, scope.facts, list(samples(algorithm, scope))).plans()
     known = 0
     for plan in plans:
-        for way in (way for ways in plan.mixtures for way in ways):
+        for way in (way for ways in plan.ways(True) for way in ways):
             held = set(way.references)
             assert all(held.isdisjoint(unit.references) or held.issuperset(unit.references) for unit in plan.units)
             known += 1

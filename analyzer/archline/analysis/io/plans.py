@@ -5,10 +5,10 @@ Every choice bounds io wherever its lines fit; which are listed is found by comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain
 from math import inf
 
@@ -34,7 +34,7 @@ from archline.analysis.io.ways import Mixture, Parting, Plan, Staying, Way
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_MIXING = 100_000
-"""Term products for the mixtures of one plan."""
+"""Term products for the mixtures of one plan, and for its partings."""
 FEW, LARGE = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 LITTLE = 50
@@ -62,7 +62,8 @@ class Planner:
     _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
     _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
-    _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Way, ...]] = field(default_factory=dict)
+    _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Mixture, ...]] = field(default_factory=dict)
+    _parted: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Parting, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
@@ -265,7 +266,12 @@ class Planner:
             for place in self._places(unit)[0]:
                 held[place].append(unit)
         needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
-        return Plan(units, needs, total(unit.misses for unit in units), lambda: self._within_budget(units))
+        return Plan(units, needs, total(unit.misses for unit in units), *self._spending(units))
+
+    def _spending(self, units: tuple[Unit, ...]) -> Iterator[Callable[[], tuple[tuple[Way, ...], ...]]]:
+        """What finds ways to use spare lines, for all rows and for some."""
+        for finding in (self._mixtures, self._partings):
+            yield partial(_within_budget, partial(finding, units))
 
     def _need(self, held: tuple[Unit, ...], anew: bool) -> Poly:
         """The lines of a region: plans differ in few units, and most of their regions hold the same."""
@@ -299,26 +305,15 @@ class Planner:
             if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
         )
 
-    def _within_budget(self, units: tuple[Unit, ...]) -> tuple[tuple[Way, ...], ...]:
-        """The mixtures of a plan, none where they are too large to find: the plan's own bound holds without them."""
-        try:
-            with budget(MAX_MIXING, own=True):
-                return tuple(self._mixtures(units))
-        except (TooComplexError, UnboundedError):
-            return ()
-
     def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
-        """For each array what spare lines could do."""
+        """For each array what spare lines could do for all rows alike."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
             found: list[Way] = []
-            for cluster in clusters:
-                fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
-                if sum(len(unit.references) for unit in fine) > len(cluster.references):
-                    continue
-                if (cluster, fine) not in self._mixed:
-                    self._mixed[cluster, fine] = tuple(self._beside(cluster, fine))
-                found += self._mixed[cluster, fine]
+            for key in _held(clusters, owner):
+                if key not in self._mixed:
+                    self._mixed[key] = tuple(self._beside(*key))
+                found += self._mixed[key]
             for held in self._growing[id(clusters[0].references[0].array)]:
                 # A unit of several references fetches what they share once.
                 fetching = {
@@ -330,6 +325,17 @@ class Planner:
                     owners = dict.fromkeys(chain.from_iterable(fetching))
                     saving = tuple(chain.from_iterable(unit.references for unit in owners))
                     found.append(Staying(saving, held, len(fetching), self._regions_of(held.loop)))
+            yield tuple(found)
+
+    def _partings(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
+        """For each array what spare lines could do for some rows."""
+        owner = {id(reference): unit for unit in units for reference in unit.references}
+        for clusters in self._clusters:
+            found: list[Way] = []
+            for key in _held(clusters, owner):
+                if key not in self._parted:
+                    self._parted[key] = tuple(self._beside_rows(*key))
+                found += self._parted[key]
             yield tuple(found)
 
     def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:
@@ -345,21 +351,45 @@ class Planner:
         """What may stay of each array."""
         return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
-    def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Way]:
+    def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Mixture]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
-        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
-        for unit in cluster.units:
-            if unit not in fine and not unit.scratch:
-                regions = self._regions_of(unit.loop, unit.given_up)
-                yield from (
-                    Mixture(cluster.references, fetched, unit.misses, *classes, regions) for classes in unit.classes
-                )
-                for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
-                    yield Parting(split, tuple(self._regions_of(half.loop) for half in split.halves))
+        for unit in _others(cluster, fine):
+            regions = self._regions_of(unit.loop, unit.given_up)
+            for classes in unit.classes:
+                yield Mixture(cluster.references, fetched, unit.misses, *classes, regions)
         for pin in cluster.pins:
             kept = pin.lines * pin.windows
             yield Mixture(cluster.references, fetched, kept, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
+
+    def _beside_rows(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Parting]:
+        """What they could do for some rows of it."""
+        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
+        for unit in _others(cluster, fine):
+            for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
+                yield Parting(split, tuple(self._regions_of(half.loop) for half in split.halves))
+
+
+def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tuple[Way, ...], ...]:
+    """Ways to use spare lines, none where they are too large to find: the plan's own bound holds without them."""
+    try:
+        with budget(MAX_MIXING, own=True):
+            return tuple(finding())
+    except (TooComplexError, UnboundedError):
+        return ()
+
+
+def _held(clusters: Sequence[Cluster], owner: Mapping[int, Unit]) -> Iterator[tuple[Cluster, tuple[Unit, ...]]]:
+    """Clusters, with the units that hold them, where these hold nothing else."""
+    for cluster in clusters:
+        fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
+        if sum(len(unit.references) for unit in fine) == len(cluster.references):
+            yield cluster, fine
+
+
+def _others(cluster: Cluster, fine: Sequence[Unit]) -> Iterator[Unit]:
+    """The units that could hold lines of a cluster beside those that do."""
+    return (unit for unit in cluster.units if unit not in fine and not unit.scratch)
 
 
 def _holds(loop: Loop | None, region: Region) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.io.footprint import Reference
@@ -17,19 +18,35 @@ from archline.analysis.io.units import Unit
 class Plan:
     """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
 
-    A region is the loops around some references: lines that are held there take room from each other. `mixing` finds
-    the mixtures, which only values at sizes need.
+    A region is the loops around some references: lines that are held there take room from each other. `mixing` and
+    `parting` find what spare lines could do, which only values at sizes need.
     """
 
     units: tuple[Unit, ...]
     needs: tuple[Poly, ...]
     misses: Poly
     mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple
+    parting: Callable[[], Iterable[tuple[Way, ...]]] = tuple
+
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """What it fetches, and needs."""
+        return self.misses, *self.needs
 
     @cached_property
     def mixtures(self) -> tuple[tuple[Way, ...], ...]:
-        """For each array what spare lines could do."""
+        """For each array what spare lines could do for all rows alike."""
         return tuple(self.mixing())
+
+    @cached_property
+    def partings(self) -> tuple[tuple[Way, ...], ...]:
+        """For each array what they could do for some rows; found later, as it takes far longer."""
+        return tuple(self.parting())
+
+    def ways(self, parted: bool) -> Iterator[tuple[Way, ...]]:
+        """For each array what spare lines could do, for some rows too or not."""
+        for alike, some in zip_longest(self.mixtures, self.partings if parted else (), fillvalue=()):
+            yield alike + some
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +64,11 @@ class Mixture:
     classes: Poly
     regions: tuple[int, ...]
 
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """All its expressions."""
+        return self.fine, self.coarse, self.each, self.once, self.classes
+
 
 @dataclass(frozen=True, eq=False)
 class Staying:
@@ -60,6 +82,12 @@ class Staying:
     times: int
     regions: tuple[int, ...]
 
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """Between which iterations it is chosen what stays, the lines of that, and what they save."""
+        held = self.growing
+        return held.first, held.last, held.lines, held.saved
+
 
 @dataclass(frozen=True, eq=False)
 class Parting:
@@ -72,6 +100,13 @@ class Parting:
     def references(self) -> tuple[Reference, ...]:
         """All of which rows are parted."""
         return self.split.references
+
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """The steps and the end of `TURN`, what was fetched, and of each half what it holds, held and fetches."""
+        split = self.split
+        halves = (value for half in split.halves for value in (half.lines, half.instead, half.misses))
+        return split.step, split.last, split.fetched, *halves
 
 
 Way = Mixture | Staying | Parting

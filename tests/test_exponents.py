@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
 from archline.algebra.evaluation import evaluate
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.recursion.exponents import holds_beside_power
 

@@ -16,6 +16,7 @@ from operator import attrgetter
 from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.polynomial import (
     NOTHING,
     ONE,
@@ -23,49 +24,15 @@ from archline.algebra.polynomial import (
     UNIT,
     ZERO,
     Atom,
-    Monomial,
     Poly,
     Symbol,
     product,
-    spend,
     total,
 )
+from archline.algebra.proof import Proof, split_power
 from archline.algebra.witnesses import APART, CORNER, Known, Witness
 
-MAX_STEPS = 400
 _PARTS = attrgetter("parts")
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Polynomials that bound a symbol from below and from above."""
-
-    lower: tuple[Poly, ...] = ()
-    upper: tuple[Poly, ...] = ()
-
-    @cached_property
-    def least(self) -> int | None:
-        """The largest number among the lower bounds, rounded up, as symbols are integers."""
-        return max((int(each.constant_term.ceil()) for each in self.lower if each.is_constant), default=None)
-
-    @cached_property
-    def most(self) -> int | None:
-        """The smallest number among the upper bounds, rounded down."""
-        return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
-
-    @cached_property
-    def numbers(self) -> tuple[fmpq | None, fmpq | None]:
-        """The largest number among the lower bounds, and the smallest among the upper ones, as they are."""
-        low, high = ([each.constant_term for each in ends if each.is_constant] for ends in (self.lower, self.upper))
-        return max(low, default=None), min(high, default=None)
-
-    @cached_property
-    def plain(self) -> tuple[bool, bool]:
-        """Whether all lower bounds are numbers, and whether all upper ones are."""
-        return all(each.is_constant for each in self.lower), all(each.is_constant for each in self.upper)
-
-
-NO_BOUNDS = Bounds()
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -125,7 +92,7 @@ class Facts:
     quotients: dict[str, Poly] = field(default_factory=dict)
     powers: tuple[Power, ...] = ()
     # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
-    _proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
+    proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     # The same as it was asked, which is found without scaling it first.
     _asked: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
@@ -197,7 +164,7 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Whether value >= 0 is proved."""
-        known = self._at_once(value)
+        known = self.at_once(value)
         if known is None:
             known = self._asked.get(value)
         if known is None:
@@ -206,13 +173,13 @@ class Facts:
 
     def _nonnegative(self, value: Poly) -> bool:
         facts = self.oldest(value.names)
-        known = facts._proved.get(value)
+        known = facts.proved.get(value)
         if known is None:
-            known = not facts._corner.refutes(value) and (_Proof(facts).holds(value) or facts._by_integrality(value))
-            facts._proved[value] = known
+            known = not facts._corner.refutes(value) and (Proof(facts).holds(value) or facts._by_integrality(value))
+            facts.proved[value] = known
         return known
 
-    def _at_once(self, value: Poly) -> bool | None:
+    def at_once(self, value: Poly) -> bool | None:
         """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not told."""
         terms = value.terms
         rest = terms.get(ONE_MONOMIAL, NOTHING)
@@ -260,7 +227,7 @@ class Facts:
         if not any(moduli) or not a.is_integral(value):
             return False
         room = 1 - 1 / _common(each for each in moduli if each)
-        return _Proof(self).holds(value + room)
+        return Proof(self).holds(value + room)
 
     def positive(self, value: Poly) -> bool:
         """Whether the integer `value` is proved to be at least 1."""
@@ -329,7 +296,7 @@ class Facts:
             return None
         whole, rest = ZERO, ZERO
         for monomial, coefficient in value.terms.items():
-            exponent, others = _split_power(monomial)
+            exponent, others = split_power(monomial)
             factor = Poly({others: coefficient})
             if not exponent.is_constant and a.is_integral(factor) and self.nonnegative(exponent - below):
                 whole = whole + factor * a.exponential(2, exponent - below)
@@ -351,7 +318,7 @@ class Facts:
         """Whether the value is known to be an integer: by its form, or from the exponents of its powers of 2."""
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
-            exponent, others = _split_power(monomial)
+            exponent, others = split_power(monomial)
             twos = int(coefficient.q).bit_length() - 1
             if not a.is_integral(term) and not (
                 int(coefficient.q) == 1 << twos
@@ -442,243 +409,3 @@ def _tighten(bound: Poly, lower: bool) -> Poly:
         return bound
     number = bound.constant_term
     return Poly.constant(int(number.ceil() if lower else number.floor()))
-
-
-def _slack(atom: a.Floor) -> Poly:
-    """How far m*floor(e/m) may lie below e: by m - 1 for an integer e, else by less than m."""
-    whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
-    return atom.modulus - 1 if whole else atom.modulus
-
-
-def _split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
-    """The exponent of the power of 2 in a monomial, and its other factors."""
-    powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential) and atom.base == 2]
-    exponent = total(atom.exponent.scaled(power) for atom, power in powers)
-    return exponent, tuple(pair for pair in monomial if pair not in powers)
-
-
-class _Proof:
-    """One search, with a bound on its steps."""
-
-    def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
-        self.facts = facts
-        self.steps = steps
-        # The same part comes up on many ways through one search.
-        self._tried: dict[Poly, bool] = {}
-
-    def holds(self, value: Poly) -> bool:
-        count = len(value.terms)
-        if count <= 1 and value.is_constant:
-            return bool(value.constant_term >= 0)
-        self.steps -= 1
-        spend(count)
-        if self.steps < 0:
-            return False
-        known = self.facts._at_once(value) if count <= 2 else None
-        if known is None:
-            known = self.facts._proved.get(value)
-        if known is None:
-            known = self._tried.get(value)
-        if known is None:
-            known = self._tried[value] = self._search(value)
-        return known
-
-    def _search(self, value: Poly) -> bool:
-        if all(each.p > 0 for each in value.terms.values()) and self._all_nonnegative(value):
-            return True
-        atoms = value.atoms()
-        if a.Exponential in map(type, atoms):
-            for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
-                if smaller is not None and self.holds(smaller):
-                    return True
-        atom = max(atoms, key=self.facts.ages.__getitem__)
-        if isinstance(atom, Symbol):
-            return self._by_symbol(value, atom)
-        if isinstance(atom, a.PositivePart):
-            return self._by_cases(value, atom)
-        return self._by_bounds(value, atom)
-
-    def _without_powers(self, value: Poly) -> Poly | None:
-        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1): what remains is smaller."""
-        for monomial, coefficient in value.terms.items():
-            if coefficient <= 0 or not monomial or not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
-                continue
-            power = Poly({monomial: coefficient})
-            for factor in (fmpq(1), coefficient):
-                exponent = a.exponent_of_two(power.scaled(1 / factor))
-                if exponent is not None and self.holds(exponent):
-                    return value - power + factor
-        return None
-
-    def _without_opposite_powers(self, value: Poly) -> Poly | None:
-        """Replace c*2^u*x by c*2^(v + d)*x, known to be smaller, where 2^v*x occurs with a minus."""
-        powers: dict[Monomial, list[tuple[Poly, fmpq]]] = {}
-        for monomial, coefficient in value.terms.items():
-            exponent, others = _split_power(monomial)
-            powers.setdefault(others, []).append((exponent, coefficient))
-        for x, terms in powers.items():
-            pairs = [(u, c, v) for u, c in terms if c > 0 and not u.is_constant for v, b in terms if b < 0]
-            if not pairs or not self._all_nonnegative(Poly({x: fmpq(1)})):
-                continue
-            for u, c, v in pairs:
-                for more in (1, 0):
-                    if self.holds(u - v - more):
-                        rest = Poly({x: c})
-                        return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + more)
-        return None
-
-    def _all_nonnegative(self, value: Poly) -> bool:
-        return all(self._atom_nonnegative(atom) for atom in value.atoms())
-
-    def _atom_nonnegative(self, atom: Atom) -> bool:
-        match atom:
-            case Symbol():
-                return any(self.holds(bound) for bound in self._bounds(atom).lower)
-            case (
-                a.PositivePart()
-                | a.Gap()
-                | a.Offset()
-                | a.CeilLog2()
-                | a.Exponential()
-                | a.Applied()
-                | a.CommonDivisor()
-            ):
-                return True
-            case a.Function(function="log2"):
-                return self.holds(atom.argument - 1)
-            case a.Function(function="isqrt"):
-                return self.holds(atom.argument)
-            case a.Function():
-                return True
-            case a.Quotient():
-                return self.holds(atom.argument) and self.holds(atom.divisor)
-            case a.Floor():
-                return self.holds(atom.argument)
-            case a.Data():
-                return atom.low is not None and self.holds(atom.low)
-        return False
-
-    def _bounds(self, atom: Symbol) -> Bounds:
-        return self.facts.bounds.get(atom.name, NO_BOUNDS)
-
-    def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
-        bounds = self._bounds(atom)
-        linear = value.apart(atom)
-        if linear is not None:
-            number, rest = linear
-            ends = bounds.lower if number.p > 0 else bounds.upper
-            return any(self.holds(bound.times_plus(number, rest)) for bound in ends)
-        parts = value.coefficients(atom)
-        if min(parts) < 0:
-            return False
-        if parts.keys() <= {0, 1}:
-            slope, rest = parts[1], parts.get(0, ZERO)
-            rises = self.holds(slope)
-            if rises or self.holds(-slope):
-                return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))
-        return any(self._by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
-            self._by_shift(value, atom, bound, -1) for bound in bounds.upper
-        )
-
-    def _by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
-        """Write v = bound + t (or bound - t) with t >= 0; nonnegative coefficients of every power of t suffice."""
-        step = Symbol(f"{atom.name}'")
-        shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
-        coefficients = shifted.coefficients(step)
-        return min(coefficients) >= 0 and all(self.holds(each) for each in coefficients.values())
-
-    def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
-        """max(0, e) is 0 where e <= 0 and e where e >= 0."""
-        argument = atom.argument
-        zero = value.map_atoms(lambda each: ZERO if each == atom else None)
-        same = value.map_atoms(lambda each: argument if each == atom else None)
-        # With a nonnegative coefficient the expression is at least as large as either branch everywhere.
-        if self.holds(value.coefficients(atom)[1]) and (self.holds(same) or self.holds(zero)):
-            return True
-        below = self.facts.with_nonnegative(-argument)
-        above = self.facts.with_nonnegative(argument)
-        self.steps //= 2
-        return _Proof(below, self.steps).holds(zero) and _Proof(above, self.steps).holds(same)
-
-    def _by_bounds(self, value: Poly, atom: Atom) -> bool:
-        parts = value.coefficients(atom)
-        if min(parts) < 0:
-            return False
-        if set(parts) <= {0, 1} and isinstance(atom, a.Floor | a.Quotient):
-            exact = self._by_scaled_floor(parts[1], parts.get(0, ZERO), atom)
-            if exact:
-                return True
-        lower, upper = self._atom_bounds(atom)
-        if set(parts) <= {0, 1}:
-            slope, rest = parts[1], parts.get(0, ZERO)
-            bounds = lower if self.holds(slope) else upper if self.holds(-slope) else ()
-            return any(self.holds(slope * bound + rest) for bound in bounds)
-        step = Symbol(f"{atom.key}'")
-        for bound in lower:
-            shift = bound + Poly.of_atom(step)
-            shifted = value.map_atoms(lambda each, shift=shift: shift if each == atom else None)  # type: ignore[misc]
-            if all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values()):
-                return True
-        return False
-
-    def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
-        """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
-        value, modulus = atom.parts
-        # A third of what is divided is divided too.
-        share = 1 / a.content(slope)
-        slope, rest = slope.scaled(share), rest.scaled(share)
-        whole = a.divide_terms(slope, modulus)
-        if whole is None or whole[1]:
-            return False
-        scale = whole[0]
-        if isinstance(atom, a.Quotient):
-            return self.holds(scale * value + rest)
-        if self.holds(scale):
-            return self.holds(scale * (value - _slack(atom)) + rest)
-        return self.holds(-scale) and self.holds(scale * value + rest)
-
-    def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        match atom:
-            case a.Floor():
-                return self._floor_bounds(atom)
-            case a.Quotient():
-                # The divisor is not 0; the quotient and the bound change sides where it is negative.
-                sure = self.holds(atom.argument) and self.holds(atom.divisor)
-                return ((ZERO,), (atom.argument,)) if sure else ((), ())
-            case a.CeilLog2():
-                least = (ONE,) if self.holds(atom.argument - 2) else (ZERO,)
-                most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
-                return least, most
-            case a.CommonDivisor():
-                # All integers divide 0.
-                return (ONE,), tuple(part for part in atom.parts if self.holds(part - 1))
-            case a.Gap():
-                return (ZERO,), (atom.segments.ceiling,)
-            case a.Offset():
-                return (ZERO,), (atom.segments.total,)
-            case a.Applied():
-                return (ZERO,), ()
-            case a.Exponential():
-                return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
-            case a.Function(function="log2"):
-                if self.holds(atom.argument - 1):
-                    return (ZERO,), (atom.argument - 1,)
-                return (), ()
-            case a.Function(function="isqrt"):
-                return (Poly.constant(-1),), ()
-            case a.Function():
-                return (ZERO,), ()
-            case a.Data():
-                return (
-                    () if atom.low is None else (atom.low,),
-                    () if atom.high is None else (atom.high,),
-                )
-        return (), ()
-
-    def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        value, modulus = atom.argument, atom.modulus
-        if modulus.is_constant:
-            return ((value - _slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
-        if self.holds(value):
-            return (ONE if self.holds(value - modulus) else ZERO,), (value,)
-        return (), ()

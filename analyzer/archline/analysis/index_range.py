@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.recursion.conditions import named

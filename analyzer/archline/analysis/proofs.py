@@ -7,7 +7,8 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 
 MAX_RESIDUES = 8

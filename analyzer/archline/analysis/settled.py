@@ -13,7 +13,8 @@ from itertools import permutations
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.algebra.relaxation import bound_atom
 from archline.analysis.amounts import Amount, Known, Unknown

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.io.accesses import Loop
 from archline.analysis.io.footprint import Reference

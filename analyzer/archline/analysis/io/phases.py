@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
+from archline.algebra.bounds import Bounds
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.facts import Bounds
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.io.accesses import Chain, Loop
 from archline.analysis.io.cutting import Cutter, Rule

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from archline.algebra.facts import Bounds
+from archline.algebra.bounds import Bounds
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.io.accesses import Loop, contiguous_dimension
 from archline.analysis.io.cutting import Cutter, Rule

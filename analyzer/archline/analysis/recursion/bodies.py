@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis import paths
 from archline.analysis.amounts import Amount

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol, spend
 from archline.analysis.recursion.binades import holds_in_binades
 

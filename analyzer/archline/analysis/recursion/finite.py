@@ -8,8 +8,9 @@ from math import lcm, prod
 from typing import Any
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.facts import Bounds, Facts
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.binades import holds_in_binades

@@ -14,7 +14,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.growth.order import Proved, Refuted, is_O
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.brent import margins, time_on
-from archline.analysis.costs import Cost, Costs, ends_at
+from archline.analysis.costs import Alternative, Cost, Costs, ends_at
 from archline.analysis.floors import least
 from archline.analysis.growth import (
     counterexample,
@@ -192,11 +192,11 @@ def _too_much(ensures: s.Ensures, below: str | None, facts: tuple[s.Fact, ...]) 
 def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
     """The growth of what has several bounds on each side."""
     if ensures.relation == "O":
-        return _any_alternative(ensures, costs, cost, known, facts)
+        return _from_above(ensures, costs, cost, known, facts)
     below = _any_lower(replace(ensures, relation="Omega"), costs, cost, known, facts)
     if ensures.relation == "Omega" or below.outcome != "holds":
         return replace(below, ensures=ensures)
-    return replace(_any_alternative(replace(ensures, relation="O"), costs, cost, known, facts), ensures=ensures)
+    return replace(_from_above(replace(ensures, relation="O"), costs, cost, known, facts), ensures=ensures)
 
 
 def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -222,6 +222,31 @@ def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
     except ArchlineError:
         return None
     return Verdict(ensures, "holds", f"any order fetches Omega({below})") if isinstance(answer, Proved) else None
+
+
+def _from_above(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Whether one of the upper bounds grows as is claimed; if that is not known, where it does is told."""
+    found = _any_alternative(ensures, costs, cost, known, facts)
+    if found.outcome != "unknown":
+        return found
+    for each in cost.alternatives:
+        if each.told and _within(ensures, costs, cost, known, facts, each):
+            return replace(found, reason=f"{found.reason}; it is known to be O of this when {each.when}")
+    return found
+
+
+def _within(
+    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...], regime: Alternative
+) -> bool:
+    """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
+    try:
+        conditions = parse_facts(regime.when)
+    except ArchlineError:
+        return False
+    for need in regime.needs:
+        known = known.with_nonnegative(need)
+    only = replace(cost, alternatives=(regime,))
+    return _any_alternative(ensures, costs, only, known, (*facts, *conditions)).outcome == "holds"
 
 
 def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:

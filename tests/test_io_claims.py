@@ -1,0 +1,49 @@
+"""Claims on the growth of io: where small caches leave one open, it is told in which it holds."""
+
+from __future__ import annotations
+
+import pytest
+
+import archline as al
+
+ROWS = """
+algorithm f(A: real[n, m], B: real[m, p], C: inout real[n, p]):
+    ensures {}
+    for i in 0..n:
+        for k in 0..m:
+            for j in 0..p:
+                C[i, j] += A[i, k]*B[k, j]
+"""
+COLUMNS = ROWS.replace("real[m, p], C", "real[p, m], C").replace("B[k, j]", "B[j, k]")
+
+
+def decided(program: str, claim: str) -> tuple[str, str]:
+    (verdict,) = al.loads(program.format(claim))["f"].cost().ensures
+    return verdict.outcome, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("program", "growth"),
+    [
+        # A line of B and of C each stays in the inner loop.
+        (ROWS, "n*m*p/L + n*m"),
+        # All of B stays.
+        (ROWS, "n*m + m*p + n*p"),
+        (COLUMNS, "n*m + m*p + n*p"),
+        # A line of each row of B stays while its columns are passed.
+        (COLUMNS, "n*m*p/L + n*m + n*p + p"),
+    ],
+)
+def test_where_it_would_hold_is_told(program: str, growth: str) -> None:
+    claim = f"io is O({growth})"
+    outcome, reason = decided(program, claim)
+    before, _, condition = reason.partition("; it is known to be O of this when ")
+    assert outcome == "unknown"
+    assert condition, before
+    assert decided(program, f"{claim} when {condition}")[0] == "holds"
+
+
+def test_no_cache_is_named_where_it_holds_in_none() -> None:
+    """All of the arrays are touched."""
+    outcome, _ = decided(ROWS, "io is O(n + m + p)")
+    assert outcome == "fails"

@@ -220,6 +220,15 @@ def of_library(target: str, point: Sizes) -> Fraction:
     return cost.ends(point)[1]
 
 
+def least_of_library(target: str, point: Sizes) -> int:
+    """What optimal replacement fetches in a run of it, with data of the sizes alone."""
+    module, algorithm = load(target)
+    sizes = {name: size for name, size in point.items() if name not in "ZL"}
+    found = Subject(target, module, algorithm, target, lambda _: {})
+    trace = found.trace(arguments(algorithm, sizes, random.Random(1)), point["L"])[1]
+    return optimal(trace, point["Z"] // point["L"]).io
+
+
 def _falling(found: Arguments) -> Arguments:
     """Keys each less than the one before: every one moves to the first place."""
     return {"a": np.arange(len(found["a"]), 0.0, -1.0)}

@@ -45,6 +45,8 @@ Numbers = Mapping[Unit, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
+_Held = tuple[Cluster, tuple[Unit, ...]]
+"""A cluster, and the units that hold it."""
 
 
 @dataclass(eq=False)
@@ -62,8 +64,8 @@ class Planner:
     _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
     _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
-    _mixed: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Mixture, ...]] = field(default_factory=dict)
-    _parted: dict[tuple[Cluster, tuple[Unit, ...]], tuple[Parting, ...]] = field(default_factory=dict)
+    _mixed: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
+    _parted: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
@@ -309,34 +311,28 @@ class Planner:
         """For each array what spare lines could do for all rows alike."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
-            found: list[Way] = []
-            for key in _held(clusters, owner):
-                if key not in self._mixed:
-                    self._mixed[key] = tuple(self._beside(*key))
-                found += self._mixed[key]
-            for held in self._growing[id(clusters[0].references[0].array)]:
-                # A unit of several references fetches what they share once.
-                fetching = {
-                    frozenset(owner[id(each)] for each in group)
-                    for group in held.groups
-                    if all(_begins_anew(owner[id(each)], each, held) for each in group)
-                }
-                if fetching:
-                    owners = dict.fromkeys(chain.from_iterable(fetching))
-                    saving = tuple(chain.from_iterable(unit.references for unit in owners))
-                    found.append(Staying(saving, held, len(fetching), self._regions_of(held.loop)))
-            yield tuple(found)
+            staying = self._staying(self._growing[id(clusters[0].references[0].array)], owner)
+            yield (*_all_beside(clusters, owner, self._mixed, self._beside), *staying)
 
     def _partings(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
         """For each array what spare lines could do for some rows."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
-            found: list[Way] = []
-            for key in _held(clusters, owner):
-                if key not in self._parted:
-                    self._parted[key] = tuple(self._beside_rows(*key))
-                found += self._parted[key]
-            yield tuple(found)
+            yield _all_beside(clusters, owner, self._parted, self._beside_rows)
+
+    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Unit]) -> Iterator[Staying]:
+        """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
+        for held in windows:
+            # A unit of several references fetches what they share once.
+            fetching = {
+                frozenset(owner[id(each)] for each in group)
+                for group in held.groups
+                if all(_begins_anew(owner[id(each)], each, held) for each in group)
+            }
+            if fetching:
+                owners = dict.fromkeys(chain.from_iterable(fetching))
+                saving = tuple(chain.from_iterable(unit.references for unit in owners))
+                yield Staying(saving, held, len(fetching), self._regions_of(held.loop))
 
     def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:
         """Whether a unit fetches less than others, by a tenth at least, at some sample."""
@@ -379,12 +375,21 @@ def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tu
         return ()
 
 
-def _held(clusters: Sequence[Cluster], owner: Mapping[int, Unit]) -> Iterator[tuple[Cluster, tuple[Unit, ...]]]:
-    """Clusters, with the units that hold them, where these hold nothing else."""
+def _all_beside(
+    clusters: Iterable[Cluster],
+    owner: Mapping[int, Unit],
+    known: dict[_Held, tuple[Way, ...]],
+    find: Callable[[Cluster, tuple[Unit, ...]], Iterable[Way]],
+) -> tuple[Way, ...]:
+    """What is found beside the units that hold clusters, where these hold nothing else; each is looked for once."""
+    found: list[Way] = []
     for cluster in clusters:
         fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
         if sum(len(unit.references) for unit in fine) == len(cluster.references):
-            yield cluster, fine
+            if (cluster, fine) not in known:
+                known[cluster, fine] = tuple(find(cluster, fine))
+            found += known[cluster, fine]
+    return tuple(found)
 
 
 def _others(cluster: Cluster, fine: Sequence[Unit]) -> Iterator[Unit]:

@@ -61,8 +61,9 @@ def test_generated_programs(kind: Callable[[int], Subject]) -> None:
 
 # What is touched in full by hand
 BY_HAND: dict[str, Callable[[Sizes, int], int]] = {
-    "sort.mergesort::mergesort": lambda at, line: lines(at["n"], line) if at["n"] > 1 else 0,
-    "sort.mergesort::mergesort_parallel": lambda at, line: 2 * lines(at["n"], line),
+    # With what is merged into.
+    "sort.mergesort::mergesort": lambda at, line: 2 * lines(at["n"], line) if at["n"] > 1 else 0,
+    "sort.mergesort::mergesort_parallel": lambda at, line: (2 + (at["n"] > 1)) * lines(at["n"], line),
     "sort.merge_parallel::merge_parallel": lambda at, line: (
         lines(at["n"], line) + lines(at["m"], line) + lines(at["n"] + at["m"], line)
     ),
@@ -73,6 +74,12 @@ BY_HAND: dict[str, Callable[[Sizes, int], int]] = {
     "fft.fft::fft_co": lambda at, line: 2 * lines(at["n"], line) if at["n"] > 1 else 0,
     "sparse.csb::spmv_csb": lambda at, line: lines(at["nb"] ** 2 + 1, line) + 3 * lines(at["nz"], line),
     "string.lcs::lcs_co": lambda at, line: (at["n"] + 1) * lines(at["m"], line) + lines(at["n"], line),
+    "string.lcs::lcs_length": lambda at, line: (
+        (at["n"] + 1) * lines(at["m"] + 1, line) + lines(at["n"], line) + lines(at["m"], line)
+    ),
+    "polybench.atax::atax": lambda at, line: (
+        at["m"] * lines(at["n"], line) + lines(at["m"], line) + 2 * lines(at["n"], line)
+    ),
     "scan.recursive::sum_pairwise": lambda at, line: lines(at["n"], line),
 }
 
@@ -86,6 +93,52 @@ def test_what_one_counts(target: str) -> None:
         if "fft" in target:
             at["n"] = 2 ** (size // 3)
         assert evaluate(least, {**at, "L": line}) == BY_HAND[target](at, line)
+
+
+# What is made in a block ends with it, and lies where the next one begins; what is made before is still there.
+MAKING = """
+algorithm main(x: inout real[n]):
+    x[:] = 0
+    local s: real[n]
+    s[:] = x
+    {}
+"""
+BLOCK = """
+    if n >= 2:
+        local {0}: real[n]
+        {0}[:] = s
+        x[:] = {0}"""
+MADE = {
+    "": 2,
+    "one block": 3,
+    "blocks one after the other": 3,
+    "a block in a loop": 3,
+    "made by a call": 2,
+}
+BLOCKS = {
+    "": "",
+    "one block": BLOCK.format("t"),
+    "blocks one after the other": BLOCK.format("t") + BLOCK.format("u"),
+    "a block in a loop": """
+    for i in 0..n:
+        local t: real[n]
+        t[:] = s
+        x[i] = t[i]""",
+    "made by a call": "\n    helper(x)\n\nalgorithm helper(x: inout real[n]):\n    local t: real[n]\n    t[:] = x\n    x[:] = t",
+}
+
+
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_local_arrays_count_where_they_lie_on_each_other(name: str) -> None:
+    given = load_text(MAKING.format(BLOCKS[name]))
+    least = of(given, given.algorithms["main"])
+    for n in (2, 3, 9, 40):
+        for line in LINES:
+            data = {"x": np.ones(n)}
+            run = execute(given, given.algorithms["main"], data, line=line, trace=True, races=False, compiled=False)
+            assert run.trace is not None
+            found = evaluate(least, {"n": n, "L": line})
+            assert found == MADE[name] * lines(n, line) <= compact(run.trace.lines).distinct
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, starmap
 from math import prod
 
 from archline.algebra.evaluation import EvaluationError, evaluate
@@ -243,8 +243,7 @@ class _Ready:
     @cached_property
     def touched(self) -> tuple[Amount, ...]:
         """Of each array of which something is claimed."""
-        claimed = self.filled.claims[self.algorithm]
-        return tuple(self._claimed(array, claimed[array.name]) for array in self.body.given if array.name in claimed)
+        return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
 
     def _claimed(self, array: Array, claim: Claim) -> Amount:
         restore = self.body.facts.restore

@@ -126,8 +126,17 @@ def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
 
 def _where(lines: Poly, cases: Iterable[Facts]) -> Poly:
     """An amount in cases, if it is the same in all."""
-    found = {facts.restore(facts.simplify(lines.substitute(facts.rewrites))) for facts in cases}
+    found = {facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_fixed(facts)}))) for facts in cases}
     return found.pop() if len(found) == 1 else lines
+
+
+def _fixed(facts: Facts) -> dict[str, Poly]:
+    """The symbols that can be but one number."""
+    return {
+        name: Poly.constant(each.least)
+        for name, each in facts.bounds.items()
+        if each.least is not None and each.least == each.most
+    }
 
 
 def _accesses(module: Module, algorithm: s.Algorithm) -> Cost:

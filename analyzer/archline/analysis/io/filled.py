@@ -32,6 +32,7 @@ from archline.analysis.recursion.graph import component, reachable
 from archline.language import syntax as s
 from archline.language.model import Module
 
+Claimed = tuple[tuple[Array, Claim], ...]
 MAX_TERM_PRODUCTS = 400_000
 """For the bodies of algorithms that call each other, and as many for what is claimed of them."""
 
@@ -42,18 +43,24 @@ class Filled:
 
     bodies: Mapping[s.Algorithm, FollowedBody]
     claims: Claims
+    made: Mapping[s.Algorithm, Claimed]
+
+    def touched(self, algorithm: s.Algorithm) -> Claimed:
+        """What a call touches of arrays that share no line: those that it is given, and those that it makes."""
+        claimed = self.claims[algorithm]
+        given = ((array, claimed[array.name]) for array in self.bodies[algorithm].given if array.name in claimed)
+        return (*given, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm) -> Poly:
         """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines."""
         body = self.bodies.get(algorithm)
         if body is None:
             return ZERO
-        claimed, found = self.claims[algorithm], ZERO
-        for array in body.given:
-            if array.name in claimed:
-                # What has no closed form does not count.
-                with suppress(UnresolvedError, TooComplexError):
-                    found = found + _lines(array, claimed[array.name], body.facts)
+        found = ZERO
+        for array, claim in self.touched(algorithm):
+            # What has no closed form does not count.
+            with suppress(UnresolvedError, TooComplexError):
+                found = found + _lines(array, claim, body.facts)
         return body.facts.restore(found)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
@@ -61,14 +68,12 @@ class Filled:
         body = self.bodies.get(algorithm)
         if body is None:
             return ()
-        restore, claimed, found = body.facts.restore, self.claims[algorithm], []
-        for array in body.given:
-            if array.name in claimed:
-                claim = claimed[array.name]
-                ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
-                pairs = zip(array.extents, claim.least, strict=True)
-                large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
-                found.append(InFull(array.name, ends, large, claim.lower))
+        restore, found = body.facts.restore, []
+        for array, claim in self.touched(algorithm):
+            ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
+            pairs = zip(array.extents, claim.least, strict=True)
+            large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
+            found.append(InFull(array.name, ends, large, claim.lower))
         return tuple(found)
 
 
@@ -76,6 +81,7 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
     """What calls touch in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Claim]] = {}
+    made: dict[s.Algorithm, Claimed] = {}
     for together in _in_order(module, algorithm):
         found = {each: body for each in together if (body := _body(module, each)) is not None}
         bodies |= found
@@ -84,7 +90,8 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
                 claims |= _claims(found, claims)
         except (TooComplexError, RecursionError):
             claims |= {each: {} for each in found}
-    return Filled(bodies, claims)
+        made |= {each: _made(body, claims) for each, body in found.items()}
+    return Filled(bodies, claims, made)
 
 
 # What is claimed
@@ -109,14 +116,36 @@ def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims
         for algorithm, claimed in found.items():
             for name, claim in list(claimed.items()):
                 body, all_ = bodies[algorithm], {**known, **found}
-                if body.fulfils(name, claim, all_):
+                array = next(each for each in body.given if each.name == name)
+                if body.fulfils(array, claim, all_):
                     continue
                 changed = True
-                more = left[algorithm][name] if body.may_touch(name, all_) else []
+                more = left[algorithm][name] if body.may_touch(array, all_) else []
                 del claimed[name]
                 if more:
                     claimed[name] = more.pop(0)
     return found
+
+
+def _made(body: FollowedBody, claims: Claims) -> Claimed:
+    """What is touched of local arrays that lie on each other, the most of such."""
+    found: dict[Array, Claim] = {}
+    try:
+        with budget(MAX_TERM_PRODUCTS, own=True):
+            for array in body.made:
+                claim = _fulfilled(body, array, claims)
+                if claim is not None:
+                    found[array] = claim
+    except (TooComplexError, RecursionError):
+        return ()
+    stacks = ([each for each in (*array.beneath, array) if each in found] for array in found)
+    return tuple((array, found[array]) for array in max(stacks, key=len, default=[]))
+
+
+def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> Claim | None:
+    """The first claim of a local array that is true, and says something."""
+    tried = _tried(array) if body.may_touch(array, claims) else []
+    return next((each for each in tried if body.is_about(array, each) and body.fulfils(array, each, claims)), None)
 
 
 def _tried(array: Array) -> list[Claim]:
@@ -209,9 +238,8 @@ class FollowedBody:
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
     _known: dict[tuple[tuple[Poly, ...], ...], Way] = field(default_factory=dict)
 
-    def fulfils(self, name: str, claim: Claim, claims: Claims) -> bool:
+    def fulfils(self, array: Array, claim: Claim, claims: Claims) -> bool:
         """Whether what is claimed of an array is true if calls do what is claimed of them."""
-        array = self._array(name)
         large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
         box = claim.of(array)
         for known, nodes in self.ways:
@@ -226,14 +254,21 @@ class FollowedBody:
                 return False
         return True
 
-    def may_touch(self, name: str, claims: Claims) -> bool:
+    def is_about(self, array: Array, claim: Claim) -> bool:
+        """Whether an array may have elements of which something is claimed."""
+        missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
+        return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))
+
+    def may_touch(self, array: Array, claims: Claims) -> bool:
         """Whether on each way something is done with an array of which something is claimed."""
-        array = self._array(name)
         large = tuple(extent - 2 for extent in array.extents)
         return all(self.way(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways)
 
-    def _array(self, name: str) -> Array:
-        return next(each for each in self.given if each.name == name)
+    @cached_property
+    def made(self) -> tuple[Array, ...]:
+        """The local arrays that are made once in a call."""
+        found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
+        return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
 
     def way(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> Way:
         """What holds on one of the ways, where some extents are large."""
@@ -251,6 +286,18 @@ def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
     except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
         return None
     return FollowedBody(body.given, module.signatures[algorithm].size_names, body.scope.facts, found)
+
+
+def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
+    """Those that nodes access, or pass on to calls."""
+    for node in nodes:
+        match node:
+            case Access(array=array):
+                yield array
+            case Recursion(views=views):
+                yield from (view.array for view in views.values())
+            case Loop(body=body):
+                yield from _arrays(body)
 
 
 def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:

@@ -21,10 +21,10 @@ from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_text
 from archline.analysis.costs import Alternative, Cost, Costs, Orderless
 from archline.analysis.floors import above_one, least, per_line, power_of_words
-from archline.analysis.growth import at_most, facts_of, in_small_caches
+from archline.analysis.growth import at_most, facts_of, in_any_cache
 from archline.analysis.order import TALL, growth_of
 from archline.analysis.points import assumed
-from archline.analysis.scope import declared, with_all
+from archline.analysis.scope import Scope, declared, with_all
 from archline.analysis.uncapped import without_divisors
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -74,12 +74,13 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     said = "Z" in s.names(algorithm.where)
     under = () if said else parse_facts(TALL)
     sizes = module.signatures[algorithm].size_names
-    under = (*under, *above_one(cost.orderless, sizes))
-    facts = (*algorithm.where, *assumed(algorithm), *under)
     scope = declared(module, algorithm)
+    under = (*under, *above_one(cost.orderless, sizes, scope.facts))
+    facts = (*algorithm.where, *assumed(algorithm), *under)
     try:
-        known = with_all(scope.facts, facts, scope)
-        search = _Search(costs, cost, known, facts, least(costs, cost, known), tuple(_factors(cost.orderless, sizes)))
+        scope = scope.with_facts(with_all(scope.facts, facts, scope))
+        known = scope.facts
+        search = _Search(costs, cost, scope, facts, least(costs, cost, known), tuple(_factors(cost.orderless, sizes)))
         regimes = tuple(search.regimes())
         floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
     except ArchlineError as problem:
@@ -101,7 +102,7 @@ def _told(
 class _Search:
     costs: Costs
     cost: Cost
-    known: Facts
+    scope: Scope
     facts: tuple[s.Fact, ...]
     least: str | None
     factors: tuple[str, ...]
@@ -125,7 +126,7 @@ class _Search:
             yield Regime("", None, found)
             return
         for condition, growth in found:
-            if not in_small_caches(self.costs, parse_expression(growth), self.facts, self.known):
+            if not in_any_cache(self.costs, self.cost, (condition, growth), self.facts, self.scope):
                 yield Regime(condition, None, "its growth is not known in caches of few lines")
                 continue
             yield self._regime(condition, growth, (*self.facts, *facts_of(condition)))
@@ -145,14 +146,15 @@ class _Search:
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""
-        known = [without_divisors(need, self.known, upper=True) for need in each.needs]
+        known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
         if known == list(each.needs):
             return parse_facts(each.when)
         return tuple(fact for need in known for fact in parse_facts(f"{to_text(need)} >= 0"))
 
     def _upper(self, each: Alternative) -> str:
         smooth = each.smooth()
-        return at_most(self.costs, each.upper if smooth is None else self.known.simplify(smooth[1]), self.known)
+        known = self.scope.facts
+        return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
     def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> Regime:
         domain, above = Domain(facts), parse_expression(upper)

@@ -30,9 +30,9 @@ def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s
     return " + ".join(terms) or None
 
 
-def above_one(found: Orderless, sizes: Sequence[str]) -> tuple[s.Fact, ...]:
+def above_one(found: Orderless, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """Sizes from 2 on, where nothing may be touched at 1: growth is of what is positive."""
-    if found.some or not found.touched:
+    if found.some or not found.touched or known.positive(found.touched):
         return ()
     return tuple(fact for name in sizes for fact in parse_facts(f"{name} >= 2"))
 

@@ -23,6 +23,7 @@ from archline.analysis.costs import FEW_LINES, Cost, Costs, Regime
 from archline.analysis.index_range import IndexRange
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS
 from archline.analysis.recursion.leaves import bounded_below
+from archline.analysis.scope import Scope, with_all
 from archline.analysis.uncapped import growing, uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -167,6 +168,13 @@ def facts_of(condition: str) -> tuple[s.Fact, ...]:
 def fits(cost: Cost, known: Facts) -> bool:
     """Whether all arrays of a recursive algorithm are known to fit, in caches of however few lines."""
     return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
+
+
+def in_any_cache(costs: Costs, cost: Cost, regime: tuple[str, str], facts: tuple[s.Fact, ...], scope: Scope) -> bool:
+    """Whether a condition and the growth of io there are known of caches of few lines too; `scope` knows the facts."""
+    condition, bound = regime
+    there = with_all(scope.facts, facts_of(condition), scope)
+    return fits(cost, there) or in_small_caches(costs, parse_expression(bound), facts, scope.facts)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:

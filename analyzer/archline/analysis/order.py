@@ -13,7 +13,7 @@ from archline.algebra.growth.order import proves
 from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.floors import least
-from archline.analysis.growth import Piece, facts_of, fits, in_small_caches, over_range, pieces
+from archline.analysis.growth import Piece, facts_of, in_any_cache, over_range, pieces
 from archline.analysis.points import assumed
 from archline.analysis.scope import declared, with_all
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
@@ -25,26 +25,36 @@ from archline.language.parser import parse_expression, parse_facts
 
 
 @dataclass(frozen=True)
+class Under:
+    """Where a condition holds, a cost is O of an expression, and Theta of it if the bound is `tight`."""
+
+    condition: str
+    growth: str
+    tight: bool
+
+    @property
+    def text(self) -> str:
+        """`Theta(...) where ...`, or `O(...) where ...`."""
+        where = f" where {self.condition}" if self.condition else ""
+        return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
+
+
+@dataclass(frozen=True)
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 
-    `under` holds what it is O of under conditions, where one expression does not serve everywhere; all are Theta
-    where it is `tight`.
+    `under` holds what it is O of under conditions, where one expression does not serve everywhere.
     """
 
     upper: str | None
     lower: str | None
-    under: tuple[tuple[str, str], ...] = ()
-    tight: bool = False
+    under: tuple[Under, ...] = ()
 
     @property
     def text(self) -> str | None:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under:
-            name = "Theta" if self.tight else "O"
-            return ", ".join(
-                f"{name}({each}){f' where {condition}' if condition else ''}" for condition, each in self.under
-            )
+            return ", ".join(each.text for each in self.under)
         if self.upper is not None and self.upper == self.lower:
             return f"Theta({self.upper})"
         known = [f"{name}({each})" for name, each in (("O", self.upper), ("Omega", self.lower)) if each is not None]
@@ -78,16 +88,15 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     if isinstance(found, str):
         return Growth(None, None)
     scope = declared(module, algorithm)
-    known = with_all(scope.facts, facts, scope)
+    scope = scope.with_facts(with_all(scope.facts, facts, scope))
+    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Under]()
     for condition, each in found:
-        there = with_all(known, facts_of(condition), scope)
-        if not fits(cost, there) and not in_small_caches(costs, parse_expression(each), facts, known):
+        if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)
-    tall = () if said else (TALL,)
-    under = tuple((" and ".join((*filter(None, (condition,)), *tall)), each) for condition, each in found)
-    below, domain = least(costs, cost, known), _domain(facts)
-    tight = below is not None and domain is not None and all(_holds(each, below, domain) for _, each in found)
-    return Growth(None, None, under, tight)
+        domain = None if below is None else _domain((*facts, *facts_of(condition)))
+        tight = below is not None and domain is not None and _holds(each, below, domain)
+        under.append(Under(" and ".join((*filter(None, (condition,)), *tall)), each, tight))
+    return Growth(None, None, tuple(under))
 
 
 def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> str | None:

@@ -106,8 +106,8 @@ class _Ours:
     def of(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _Ours:
         assert cost.orderless is not None
         sizes = module.signatures[algorithm].size_names
-        facts = (*algorithm.where, *assumed(algorithm), *above_one(cost.orderless, sizes))
         scope = declared(module, algorithm)
+        facts = (*algorithm.where, *assumed(algorithm), *above_one(cost.orderless, sizes, scope.facts))
         known = with_all(scope.facts, facts, scope)
         whole, touched = (least(costs, cost, known, touched=only) for only in (False, True))
         return _Ours(cost, sizes, _of_words(whole), _of_words(touched), facts)

@@ -27,14 +27,10 @@ from archline.analysis.io.windows import Turn, within
 from archline.language import syntax as s
 
 MAX_STATES = 20_000
-"""So many calls of different sizes are looked at."""
+"""What so many calls of different sizes do is looked at."""
 MAX_TURNS = 64
 """So many iterations are looked at one by one, where what they do differs."""
 Sizes = Mapping[str, int]
-
-
-class TooManyError(Exception):
-    """More calls than are looked at."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,7 @@ class Below:
         try:
             sizes = {name: point[name] for name in self.ready(self.algorithm).names if name in point}
             found = solving.fetched(self.algorithm, sizes, True)
-        except (EvaluationError, TooComplexError, TooManyError, RecursionError):
+        except (EvaluationError, TooComplexError, RecursionError):
             # More levels are called in each other than Python follows, or the data gives a size.
             return 0
         return found + solving.lines if found else 0
@@ -165,15 +161,17 @@ class _Solving:
         """What a call fetches beside what it finds, at least."""
         key = algorithm, tuple(sizes.items()), apart
         if key not in self._known:
+            ready = self.below.ready(algorithm)
             if len(self._known) > MAX_STATES:
-                raise TooManyError
+                # Each further one is looked at as a whole.
+                return self._beyond(ready.alone, sizes, apart)
             # A size that does not become smaller is none of a run that ends.
             self._known[key] = 0
-            self._known[key] = self._of_call(self.below.ready(algorithm), sizes, apart)
+            self._known[key] = self._of_call(ready, sizes, apart)
         return self._known[key]
 
     def _of_call(self, ready: _Ready, sizes: Sizes, apart: bool) -> int:
-        own = self._beyond([(amount,) for amount in ready.touched], sizes, apart)
+        own = self._beyond(ready.alone, sizes, apart)
         if ready.touched and not own:
             # What it does fits nearly: there is little to be found inside.
             return 0
@@ -237,13 +235,18 @@ class _Ready:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its sizes."""
-        return self.body.sizes
+        """Its sizes and indices."""
+        return (*self.body.sizes, *self.body.indices)
 
     @cached_property
     def touched(self) -> tuple[Amount, ...]:
         """Of each array of which something is claimed."""
         return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
+
+    @cached_property
+    def alone(self) -> tuple[Group, ...]:
+        """The same by arrays, or parts of an array that share no line."""
+        return tuple((amount,) for amount in self.touched)
 
     def _claimed(self, array: Array, claim: Claim) -> Amount:
         restore = self.body.facts.restore

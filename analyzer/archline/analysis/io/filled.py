@@ -22,11 +22,12 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.costs import InFull
 from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion
-from archline.analysis.io.bodies import TooManyWaysError, ways
+from archline.analysis.io.bodies import TooManyWaysError, calls, ways
 from archline.analysis.io.covering import Covering
 from archline.analysis.io.followed import Followed
 from archline.analysis.io.layout import LINE, whole
 from archline.analysis.io.parts import Claim, Claims, Parts
+from archline.analysis.io.tried import in_rows_apart, of_boxes, of_whole
 from archline.analysis.io.untraced import UntracedError
 from archline.analysis.recursion.graph import component, reachable
 from archline.language import syntax as s
@@ -47,8 +48,11 @@ class Filled:
 
     def touched(self, algorithm: s.Algorithm) -> Claimed:
         """What a call touches of arrays that share no line: those that it is given, and those that it makes."""
-        claimed = self.claims[algorithm]
-        given = ((array, claimed[array.name]) for array in self.bodies[algorithm].given if array.name in claimed)
+        body, claimed = self.bodies[algorithm], self.claims[algorithm]
+        given: list[tuple[Array, Claim]] = []
+        for array in body.given:
+            telling = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
+            given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
         return (*given, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm) -> Poly:
@@ -80,7 +84,7 @@ class Filled:
 def filled(module: Module, algorithm: s.Algorithm) -> Filled:
     """What calls touch in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
-    claims: dict[s.Algorithm, Mapping[str, Claim]] = {}
+    claims: dict[s.Algorithm, Mapping[str, Sequence[Claim]]] = {}
     made: dict[s.Algorithm, Claimed] = {}
     for together in _in_order(module, algorithm):
         found = {each: body for each in together if (body := _body(module, each)) is not None}
@@ -108,22 +112,25 @@ def _in_order(module: Module, algorithm: s.Algorithm) -> Iterator[tuple[s.Algori
 
 def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
-    left = {each: {array.name: _tried(array) for array in body.given} for each, body in bodies.items()}
-    found = {each: {name: claims.pop(0) for name, claims in tried.items()} for each, tried in left.items()}
-    changed = True
+    left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
+    found = {
+        each: {array.name: [left[each][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
+        for each, body in bodies.items()
+    }
+    all_, changed = {**known, **found}, True
     while changed:
         changed = False
-        for algorithm, claimed in found.items():
-            for name, claim in list(claimed.items()):
-                body, all_ = bodies[algorithm], {**known, **found}
-                array = next(each for each in body.given if each.name == name)
-                if body.fulfils(array, claim, all_):
-                    continue
-                changed = True
-                more = left[algorithm][name] if body.may_touch(array, all_) else []
-                del claimed[name]
-                if more:
-                    claimed[name] = more.pop(0)
+        for algorithm, body in bodies.items():
+            for array in body.given:
+                claimed, more = found[algorithm][array.name], left[algorithm][array.name]
+                for claim in list(claimed):
+                    if body.fulfils(array, claim, all_):
+                        continue
+                    changed = True
+                    touched = body.may_touch(array, all_)
+                    claimed.remove(claim)
+                    if claim.own is None and more and touched:
+                        claimed.insert(0, more.pop(0))
     return found
 
 
@@ -144,26 +151,15 @@ def _made(body: FollowedBody, claims: Claims) -> Claimed:
 
 def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> Claim | None:
     """The first claim of a local array that is true, and says something."""
-    tried = _tried(array) if body.may_touch(array, claims) else []
+    tried = of_whole(array) if body.may_touch(array, claims) else []
     return next((each for each in tried if body.is_about(array, each) and body.fulfils(array, each, claims)), None)
-
-
-def _tried(array: Array) -> list[Claim]:
-    """What is tried to claim of an array, one after the other."""
-    dimensions = len(array.extents)
-    none, ones, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
-    single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
-    found = [Claim(each) for each in dict.fromkeys((none, ones, *single, twos))]
-    if dimensions == 2 and array.extents[0] == array.extents[1]:
-        found.append(Claim(none, lower=True))
-    return [*found, *(Claim(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 
 # The lines of what is claimed
 def _lines(array: Array, claim: Claim, facts: Facts) -> Poly:
     if claim.lower:
         return _below_diagonal(array, facts)
-    if claim.before or claim.behind:
+    if claim.before or claim.behind or claim.own is not None:
         return _inside(array, claim, facts)
     return _from(claim.least, array, facts) * (_elements(array) or whole(array))
 
@@ -234,6 +230,7 @@ class FollowedBody:
 
     given: tuple[Array, ...]
     sizes: tuple[str, ...]
+    indices: tuple[str, ...]
     facts: Facts
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
     _known: dict[tuple[tuple[Poly, ...], ...], Way] = field(default_factory=dict)
@@ -253,6 +250,21 @@ class FollowedBody:
             if not done:
                 return False
         return True
+
+    def by_indices(self, array: Array, claims: Claims) -> Iterator[Claim]:
+        """What is tried to claim of an array where indices say what calls work on: what leaves touch."""
+        found: dict[Claim, None] = {}
+        for known, nodes in self.ways:
+            targets = {call.target for call in calls(nodes)}
+            given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
+            if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
+                way = self.way(known)
+                parts = Parts(array, claims).of(nodes, way.learned)
+                certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
+                boxes = (each.part.box for each in certain if not each.part.lower)
+                names = (*self.sizes, *self.indices)
+                found |= dict.fromkeys(of_boxes(boxes, known, names, way.learned))
+        return iter(found)
 
     def is_about(self, array: Array, claim: Claim) -> bool:
         """Whether an array may have elements of which something is claimed."""
@@ -285,7 +297,8 @@ def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
         found = tuple((known or (), nodes) for known, nodes in ways(body.nodes))
     except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
         return None
-    return FollowedBody(body.given, module.signatures[algorithm].size_names, body.scope.facts, found)
+    signature = module.signatures[algorithm]
+    return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, found)
 
 
 def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
@@ -307,7 +320,8 @@ def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
             case Access():
                 found = node.array is array
             case Recursion(target=target, views=views):
-                found = any(view.array is array and name in claims.get(target, {}) for name, view in views.items())
+                claimed = claims.get(target, {})
+                found = any(view.array is array and bool(claimed.get(name)) for name, view in views.items())
             case Loop(body=body):
                 found = _mentions(body, array, claims)
             case _:

@@ -119,8 +119,8 @@ class Followed(Bodies):
                     views[parameter.name] = self.view(argument, place)
                 except UntracedError:
                     views[parameter.name] = self._anything(parameter.name, len(self.module.shapes[argument]))
-        sizes = {}
-        for name in self.module.signatures[target].size_names:
+        sizes, signature = {}, self.module.signatures[target]
+        for name in (*signature.size_names, *signature.indices):
             bound = self.module.bindings[call][name]
             found = None if bound is None else static(bound, place.knowing)
             sizes[name] = self._symbol(name) if found is None else found

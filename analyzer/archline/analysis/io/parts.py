@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from types import MappingProxyType
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -18,19 +19,22 @@ MAX_PARTS = 12
 MAX_KEPT = 40
 """So many parts of nodes count: a loop that makes no interval of one makes two of it."""
 Box = tuple[Interval, ...]
+"""In each dimension the first entry, and the one behind the last."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
 
-    `lower`: only what lies on the diagonal or below it.
+    `lower`: only what lies on the diagonal or below it. `own`: the entries from some on up to others instead, in the
+    sizes and the indices of the algorithm that is given the array.
     """
 
     least: tuple[int, ...]
     before: int = 0
     behind: int = 0
     lower: bool = False
+    own: Box | None = None
 
     def box(self, ends: Sequence[Interval]) -> Box:
         """What is claimed of the elements from some places on, up to others."""
@@ -38,10 +42,10 @@ class Claim:
 
     def of(self, array: Array) -> Box:
         """What is claimed of all of an array."""
-        return self.box([(ZERO, extent) for extent in array.extents])
+        return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
 
-Claims = Mapping[s.Algorithm, Mapping[str, Claim]]
+Claims = Mapping[s.Algorithm, Mapping[str, Sequence[Claim]]]
 """By array parameters."""
 
 
@@ -97,8 +101,9 @@ class Parts:
     def _given(self, call: Recursion, facts: Facts) -> Iterator[Part]:
         claimed = self.claims.get(call.target, {})
         for name, view in call.views.items():
-            if view.array is self.array and name in claimed and _large(view, claimed[name].least, facts):
-                yield from part_of(view, claimed[name])
+            for claim in claimed.get(name, ()):
+                if view.array is self.array and _large(view, claim.least, facts):
+                    yield from part_of(view, claim, call.sizes)
 
 
 def _large(view: View, least: Sequence[int], facts: Facts) -> bool:
@@ -112,10 +117,13 @@ def _element(place: Sequence[Poly | None]) -> Iterator[Part]:
         yield Part(box)
 
 
-def part_of(view: View, claim: Claim) -> Iterator[Part]:
-    """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension."""
+def part_of(view: View, claim: Claim, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
+    """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension.
+
+    `sizes` has those of the call that is given the view.
+    """
     straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
-    if not view.exact or (not straight and (claim.before or claim.behind or claim.lower)):
+    if not view.exact or (not straight and (claim.before or claim.behind or claim.lower or claim.own is not None)):
         return
     ends = []
     for dimension, start in enumerate(view.starts):
@@ -129,7 +137,10 @@ def part_of(view: View, claim: Claim) -> Iterator[Part]:
         if start is None:
             return
         ends.append((start, start + width))
-    if not claim.lower or ends[0][0] == ends[1][0]:
+    if claim.own is not None:
+        own = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
+        yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, own, strict=True)))
+    elif not claim.lower or ends[0][0] == ends[1][0]:
         yield Part(claim.box(ends), claim.lower)
 
 

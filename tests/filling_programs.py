@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -142,6 +143,15 @@ class _Filling:
                 [rows, f"    A[i, {left}..{right}] = 0.75"],
             )
         )
+
+
+def upper_program_from_seed(seed: int, flaw: bool = False) -> ArrayProgram:
+    """The same on the diagonal and above it: rows and columns change places."""
+    lower = lower_program_from_seed(seed, flaw)
+    fill, main = lower.text.index("algorithm fill"), lower.text.index("algorithm main")
+    body = re.sub(r"A\[([^],]*), ([^]]*)\]", r"A[\2, \1]", lower.text[fill:main])
+    # What is touched by blocks is touched whole.
+    return ArrayProgram(lower.text[:fill] + body + lower.text[main:], lower.shapes, lower.sizes)
 
 
 def lower_program_from_seed(seed: int, flaw: bool = False) -> ArrayProgram:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import prod
 
@@ -230,17 +230,110 @@ def test_transposition_touches_both_arrays(n: int, m: int, line: int) -> None:
     assert_sound(bounds, {"n": n, "m": m}, trace_of(module, algorithm, {"A": (n, m), "B": (m, n)}, line), line)
 
 
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("dense.strassen::strassen", "takes no part of `C` in its place"),
-        ("dense.cholesky_recursive::syrk_subtract_co", "do not make up all of its iterations"),
-    ],
-)
-def test_recursion_without_a_bound_says_why(target: str, reason: str) -> None:
-    bounds = found(*load(target))
+def test_recursion_without_a_bound_says_why() -> None:
+    bounds = found(*load("dense.strassen::strassen"))
     assert not bounds.orders.bodies
+    assert "takes no part of `C` in its place" in bounds.reason
+
+
+# Factorisations and solves by halves: updates A[i, j] -= A[i, k]*A[k, j], all of them, whichever call does them.
+UPDATES: dict[str, Callable[[int, int], int]] = {
+    "dense.lu_recursive::lu_co": lambda n, m: sum(min(i, j) for i in range(n) for j in range(n)),
+    "dense.cholesky_recursive::cholesky_co": lambda n, m: sum(j for i in range(n) for j in range(i)),
+    "dense.cholesky_recursive::syrk_subtract_co": lambda n, m: m * sum(i + 1 for i in range(n)),
+    "dense.trisolv_recursive::trisolv_unit_co": lambda n, m: m * sum(range(n)),
+    "dense.trisolv_recursive::trisolv_right_co": lambda n, m: m * sum(range(n)),
+    "dense.trisolv_recursive::trisolv_right_transposed_co": lambda n, m: m * sum(range(n)),
+}
+SHAPES = {
+    "lu": {"A": "nn"},
+    "cholesky": {"A": "nn"},
+    "syrk": {"A": "nm", "C": "nn"},
+    "trisolv_unit": {"A": "nn", "B": "nm"},
+    "trisolv_right": {"A": "nn", "B": "mn"},
+}
+
+
+@pytest.mark.parametrize("target", sorted(UPDATES))
+def test_updates_of_factorisations_count_in_whichever_call(target: str) -> None:
+    body = next(each for each in found(*load(target)).orders.bodies if each.power == Fraction(1, 2))
+    for n, m in ((1, 1), (2, 5), (16, 16), (17, 3), (33, 20)):
+        assert evaluate(body.iterations, {"n": n, "m": m}) == UPDATES[target](n, m)
+
+
+@pytest.mark.parametrize("target", sorted(UPDATES))
+def test_factorisations_are_optimal(target: str) -> None:
+    module, algorithm, costs, cost = derived(target)
+    near = attained(module, algorithm, costs, cost)
+    assert near is not None
+    assert [each.text for each in near.regimes] == ["optimal"]
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (18, 5), (20, 33), (35, 20)])
+@pytest.mark.parametrize("target", sorted(UPDATES))
+def test_factorisations_fetch_no_less(target: str, n: int, m: int) -> None:
+    """In the order that is written."""
+    module, algorithm = load(target)
+    known = next(shapes for name, shapes in SHAPES.items() if name in target.partition("::")[2])
+    size = {"n": n, "m": m}
+    bounds, random = found(module, algorithm), np.random.default_rng(n)
+    arguments = {}
+    for name, shape in known.items():
+        value = random.uniform(0, 1, tuple(map(size.__getitem__, shape)))
+        # Positive definite, and far from singular.
+        arguments[name] = value @ value.T + n * np.eye(n) if shape == "nn" else value
+    for line in (1, 4):
+        run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
+        assert run.trace is not None
+        assert_sound(bounds, size, compact(run.trace.lines), line)
+
+
+HALVED = """algorithm f(A: inout real[n, n]):
+    if n <= 2:
+        for k in 0..n:
+            for i in k+1..n:
+                for j in k+1..n:
+                    A[i, j] -= A[i, k]*A[k, j]
+    else:
+        let h = n//2
+        f(A[0..h, 0..h])
+        {}
+        f(A[h..n, h..n])
+
+algorithm g(B: real[a, b], C: real[b, c], D: inout real[a, c]):
+    if max(a, b, c) <= 2:
+        for i in 0..a:
+            for j in 0..c:
+                for k in 0..b:
+                    D[i, j] -= B[i, k]*C[k, j]
+    elif a >= max(b, c):
+        g(B[0..a//2, :], C, D[0..a//2, :])
+        g(B[a//2..a, :], C, D[a//2..a, :])
+    elif b >= max(a, c):
+        g(B[:, 0..b//2], C[0..b//2, :], D)
+        g(B[:, b//2..b], C[b//2..b, :], D)
+    else:
+        g(B, C[:, 0..c//2], D[:, 0..c//2])
+        g(B, C[:, c//2..c], D[:, c//2..c])
+"""
+WITH_PRODUCTS = [
+    ("all of them", "g(A[:, 0..h], A[0..h, :], A[:, :])", "may do the same"),
+    ("the last quadrant only", "g(A[h..n, 0..h], A[0..h, h..n], A[h..n, h..n])", "do not make up all"),
+    ("at another place", "g(A[h..n, 0..h], A[0..h, h..n], A[0..n - h, h..n])", "do not make up all"),
+    ("rows of the wrong half", "g(A[0..n - h, 0..h], A[0..h, h..n], A[h..n, h..n])", "do not make up all"),
+    ("twice", "g(A[h..n, 0..h], A[0..h, h..n], A[h..n, h..n])\n" * 2, "may do the same"),
+]
+
+
+@pytest.mark.parametrize(("name", "written", "reason"), WITH_PRODUCTS, ids=[name for name, _, _ in WITH_PRODUCTS])
+def test_products_that_a_recursion_calls(name: str, written: str, reason: str) -> None:
+    module = load_text(HALVED.format(written.strip().replace("\n", "\n        ")))
+    algorithm = module.algorithms["f"]
+    bounds = found(module, algorithm)
+    assert not any(body.power for body in bounds.orders.bodies)
     assert reason in bounds.reason
+    for n in (1, 2, 5, 8):
+        assert_sound(bounds, {"n": n}, trace_of(module, algorithm, {"A": (n, n)}, 2), 2)
 
 
 def test_a_product_by_way_of_a_local_array_is_told_by_what_it_multiplies() -> None:

@@ -17,7 +17,7 @@ from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from box_programs import program as box_program
-from filling_programs import filling_program_from_seed, lower_program_from_seed
+from filling_programs import filling_program_from_seed, lower_program_from_seed, upper_program_from_seed
 from io_points import LINES, Subject, around, arrays, divided, indices, kernel, loops, recursion
 from stdlib_cases import CASES, load
 from stdlib_recursive_cases import RECURSIVE
@@ -67,7 +67,9 @@ def assert_on_data(text: str, shapes: Mapping[str, tuple[int, ...]], sizes: Mapp
     return bound.at({**sizes, "L": line, "Z": 3 * line})
 
 
-@pytest.mark.parametrize("generator", [filling_program_from_seed, lower_program_from_seed, box_program])
+@pytest.mark.parametrize(
+    "generator", [filling_program_from_seed, lower_program_from_seed, upper_program_from_seed, box_program]
+)
 def test_programs_that_divide_arrays(generator: Callable[[int], object]) -> None:
     source, found = random.Random(generator.__name__), 0
     for seed in range(80):

@@ -96,7 +96,7 @@ class Alternative:
         return self.keeping()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Floor:
     """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
 
@@ -108,7 +108,8 @@ class Floor:
 class Orderless:
     """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
 
-    Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors.
+    Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors; `plain` is
+    no more than `touched`, and easier to compare.
     """
 
     touched: Poly
@@ -116,20 +117,21 @@ class Orderless:
     some: bool
     at: Callable[[Mapping[str, int | Fraction]], Fraction] = field(repr=False)
     reason: str = ""
+    plain: Poly | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class InFull:
     """A part of an array that each call touches in full, where extents are so `large` at least.
 
-    The box is given by the first entry and the last one in each dimension; with `lower`, what of it lies on the
-    diagonal or below.
+    The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", what of it
+    lies on its diagonal or on that side of it.
     """
 
     array: str
     box: tuple[tuple[Poly, Poly], ...]
     large: tuple[tuple[Poly, int], ...]
-    lower: bool
+    half: str
 
 
 @dataclass(frozen=True, eq=False)

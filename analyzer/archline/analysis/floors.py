@@ -42,17 +42,23 @@ def _touched(costs: Costs, found: Orderless, known: Facts) -> Iterator[str]:
         yield "1"
     if not found.touched:
         return
-    more = int(found.some)
-    eased, plain = (growing(each, known) for each in (_eased(found.touched, known), found.touched))
-    # Words are easier to compare than words over L.
-    ways = [((eased + more) * LINE, "/L")] if eased != plain else []
-    for value, over in (*ways, (plain + more, ""), (plain, "")):
-        text = without_differences(costs, value, known)
-        if text is not None:
-            yield f"({text}){over}"
-            return
+    for touched in dict.fromkeys((found.touched, found.plain or found.touched)):
+        for value, over in _forms(touched, int(found.some), known):
+            text = without_differences(costs, value, known)
+            if text is not None:
+                yield f"({text}){over}"
+                return
     if not found.floors:
         yield at_least(costs, found.touched, known)
+
+
+def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, str]]:
+    """What is touched in forms to be compared, and what each is divided by; with 1 where there is `some`."""
+    eased, plain = (growing(each, known) for each in (_eased(touched, known), touched))
+    if eased != plain:
+        # Words are easier to compare than words over L.
+        yield (eased + some) * LINE, "/L"
+    yield from ((plain + some, ""), (plain, ""))
 
 
 def _eased(value: Poly, known: Facts) -> Poly:

@@ -126,7 +126,8 @@ def _times(ratio: Fraction) -> str:
 def _in_full(view: CostView, found: InFull) -> str:
     """What each call touches in full."""
     ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
-    part = " on its diagonal and below it" if found.lower else ""
+    side = {"lower": " on its diagonal and below it", "upper": " on its diagonal and above it"}
+    part = side.get(found.half, "")
     large = view.large(found)
     where = f" where {' and '.join(large)}" if large else ""
     return f"each call touches all of {found.array}[{ends}]{part}{where}"

@@ -77,7 +77,8 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
 def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
     """What each call touches in full, half open."""
     box = [{"from": view.text(low), "to": view.text(high + 1)} for low, high in found.box]
-    return {"array": found.array, "box": box, "when": view.large(found), "lower": found.lower}
+    sides = {half: found.half == half for half in ("lower", "upper")}
+    return {"array": found.array, "box": box, "when": view.large(found), **sides}
 
 
 def _reached(view: CostView, found: Reached) -> dict[str, Any]:

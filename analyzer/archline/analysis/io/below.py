@@ -35,11 +35,11 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Amount:
-    """Elements of an array where all of `needs` are at least 0: a box of such extents, or half a square (`lower`)."""
+    """Elements of an array where all of `needs` are at least 0: a box of such extents, or `half` of it."""
 
     array: Array
     extents: tuple[Poly, ...]
-    lower: bool
+    half: bool
     needs: tuple[Poly, ...]
 
     def at(self, point: Sizes, line: int) -> tuple[int, int]:
@@ -47,8 +47,8 @@ class Amount:
         if any(evaluate(need, point) < 0 for need in self.needs):
             return 0, 0
         extents = [max(0, int(evaluate(extent, point))) for extent in self.extents]
-        words = extents[0] * (extents[0] + 1) // 2 if self.lower else prod(extents)
-        if self.lower or self.array.layout == "zmorton":
+        words = extents[0] * (extents[0] + 1) // 2 if self.half else prod(extents)
+        if self.half or self.array.layout == "zmorton":
             return -(-words // line), words
         row = extents.pop(contiguous_dimension(self.array))
         return prod(extents) * -(-row // line), words
@@ -252,7 +252,7 @@ class _Ready:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
         extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
-        return Amount(array, extents, claim.lower, tuple(map(restore, needs)))
+        return Amount(array, extents, bool(claim.half), tuple(map(restore, needs)))
 
     @cached_property
     def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
@@ -291,7 +291,7 @@ class _Ready:
                 Amount(
                     array,
                     tuple(restore(hi - lo) for lo, hi in each.part.box),
-                    each.part.lower,
+                    bool(each.part.half),
                     tuple(map(restore, each.needs)),
                 )
                 for each in parts

@@ -9,27 +9,40 @@ the place that its subscripts hold. Then the iterations of the run are such as t
 outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there are
 follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
 
-Which arrays are touched whole follows from all calls, also those of other algorithms (`filled`).
+Calls of other recursive algorithms count where their iterations see the same elements in the same way, as the products
+and the solves that a factorisation by halves calls do (`sights`). An algorithm that does not call itself has the
+iterations of any call that it makes for certain. Which arrays are touched whole follows from all calls (`filled`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from archline.algebra.evaluation import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recursion, View
-from archline.analysis.io.any_order import AnyOrder, Body, bodies_in, covered, decided_by, iterations_of, touches
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, Recursion
+from archline.analysis.io.any_order import (
+    AnyOrder,
+    Body,
+    any_order,
+    bodies_in,
+    covered,
+    decided_by,
+    iterations_of,
+    touches,
+)
+from archline.analysis.io.bodies import Bodies, TooManyWaysError, recurses, ways
 from archline.analysis.io.bodies import Body as Called
-from archline.analysis.io.bodies import TooManyWaysError, recurses, ways
 from archline.analysis.io.filled import Filled, filled
+from archline.analysis.io.sights import Family, Place, Placed, in_its_place, placed, seen_by
+from archline.analysis.io.untraced import UntracedError
+from archline.analysis.proofs import never_negative
 from archline.analysis.recursion.graph import component
+from archline.language import syntax as s
 from archline.language.model import Module
-
-Dimension = tuple[Array, int]
 
 
 class NoBoxesError(Exception):
@@ -55,80 +68,184 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """What one way through a body does: the calls of the algorithm itself, and what is not recursive."""
+    """What one way through a body does: its calls of recursive algorithms, and what is not recursive.
 
+    All of `known` are at least 0 there.
+    """
+
+    known: tuple[Poly, ...]
     calls: tuple[Recursion, ...]
     nodes: tuple[Node, ...]
 
 
 def boxes(module: Module, body: Called, known: Filled | None = None) -> Boxes:
     """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
-    nothing, touched = AnyOrder(()), (known or filled(module, body.algorithm)).lines(body.algorithm)
+    touched = (known or filled(module, body.algorithm)).lines(body.algorithm)
+    families = _Families(module)
     try:
         paths = _paths(module, body)
+        some = all(_calls_itself(path, body) or touches(path.nodes) for path in paths)
     except NoBoxesError as problem:
-        return Boxes(touched, nothing, reason=str(problem))
-    some = all(path.calls or touches(path.nodes) for path in paths)
+        return Boxes(touched, AnyOrder(()), reason=str(problem))
     try:
-        return Boxes(touched, AnyOrder(tuple(_bodies(body, paths))), some)
+        return Boxes(touched, AnyOrder(tuple(families.bodies(body, paths))), some)
     except NoBoxesError as problem:
-        return Boxes(touched, nothing, some, str(problem))
+        return Boxes(touched, AnyOrder(()), some, str(problem))
 
 
 # Ways through a body
 def _paths(module: Module, body: Called) -> list[_Path]:
-    name = body.algorithm.name
     match component(module, body.algorithm):
-        case ():
-            raise NoBoxesError(f"`{name}` does not call itself")
-        case (_, other, *_):
-            raise NoBoxesError(f"`{name}` and `{other.name}` call each other in a circle")
-    found = []
+        case (one, other, *_):
+            raise NoBoxesError(f"`{one.name}` and `{other.name}` call each other in a circle")
     try:
         every = ways(body.nodes)
     except TooManyWaysError:
         raise NoBoxesError("there are too many ways through its branches") from None
-    for _, nodes in every:
-        calls = tuple(node for node in nodes if isinstance(node, Recursion))
-        if any(isinstance(node, Loop) and recurses(node) for node in nodes):
-            raise NoBoxesError("recursive calls stand in a loop")
-        own = tuple(call for call in calls if call.target is body.algorithm)
-        found.append(_Path(own, tuple(node for node in nodes if not isinstance(node, Recursion))))
-    return found
+    return [_path(known or (), nodes, body) for known, nodes in every]
 
 
-def _parts(array: Array, call: Recursion) -> Iterator[View]:
-    """The part of an array that a call is given in the place of that array itself."""
-    view = call.views.get(array.name)
-    if view is not None and view.array is array and view.axes == _straight(array):
-        yield view
+def _path(known: tuple[Poly, ...], nodes: Sequence[Node], body: Called) -> _Path:
+    if any(isinstance(node, Loop) and recurses(node) for node in nodes):
+        raise NoBoxesError("recursive calls stand in a loop")
+    calls = tuple(node for node in nodes if isinstance(node, Recursion))
+    return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, Recursion)))
 
 
-def _straight(array: Array) -> tuple[tuple[int, Poly], ...]:
-    return tuple((dimension, ONE) for dimension in range(len(array.extents)))
+def _calls_itself(path: _Path, body: Called) -> bool:
+    return any(call.target is body.algorithm for call in path.calls)
 
 
 # Iterations that are told apart
-def _bodies(body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
-    leaves = [path for path in paths if not path.calls]
-    if len(leaves) != 1:
-        raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
-    problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
-    found = False
-    for chain, own in bodies_in(leaves[0].nodes):
-        for seen in _choices(own):
+@dataclass(eq=False)
+class _Families:
+    """The families of algorithms, each found once."""
+
+    module: Module
+    _known: dict[s.Algorithm, tuple[Family, ...]] = field(default_factory=dict)
+
+    def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
+        """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
+        if component(self.module, body.algorithm):
+            yield from (family.body for family in self._of(body, paths))
+            return
+        if len(paths) != 1:
+            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, and has several ways to go")
+        facts = body.scope.facts
+        found = list(any_order(paths[0].nodes, facts).bodies)
+        for call in paths[0].calls:
+            given = (_given(call, family, facts) for family in self.of(call.target))
+            found += [each for each in given if each is not None]
+        if not found:
+            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
+        yield from found
+
+    def of(self, algorithm: s.Algorithm) -> tuple[Family, ...]:
+        """Those of an algorithm that another one calls; none where they are not known."""
+        if algorithm not in self._known:
             try:
-                candidate = _Leaf.of(body, chain, seen)
-                for path in paths:
-                    candidate.check(path)
-            except NoBoxesError as why:
-                problem = why if seen is own else problem
-            else:
-                found = True
-                yield candidate.body
-                break
-    if not found:
-        raise problem
+                body = Bodies(self.module).body(algorithm)
+                found = tuple(self._of(body, _paths(self.module, body)))
+            except (NoBoxesError, UntracedError, TooComplexError):
+                found = ()
+            self._known[algorithm] = found
+        return self._known[algorithm]
+
+    def _of(self, body: Called, paths: Sequence[_Path]) -> list[Family]:
+        leaves = [path for path in paths if not _calls_itself(path, body)]
+        if len(leaves) != 1:
+            raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
+        problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
+        found = []
+        for choices in _leaves(leaves[0].nodes, body.scope.facts):
+            for number, family in enumerate(choices):
+                try:
+                    for path in paths:
+                        self._check(path, family, body)
+                except NoBoxesError as why:
+                    problem = problem if number else why
+                else:
+                    found.append(family)
+                    break
+        if not found:
+            raise problem
+        return found
+
+    def _check(self, path: _Path, own: Family, body: Called) -> None:
+        """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
+        if not _calls_itself(path, body):
+            return
+        facts, found = body.scope.facts, list[Placed]()
+        for call in path.calls:
+            itself = call.target is body.algorithm
+            others = (own,) if itself else self.of(call.target)
+            each = next((one for other in others if (one := placed(own, call, other, facts)) is not None), None)
+            if itself:
+                _require_parts(own, call, facts)
+            if each is not None:
+                found.append(each)
+            elif itself:
+                raise NoBoxesError(f"the call in line {call.span.line} is not known to see what its caller's loops do")
+        for one, other in combinations(found, 2):
+            if not one.apart_from(other, facts):
+                raise NoBoxesError(
+                    f"the calls in lines {one.call.span.line} and {other.call.span.line} may do the same"
+                )
+        more = sum((each.iterations for each in found), ZERO) - own.body.iterations
+        for value in path.known:
+            facts = facts.with_nonnegative(value)
+        if not never_negative(more.substitute(facts.rewrites), facts):
+            raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not make up all of its iterations")
+
+
+def _require_parts(own: Family, call: Recursion, facts: Facts) -> None:
+    """Raises NoBoxesError unless all arrays that tell a coordinate are given from the same place on."""
+    for coordinate in range(own.coordinates):
+        starts = {_start(call, place, facts) for place in own.telling(coordinate)}
+        if len(starts) != 1:
+            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.telling(coordinate)))
+            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
+
+
+def _start(call: Recursion, place: Place, facts: Facts) -> Poly:
+    """Where the part that a call is given begins. Raises NoBoxesError."""
+    array, dimension = place
+    view, line = call.views.get(array.name), call.span.line
+    if view is None or view.array is not array or not in_its_place(replace(view, exact=True), array):
+        raise NoBoxesError(f"the call in line {line} takes no part of `{array.name}` in its place")
+    start = view.starts[dimension]
+    if start is None or not view.exact:
+        raise NoBoxesError(f"the data says where the parts of the call in line {line} are")
+    end = start + view.extents[dimension]
+    if not (facts.nonnegative(start) and facts.nonnegative(array.extents[dimension] - end)):
+        raise NoBoxesError(f"the call in line {line} may reach out of `{array.name}`")
+    return facts.simplify(start)
+
+
+# Leaves
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """Loops of a leaf, and the iterations that they run."""
+
+    chains: tuple[Chain, ...]
+    family: Family
+
+    def with_(self, other: _Leaf) -> _Leaf:
+        """Both as one."""
+        return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
+
+
+def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[Family]]:
+    """What the loops of a leaf run: for each nest, or several as one, families to be tried one after the other."""
+    found: list[list[_Leaf]] = []
+    for chain, own in bodies_in(nodes):
+        choices = [leaf for some in _choices(own) if (leaf := _leaf(chain, some, facts)) is not None]
+        beside = next((place for place, known in enumerate(found) if _go_together(known, choices)), None)
+        if beside is None:
+            found.append(choices)
+        else:
+            found[beside] = [one.with_(other) for one, other in zip(found[beside], choices, strict=True)]
+    return [[leaf.family for leaf in choices] for choices in found if choices]
 
 
 def _choices(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
@@ -138,92 +255,47 @@ def _choices(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
         yield [access for access in own if access.array is not array]
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaf:
-    """Loops of a leaf: what they bound, and for each loop the dimensions of arrays that tell its variable."""
-
-    body: Body
-    telling: tuple[tuple[Dimension, ...], ...]
-    facts: Facts
-
-    @staticmethod
-    def of(body: Called, chain: Chain, own: Sequence[Access]) -> _Leaf:
-        decided = decided_by(chain)
-        free = [place for place in range(len(chain)) if place not in decided.values()]
-        told: dict[tuple[Array, tuple[Poly | None, ...]], dict[int, list[int]]] = {}
-        for access in own:
-            if not access.array.local:
-                told[access.array, access.place] = _told(access, chain)
-        seen = {
-            key: frozenset(loops) | {decided[each] for each in loops if each in decided} for key, loops in told.items()
-        }
-        found = covered(seen, free, iterations_of(chain), body.scope.facts)
-        if found is None:
-            raise NoBoxesError("no loops of its leaves see arrays by all of their variables")
-        telling: dict[int, dict[Dimension, None]] = {place: {} for place in free}
-        for ((array, _), loops), exponent in zip(told.items(), found.exponents, strict=True):
-            for place, dimensions in loops.items():
-                if exponent and place in telling:
-                    telling[place] |= dict.fromkeys((array, dimension) for dimension in dimensions)
-        return _Leaf(found, tuple(map(tuple, telling.values())), body.scope.facts)
-
-    def check(self, path: _Path) -> None:
-        """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
-        for call in path.calls:
-            for dimensions in self.telling:
-                self._same_start(call, dimensions)
-        for one, other in combinations(path.calls, 2):
-            if not any(self._apart(one, other, each) for dimensions in self.telling for each in dimensions):
-                raise NoBoxesError(f"the calls in lines {one.span.line} and {other.span.line} may do the same")
-        if path.calls:
-            self._make_up(path.calls)
-
-    def _same_start(self, call: Recursion, dimensions: Sequence[Dimension]) -> None:
-        starts = set()
-        for array, dimension in dimensions:
-            view = next(_parts(array, call), None)
-            if view is None:
-                raise NoBoxesError(f"the call in line {call.span.line} takes no part of `{array.name}` in its place")
-            start = view.starts[dimension]
-            end = None if start is None else start + view.extents[dimension]
-            if start is None or end is None or not view.exact:
-                raise NoBoxesError(f"the data says where the parts of the call in line {call.span.line} are")
-            inside = self.facts.nonnegative(start) and self.facts.nonnegative(array.extents[dimension] - end)
-            if not inside:
-                raise NoBoxesError(f"the call in line {call.span.line} may reach out of `{array.name}`")
-            starts.add(self.facts.simplify(start))
-        if len(starts) != 1:
-            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in dimensions))
-            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
-
-    def _apart(self, one: Recursion, other: Recursion, at: Dimension) -> bool:
-        array, dimension = at
-        ends = []
-        for call in (one, other):
-            view = next(_parts(array, call))
-            start = view.starts[dimension]
-            assert start is not None
-            ends.append((start, start + view.extents[dimension]))
-        (first, after), (second, beyond) = ends
-        return self.facts.nonnegative(second - after) or self.facts.nonnegative(first - beyond)
-
-    def _make_up(self, calls: Sequence[Recursion]) -> None:
-        restore = self.facts.restore
-        own = self.body.iterations
-        parts = (own.substitute({name: restore(size) for name, size in call.sizes.items()}) for call in calls)
-        more = (sum(parts, ZERO) - own).substitute(self.facts.rewrites)
-        if not self.facts.nonnegative(self.facts.simplify(more)):
-            raise NoBoxesError(f"the calls from line {calls[0].span.line} on do not make up all of its iterations")
+def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
+    decided = decided_by(chain)
+    free = [place for place in range(len(chain)) if place not in decided.values()]
+    coordinates = {place: number for number, place in enumerate(free)}
+    seen = {
+        (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
+    }
+    told = {key: frozenset(each for each, _ in sight.told.values()) for key, sight in seen.items()}
+    body = covered(told, range(len(free)), iterations_of(chain), facts)
+    if body is None:
+        return None
+    used = [number for number, exponent in enumerate(body.exponents) if exponent]
+    exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
+    sights = tuple(sight for number, sight in enumerate(seen.values()) if number in used)
+    return _Leaf((chain,), Family(Body(body.iterations, exponents, times), sights, len(free)))
 
 
-def _told(access: Access, chain: Chain) -> dict[int, list[int]]:
-    """The loops whose variables stand by themselves in subscripts, up to a number, and in which dimensions."""
-    names = {loop.variable: place for place, loop in enumerate(chain)}
-    found: dict[int, list[int]] = {}
-    for dimension, subscript in enumerate(access.place):
-        if subscript is None:
-            continue
-        inside = [atom for atom in subscript.atoms() if isinstance(atom, Symbol) and atom.name in names]
-        if len(inside) == 1 and (subscript - Poly.of_atom(inside[0])).is_constant:
-            found.setdefault(names[inside[0].name], []).append(dimension)
-    return found
+def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
+    """Whether nests see the same, and have no iteration in common."""
+    return len(some) == len(others) and all(
+        one.family.alike(other.family) and all(_apart(chain, new) for chain in one.chains for new in other.chains)
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _apart(one: Chain, other: Chain) -> bool:
+    """Whether two nests have common loops outside, and inside those run over other numbers."""
+    for ours, theirs in zip(one, other, strict=False):
+        if ours is not theirs:
+            facts = ours.facts
+            return facts.nonnegative(theirs.lo - ours.hi) or facts.nonnegative(ours.lo - theirs.hi)
+    return False
+
+
+# What an algorithm calls
+def _given(call: Recursion, family: Family, facts: Facts) -> Body | None:
+    """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
+    told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
+    for number, sight in enumerate(family.sights):
+        view = call.views.get(sight.array.name)
+        if view is not None and view.exact and not view.array.local:
+            told[view.array, (Poly.constant(number),)] = frozenset(each for each, _ in sight.told.values())
+    iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
+    return covered(told, range(family.coordinates), iterations, facts)

@@ -1,16 +1,18 @@
-"""Whether parts make up a box, or what lies on a diagonal or below it."""
+"""Whether parts make up a box, or half of one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.io.parts import Box, Part
+from archline.analysis.io.parts import Box, Half, Part
 
 MAX_TRIES = 200
 """How often a box is looked at while it is cut where parts of it end."""
+_OTHER: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
+"""What a half is where rows and columns change places."""
 
 
 class Known(Protocol):
@@ -22,7 +24,7 @@ class Known(Protocol):
 
 @dataclass(eq=False)
 class Covering:
-    """Whether parts make up a box or a triangle: it is cut at the end of one that begins where it does."""
+    """Whether parts make up a box or half of it, which is cut at the end of a part that begins where it does."""
 
     way: Known
     tries: int = 0
@@ -36,26 +38,45 @@ class Covering:
             if self.tries > MAX_TRIES:
                 return False
             others = (*parts[:number], *parts[number + 1 :])
-            if not part.lower and self._begins(part.box, box) and self._cut(box, part.box, others):
+            if not part.half and self._begins(part.box, box) and self._cut(box, part.box, others):
                 return True
         return False
 
-    def lower(self, start: Poly, end: Poly, parts: Sequence[Part]) -> bool:
-        """Whether they make up the triangle between two elements of the diagonal."""
+    def half(self, box: Box, half: Half, parts: Sequence[Part]) -> bool:
+        """Whether they make up a half of a box that is as wide as high."""
+        if half == "upper":
+            # Rows and columns change places.
+            return self._lower(box[::-1], [Part(each.box[::-1], _OTHER[each.half]) for each in parts])
+        return self._lower(box, parts)
+
+    def _lower(self, box: Box, parts: Sequence[Part]) -> bool:
         self.tries += 1
-        if self.way.nonnegative(start - end):
+        (top, bottom), (left, right) = box
+        if self.way.nonnegative(top - bottom):
             return True
         for number, part in enumerate(parts):
-            middle = part.box[0][1]
-            begins = self._begins(part.box, ((start, end), (start, end)))
-            if self.tries > MAX_TRIES or not begins or not self.way.nonnegative(part.box[1][1] - middle):
+            if self.tries > MAX_TRIES or not self._begins(part.box, box) or not self._reaches(part, top - left):
                 continue
+            # It has all of the rows before the middle.
+            middle, across = part.box[0][1], left + part.box[0][1] - top
             others = (*parts[:number], *parts[number + 1 :])
-            if self.way.nonnegative(middle - end):
+            if not self.way.nonnegative(part.box[1][1] - across):
+                middle, across = top + part.box[1][1] - left, part.box[1][1]
+                if not self.way.nonnegative(part.box[0][1] - middle) or not self.way.nonnegative(middle - top - 1):
+                    continue
+                others = (*parts,)
+            if self.way.nonnegative(middle - bottom):
                 return True
-            if self.lower(middle, end, others) and self.covered(((middle, end), (start, middle)), others):
+            if self._lower(((middle, bottom), (across, right)), others) and self.covered(
+                ((middle, bottom), (left, across)), others
+            ):
                 return True
         return False
+
+    def _reaches(self, part: Part, diagonal: Poly) -> bool:
+        """Whether a part has all below a diagonal, given by row less column, that lies in its box."""
+        (top, _), (left, _) = part.box
+        return not part.half or (part.half == "lower" and self.way.nonnegative(diagonal - (top - left)))
 
     def _begins(self, part: Box, box: Box) -> bool:
         return all(self.way.nonnegative(low - lo) for (low, _), (lo, _) in zip(box, part, strict=True))

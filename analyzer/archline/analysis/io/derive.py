@@ -208,7 +208,7 @@ def _everywhere(alternative: Alternative, facts: Facts) -> bool:
 
 
 def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
-    return tuple(Floor(body.iterations, body.power) for body in orders.bodies)
+    return tuple(dict.fromkeys(Floor(body.iterations, body.power) for body in orders.bodies))
 
 
 def _with_accesses(cost: Cost, accesses: Cost) -> Cost:
@@ -273,7 +273,14 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         regimes=_from_below(below.touched, accesses.regimes),
         alternatives=tuple(alternatives),
         orders=orders,
-        orderless=Orderless(below.touched, _floors(below.orders), below.some, least, below.reason),
+        orderless=Orderless(
+            below.touched,
+            _floors(below.orders),
+            below.some,
+            least,
+            below.reason,
+            touched.lines(algorithm, plain=True),
+        ),
         ends=ends,
         reached=recursions.reached,
         touched=touched.in_full(algorithm),

@@ -3,10 +3,11 @@
     sort(a[0..h]); sort(a[h..n])        split(b[0..q], c[0..h + q]); c[h + q] = ...; split(b[q..m], c[h + q + 1..n + m])
 
 By induction over all calls: on each way through a body, the elements that it accesses and the parts that its calls
-touch in full make up the whole of an array, all but its first or last row and column, or its lower triangle. Where that
-takes extents of 1 or 2 at least, as nothing is to be sorted of a single key, it is claimed of such. An integer of the
-data that does not change between two calls is a symbol, so that parts which end and begin with it are known to lie side
-by side; slices lie in their arrays, as a run stops where they do not. What is not followed touches nothing here.
+touch in full make up the whole of an array, all but its first or last row and column, or what lies on one side of its
+diagonal. Where that takes extents of 1 or 2 at least, as nothing is to be sorted of a single key, it is claimed of
+such. Where indices say what a call works on, so do claims: those that leaves fulfil are tried. An integer of the data
+that does not change between two calls is a symbol, so that parts which end and begin with it are known to lie side by
+side; slices lie in their arrays, as a run stops where they do not. What is not followed touches nothing here.
 """
 
 from __future__ import annotations
@@ -55,8 +56,11 @@ class Filled:
             given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
         return (*given, *self.made[algorithm])
 
-    def lines(self, algorithm: s.Algorithm) -> Poly:
-        """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines."""
+    def lines(self, algorithm: s.Algorithm, *, plain: bool = False) -> Poly:
+        """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines.
+
+        `plain`: no more than that, and easier to compare.
+        """
         body = self.bodies.get(algorithm)
         if body is None:
             return ZERO
@@ -64,7 +68,7 @@ class Filled:
         for array, claim in self.touched(algorithm):
             # What has no closed form does not count.
             with suppress(UnresolvedError, TooComplexError):
-                found = found + _lines(array, claim, body.facts)
+                found = found + _lines(array, claim, body.facts, plain)
         return body.facts.restore(found)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
@@ -77,7 +81,7 @@ class Filled:
             ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
             pairs = zip(array.extents, claim.least, strict=True)
             large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
-            found.append(InFull(array.name, ends, large, claim.lower))
+            found.append(InFull(array.name, ends, large, claim.half))
         return tuple(found)
 
 
@@ -156,9 +160,9 @@ def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> Claim | None
 
 
 # The lines of what is claimed
-def _lines(array: Array, claim: Claim, facts: Facts) -> Poly:
-    if claim.lower:
-        return _below_diagonal(array, facts)
+def _lines(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+    if claim.half:
+        return _beside_diagonal(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
         return _inside(array, claim, facts)
     return _from(claim.least, array, facts) * (_elements(array) or whole(array))
@@ -181,14 +185,18 @@ def _from(least: Sequence[int], array: Array, facts: Facts) -> Poly:
     return found
 
 
-def _below_diagonal(array: Array, facts: Facts) -> Poly:
-    """The lines of row i up to its element i, or of column i from there on, added up."""
-    (extent, _), place = array.extents, Poly.symbol("row")
+def _beside_diagonal(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+    """The lines of half a square, row by row, or column by column: the first or the last words of each."""
+    extent, place = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
-        return a.ceil_div(extent * (extent + 1) / 2, LINE)
-    before = a.floor_div(place, LINE)
-    own = before + 1 if array.layout == "rowmajor" else a.ceil_div(extent, LINE) - before
-    return sum_over(own, "row", ZERO, extent, facts)
+        count = extent - int(claim.beside)
+        return a.ceil_div(count * (count + 1) / 2, LINE)
+    if plain or (claim.half == "lower") == (array.layout == "rowmajor"):
+        # So many words are so many lines wherever they lie.
+        return sum_over(a.ceil_div(place + int(not claim.beside), LINE), "row", ZERO, extent, facts)
+    own = a.ceil_div(extent, LINE) - a.floor_div(place + int(claim.beside), LINE)
+    # Without the diagonal nothing is left of the last row.
+    return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
 
 
 def _inside(array: Array, claim: Claim, facts: Facts) -> Poly:
@@ -246,7 +254,7 @@ class FollowedBody:
             found = Parts(array, claims).of(nodes, way.learned)
             parts = dict.fromkeys(each.part for each in found if all(map(way.nonnegative, each.needs)))
             covering = Covering(way)
-            done = covering.lower(*box[0], list(parts)) if claim.lower else covering.covered(box, list(parts))
+            done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
             if not done:
                 return False
         return True
@@ -261,7 +269,7 @@ class FollowedBody:
                 way = self.way(known)
                 parts = Parts(array, claims).of(nodes, way.learned)
                 certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
-                boxes = (each.part.box for each in certain if not each.part.lower)
+                boxes = (each.part.box for each in certain if not each.part.half)
                 names = (*self.sizes, *self.indices)
                 found |= dict.fromkeys(of_boxes(boxes, known, names, way.learned))
         return iter(found)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from types import MappingProxyType
+from typing import Literal
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -20,24 +21,30 @@ MAX_KEPT = 40
 """So many parts of nodes count: a loop that makes no interval of one makes two of it."""
 Box = tuple[Interval, ...]
 """In each dimension the first entry, and the one behind the last."""
+Half = Literal["", "lower", "upper"]
+"""Of a box that is as wide as high: all of it, or what lies on its diagonal and below it, or on it and above."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
 
-    `lower`: only what lies on the diagonal or below it. `own`: the entries from some on up to others instead, in the
-    sizes and the indices of the algorithm that is given the array.
+    `half`: only what lies on the diagonal or on that side of it; without the diagonal itself where that is `beside`.
+    `own`: the entries from some on up to others instead, in the sizes and the indices of the algorithm that is given
+    the array.
     """
 
     least: tuple[int, ...]
     before: int = 0
     behind: int = 0
-    lower: bool = False
+    half: Half = ""
+    beside: bool = False
     own: Box | None = None
 
     def box(self, ends: Sequence[Interval]) -> Box:
         """What is claimed of the elements from some places on, up to others."""
+        if self.beside:
+            return beside_diagonal(ends, self.half)
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
 
     def of(self, array: Array) -> Box:
@@ -51,10 +58,10 @@ Claims = Mapping[s.Algorithm, Mapping[str, Sequence[Claim]]]
 
 @dataclass(frozen=True)
 class Part:
-    """Elements of an array: a box, or of one along the diagonal what lies on it or below (`lower`)."""
+    """Elements of an array: a box, or half of it."""
 
     box: Box
-    lower: bool = False
+    half: Half = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Touched:
         """Where a symbol has a value."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
-        return Touched(Part(box, self.part.lower), tuple(each.substitute(values) for each in self.needs))
+        return Touched(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +130,7 @@ def part_of(view: View, claim: Claim, sizes: Mapping[str, Poly] = MappingProxyTy
     `sizes` has those of the call that is given the view.
     """
     straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
-    if not view.exact or (not straight and (claim.before or claim.behind or claim.lower or claim.own is not None)):
+    if not view.exact or (not straight and (claim.before or claim.behind or claim.half or claim.own is not None)):
         return
     ends = []
     for dimension, start in enumerate(view.starts):
@@ -140,8 +147,8 @@ def part_of(view: View, claim: Claim, sizes: Mapping[str, Poly] = MappingProxyTy
     if claim.own is not None:
         own = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
         yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, own, strict=True)))
-    elif not claim.lower or ends[0][0] == ends[1][0]:
-        yield Part(claim.box(ends), claim.lower)
+    else:
+        yield Part(claim.box(ends), claim.half)
 
 
 def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
@@ -152,7 +159,7 @@ def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
         return
     turn, needs = kept
     box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
-    if len(moving) == 1 and not touched.part.lower:
+    if len(moving) == 1 and not touched.part.half:
         (place,) = moving
         joint = union(box[place], turn, within(turn, facts, 2))
         if joint is not None:
@@ -160,25 +167,49 @@ def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
             empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
             yield Touched(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
             return
-    if len(box) == 2 and len(moving) == 2 and _is_lower(box, turn, facts):
-        yield Touched(Part(((turn.lo, turn.hi), (turn.lo, turn.hi)), lower=True), needs)
+    if len(box) == 2 and len(moving) == 2:
+        yield from (Touched(part, needs) for part in _halves(box, turn, facts))
     for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
         fixed = touched.at(name, value)
         yield Touched(fixed.part, (*fixed.needs, *some))
 
 
-def _is_lower(box: Box, turn: Turn, facts: Facts) -> bool:
-    """Whether iterations touch rows of a triangle up to the diagonal, or columns of it from there on."""
-    (top, bottom), (left, right) = box
+def _halves(box: Box, turn: Turn, facts: Facts) -> Iterator[Part]:
+    """The half of a square of which iterations touch row after row, or column after column."""
+    square = (turn.lo, turn.hi), (turn.lo, turn.hi)
+    sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
+    for half, (rows, columns) in sides:
+        beside = _below(rows, columns, turn, facts)
+        if beside is not None:
+            yield Part(beside_diagonal(square, half) if beside else square, half)
+
+
+def _below(rows: Interval, columns: Interval, turn: Turn, facts: Facts) -> bool | None:
+    """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
+
+    They touch rows up to the diagonal, or columns from there on.
+    """
     place = Poly.symbol(turn.variable)
     here = place, place + 1
-    rows = box[0] == here and right == here[1] and facts.nonnegative(turn.lo - left)
-    return rows or (box[1] == here and top == place and bottom == turn.hi)
+    for beside in (False, True):
+        up_to = rows == here and columns[1] == place + int(not beside) and facts.nonnegative(turn.lo - columns[0])
+        down_from = columns == here and rows[0] == place + int(beside) and rows[1] == turn.hi
+        if up_to or down_from:
+            return beside
+    return None
+
+
+def beside_diagonal(square: Sequence[Interval], half: Half) -> Box:
+    """The box of which a half is that half of a square without its diagonal."""
+    (top, bottom), (left, right) = square
+    if half == "lower":
+        return (top + 1, bottom), (left, right - 1)
+    return (top, bottom - 1), (left + 1, right)
 
 
 def _side_by_side(found: Sequence[Touched]) -> Iterator[Touched]:
     """Two parts of which one ends where the other begins, and which are the same in the other dimensions, as one."""
-    boxes = [each for each in found if not each.part.lower][:MAX_PARTS]
+    boxes = [each for each in found if not each.part.half][:MAX_PARTS]
     for one, other in permutations(boxes, 2):
         (first, second) = one.part.box, other.part.box
         apart = [place for place, ends in enumerate(first) if ends != second[place]]

@@ -14,7 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.io.accesses import Array, contiguous_dimension
-from archline.analysis.io.parts import Box, Claim
+from archline.analysis.io.parts import Box, Claim, Half
 from archline.analysis.io.windows import slope_of
 
 MAX_BOXES = 12
@@ -28,7 +28,8 @@ def of_whole(array: Array) -> list[Claim]:
     single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
     found = [Claim(each) for each in dict.fromkeys((none, ones, *single, twos))]
     if dimensions == 2 and array.extents[0] == array.extents[1]:
-        found.append(Claim(none, lower=True))
+        halves: tuple[Half, ...] = ("lower", "upper")
+        found += [Claim(none, half=half, beside=beside) for beside in (False, True) for half in halves]
     return [*found, *(Claim(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 

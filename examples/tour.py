@@ -9,7 +9,7 @@ from pathlib import Path
 
 import archline as al
 from archline.api.data import run_generated, run_matrix
-from archline.api.energies import energy_of_run
+from archline.api.energies import Basis, energy_on
 from archline.api.settings import unplaced
 from archline.energy.machines import machine, machine_names
 from archline.energy.models import model
@@ -68,7 +68,7 @@ def energies() -> None:
     print("\nICE energy of spmv_csr on bcsstk16 (Tran and Ha, ICPADS 2016, equation 14), in microjoules\n")
     print(f"  {'platform':<24} {'static':>10} {'computation':>12} {'memory':>10} {'total':>10}  bound")
     for name in machine_names():
-        estimate = energy_of_run(run, machine(name), model("ice")).estimate
+        estimate = energy_on(run.algorithm, Basis.of_run(run), machine(name), model("ice")).estimate
         parts = [float(part.amount.upper) * 1e6 for part in estimate.parts]
         total = float(estimate.total.amount.upper) * 1e6
         print(f"  {name:<24} {parts[0]:>10.2f} {parts[1]:>12.2f} {parts[2]:>10.2f} {total:>10.2f}  {estimate.verdict}")

@@ -282,10 +282,7 @@ def _sample(sample: dict[str, object]) -> str:
 def _text(costs: Costs, value: Poly, upper: bool) -> str:
     """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
     if not upper:
-        # max(0, e) is at least e, which is easier to compare.
-        value = value.map_atoms(
-            lambda atom: atom.argument if isinstance(atom, a.PositivePart) and len(value.terms) <= 2 else None
-        )
+        value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     parts = []
     for monomial, coefficient in shortened(_merged(value, upper)).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
@@ -328,8 +325,16 @@ def _apart(positive: Poly, whole: Poly) -> Poly:
 
 
 def _without_maxima(value: Poly, share: fmpq) -> Poly:
-    """A share of e for each max(0, e): less than that, where it has a positive factor."""
-    return value.map_atoms(lambda atom: atom.argument.scaled(share) if isinstance(atom, a.PositivePart) else None)
+    """A share of e for each max(0, e) that is added, which is no less and harder to compare."""
+    found = ZERO
+    for monomial, coefficient in value.terms.items():
+        rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
+        match [(atom, power) for atom, power in monomial if isinstance(atom, a.PositivePart)]:
+            case [(a.PositivePart(argument=argument), 1)] if coefficient > 0:
+                found = found + Poly({rest: coefficient * share}) * argument
+            case _:
+                found = found + Poly({monomial: coefficient})
+    return found
 
 
 def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:

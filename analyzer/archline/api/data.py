@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from archline.api.algorithms import Algorithm
-from archline.api.running import Processors, Run, run
+from archline.api.running import Processors, Run, cache_at, run
 from archline.api.settings import Given, Point
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
@@ -27,6 +27,7 @@ def run_generated(
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
     point = report.point(at, report.names.for_a_run, option)
+    cache, chosen_cache = cache_at(point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     arguments = generate(algorithm.module, algorithm.node, sizes, seed)
     return run(
@@ -60,6 +61,7 @@ def run_matrix(
     """
     report = algorithm.cost()
     point = report.point(at, (), option)
+    cache, chosen_cache = cache_at(point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)

@@ -10,15 +10,44 @@ from html import escape
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.data import run_generated
-from archline.api.running import DEFAULT_CACHE, Run
-from archline.api.settings import unplaced
+from archline.api.running import DEFAULT_CACHE, Run, cache_at, derived_at
+from archline.api.settings import Given, unplaced
 from archline.energy.machines import Machine
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Estimate, Interval, Model
 from archline.energy.models import model as model_of
 from archline.execution.results import Cache
 from archline.language.diagnostics import error
-from archline.report.view import EnergyView, Number, Values
+from archline.report.view import CacheView, EnergyView, MatrixView, Number, Point, Values
+
+NOT_RUN = "nothing was run: all that the model takes is derived"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What an energy may rest on: where, on which cache and data, what is derived there, and the io that was executed.
+
+    `unknown` tells why something is not derived, `statuses` how what is derived is.
+    """
+
+    at: Point
+    cache: CacheView
+    derived: Mapping[str, Values]
+    statuses: Mapping[str, str]
+    unknown: Mapping[str, str]
+    data: str
+    io: Number | None = None
+    matrix: MatrixView | None = None
+
+    @staticmethod
+    def of_run(run: Run) -> Basis:
+        """That of a run that counted io."""
+        view, counts = run.view, run.view.counts
+        assert view.cache is not None
+        executed = counts.executed.get("io")
+        return Basis(
+            view.at, view.cache, counts.derived, counts.statuses, view.unchecked, run.data, executed, run.matrix
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +58,13 @@ class Energy:
     machine: Machine
     model: Model
     estimate: Estimate
-    run: Run
+    basis: Basis
     amounts: Mapping[str, Values]
     origins: Mapping[str, str]
 
     @property
     def total(self) -> Fraction | tuple[Fraction, Fraction]:
-        """The energy in joules, exact; a pair of bounds where work or span is only bounded."""
+        """The energy in joules, exact; a pair of bounds where work, span or io is only bounded."""
         return _ends(self.estimate.total.amount)
 
     @property
@@ -51,20 +80,19 @@ class Energy:
     @property
     def view(self) -> EnergyView:
         """What the reports show."""
-        cache = self.run.view.cache
-        assert cache is not None
+        basis = self.basis
         return EnergyView(
             algorithm=self.algorithm.name,
-            at=self.run.view.at,
+            at=basis.at,
             machine_title=self.machine.title,
             model_title=self.model.title,
             model_source=self.model.source,
             estimate=self.estimate,
             amounts=self.amounts,
             origins=self.origins,
-            cache=cache,
-            matrix=self.run.matrix,
-            data=self.run.data,
+            cache=basis.cache,
+            matrix=basis.matrix,
+            data=basis.data,
         )
 
     def __str__(self) -> str:
@@ -90,34 +118,58 @@ def energy(
     seed: int = 0,
     measured: bool = False,
 ) -> Energy:
-    """The energy of one run at sizes: work, span and io derived, or io executed on generated data where `measured`.
+    """The energy at sizes: work, span and io derived, or io executed on generated data where `measured`.
 
-    io that is not derived is executed too. The cache is 32768 words in lines of 8 unless one is given. Raises
-    ArchlineError for an unknown machine or model, wrong sizes, a cost that cannot be derived (AL414), and as `run`
-    does.
+    io that is not derived is executed too; nothing is run otherwise. The cache is 32768 words in lines of 8 unless one
+    is given, by `cache` or as Z and L in `at`. Raises ArchlineError for an unknown machine or model, wrong sizes, a
+    cost that cannot be derived (AL414), and as `run` does where it runs.
     """
     chosen_machine = machine if isinstance(machine, Machine) else machine_of(machine)
     chosen_model = model_of(model)
-    taken = DEFAULT_CACHE if cache is None else cache
-    executed = run_generated(algorithm, unplaced(at), cache=taken, chosen_cache=cache is not None, seed=seed)
-    return energy_of_run(executed, chosen_machine, chosen_model, measured)
+    taken, given = DEFAULT_CACHE if cache is None else cache, unplaced(at)
+    if not measured:
+        basis = derived_basis(algorithm, given, chosen_model, cache=taken, chosen_cache=cache is not None)
+        if basis is not None:
+            return energy_on(algorithm, basis, chosen_machine, chosen_model)
+    executed = run_generated(algorithm, given, cache=taken, chosen_cache=cache is not None, seed=seed)
+    return energy_on(algorithm, Basis.of_run(executed), chosen_machine, chosen_model, measured)
 
 
-def energy_of_run(run: Run, machine: Machine, model: Model, measured: bool = False) -> Energy:
-    """The energy of a run that counted io. Raises ArchlineError (AL414, and as the model does)."""
+def derived_basis(
+    algorithm: Algorithm, at: Given, model: Model, *, cache: Cache, chosen_cache: bool, option: str = ""
+) -> Basis | None:
+    """What a model takes, all of it derived; None where something has to be executed.
+
+    Raises ArchlineError (AL401 to AL408) for wrong sizes.
+    """
+    report = algorithm.cost()
+    point = report.point(at, report.names.for_a_run, option)
+    used, chosen = cache_at(point, cache, chosen_cache)
+    assert used is not None
+    costs = {name: report.costs[name] for name in model.inputs}
+    derived, unknown = derived_at(costs, {**point, "Z": used.Z, "L": used.L})
+    if used.policy != "optimal" or unknown:
+        return None
+    statuses = {name: costs[name].status for name in derived}
+    view = CacheView(used.Z, used.L, used.policy, chosen)
+    sizes = {name: value for name, value in point.items() if name not in ("Z", "L")}
+    return Basis(sizes, view, derived, statuses, unknown, NOT_RUN)
+
+
+def energy_on(algorithm: Algorithm, basis: Basis, machine: Machine, model: Model, measured: bool = False) -> Energy:
+    """The energy of what is derived, or counted in a run. Raises ArchlineError (AL414, and as the model does)."""
     amounts: dict[str, Values] = {}
     origins: dict[str, str] = {}
     for name in model.inputs:
-        derived = run.view.counts.derived.get(name)
-        executed = run.view.counts.executed.get(name)
+        derived = basis.derived.get(name)
         if derived is not None and not (measured and name == "io"):
             amounts[name] = derived
-            origins[name] = f"derived, {run.view.counts.statuses[name]}"
-        elif name == "io" and executed is not None:
-            amounts[name] = Values(executed, executed)
+            origins[name] = f"derived, {basis.statuses[name]}"
+        elif name == "io" and basis.io is not None:
+            amounts[name] = Values(basis.io, basis.io)
             origins[name] = "executed"
         else:
-            reason = run.view.unchecked.get(name, "it is not derived in this version")
-            raise error(rules.NEEDS_BOUND, f"the {name} of `{run.algorithm.name}` is unknown: {reason}")
+            reason = basis.unknown.get(name, "it is not derived in this version")
+            raise error(rules.NEEDS_BOUND, f"the {name} of `{algorithm.name}` is unknown: {reason}")
     estimate = model(machine, {name: Interval.of((each.lower, each.upper)) for name, each in amounts.items()})
-    return Energy(run.algorithm, machine, model, estimate, run, amounts, origins)
+    return Energy(algorithm, machine, model, estimate, basis, amounts, origins)

@@ -99,8 +99,8 @@ class Run:
         # What is derived of io is of one cache with optimal replacement.
         one = self.private is None and self.cache is not None and self.cache.policy == "optimal"
         metrics = {name: cost for name, cost in self.costs.costs.metrics.items() if one or name != "io"}
-        derived, unchecked = _derived(metrics, {**point, **of_cache})
-        derived_kinds, _ = _derived(self.costs.costs.flops_by_kind, point)
+        derived, unchecked = derived_at(metrics, {**point, **of_cache})
+        derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.
             derived_kinds = {kind: Values(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
@@ -135,7 +135,7 @@ class Run:
         return run(self.view, 100)
 
 
-def _derived(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:
+def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:
     """The derived values at a point; and for those without one, why."""
     derived: dict[str, Values] = {}
     unchecked: dict[str, str] = {}
@@ -175,6 +175,22 @@ def run(
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
     return Run(algorithm, execution, given, cache, processors, private, **shown)
+
+
+def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+    """The cache whose Z and L a point has, and that it was asked for; where it has none, the one that is given.
+
+    Raises ArchlineError (AL408) for one of the two alone, and beside a cache that was asked for.
+    """
+    words = {name: int(point[name]) for name in ("Z", "L") if name in point}
+    if not words:
+        return cache, chosen
+    if chosen and cache is not None:
+        raise error(rules.WRONG_CACHE, f"a cache is given, and {' and '.join(words)} among the sizes too")
+    missing = [name for name in ("Z", "L") if name not in words]
+    if missing:
+        raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")
+    return Cache(words["Z"], words["L"], "optimal" if cache is None else cache.policy), True
 
 
 def _line(cache: Cache | None) -> int:

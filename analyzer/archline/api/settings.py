@@ -20,6 +20,7 @@ from archline.language.source import Span
 from archline.report.numbers import readable
 
 Number = int | Fraction
+NO_ROOM = "the cache has no room for a line: Z is below L"
 Point = dict[str, Number]
 Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 """Values by name, each with its place on the command line, if it has one."""
@@ -146,6 +147,8 @@ def checked_point(
         hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted)
         message = _those("no value is given for", missing)
         problems.append(Diagnostic(rules.MISSING_SIZE, message, hint=hint))
+    if "Z" in point and "L" in point and point["Z"] < point["L"]:
+        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
     if not problems:
         problems.extend(_broken_facts(point, where))
     if problems:

@@ -1,11 +1,17 @@
-"""Estimate the energy of a run on a machine: work, span and io derived, or io as it was counted."""
+"""Estimate the energy of an algorithm on a machine: work, span and io derived, or io as a run counts it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+
+if TYPE_CHECKING:
+    from archline.api.energies import Energy
+    from archline.energy.machines import Machine
+    from archline.energy.model import Model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +35,7 @@ def execute(options: argparse.Namespace) -> int:
 
     # A mistyped name is told before the run, not after it.
     chosen, estimator = machine(options.machine), model(options.model)
-    done = shared.executed(options)
-    from archline.api.energies import energy_of_run
-
-    result = energy_of_run(done, chosen, estimator, options.measured)
+    result = _energy(options, chosen, estimator)
     if options.format == "json":
         from archline.report import json
 
@@ -43,3 +46,18 @@ def execute(options: argparse.Namespace) -> int:
 
     sys.stdout.write(text.energy(result.view, terminal_width()))
     return 0
+
+
+def _energy(options: argparse.Namespace, machine: Machine, model: Model) -> Energy:
+    """Of what is derived, where that is all that the model takes; of a run otherwise."""
+    from archline.api.energies import Basis, derived_basis, energy_on
+
+    if options.matrix is None and options.block is None and not options.measured:
+        subject = shared.subject_of(options)
+        cache, chosen = shared.read_cache(options)
+        at = shared.read_at(options)
+        basis = derived_basis(subject, at, model, cache=cache, chosen_cache=chosen, option="--at")
+        if basis is not None:
+            return energy_on(subject, basis, machine, model)
+    done = shared.executed(options)
+    return energy_on(done.algorithm, Basis.of_run(done), machine, model, options.measured)

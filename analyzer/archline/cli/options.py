@@ -90,7 +90,7 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 def read_words(text: str) -> dict[str, int]:
     """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
     from archline.api import rules
-    from archline.api.settings import read_settings
+    from archline.api.settings import NO_ROOM, read_settings
     from archline.language.diagnostics import did_you_mean, error
 
     words: dict[str, int] = {}
@@ -106,7 +106,7 @@ def read_words(text: str) -> dict[str, int]:
         hint = "write both: --cache Z=32768,L=8"
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
     if words["Z"] < words["L"]:
-        raise error(rules.WRONG_CACHE, "the cache has no room for a line: Z is below L")
+        raise error(rules.WRONG_CACHE, NO_ROOM)
     return words
 
 
@@ -118,15 +118,21 @@ def subjects(options: argparse.Namespace) -> list[Algorithm]:
     return [each.assuming(getattr(options, "where", None)) for each in found]
 
 
+def subject_of(options: argparse.Namespace) -> Algorithm:
+    """The algorithm of the target, under `--where`. Raises ArchlineError."""
+    from archline.api.algorithms import algorithm
+
+    return algorithm(options.target).assuming(options.where)
+
+
 def executed(options: argparse.Namespace, processors: Processors | None = None) -> Run:
     """Run the target as the options say. Raises ArchlineError."""
     from pathlib import Path
 
     from archline.api import rules
-    from archline.api.algorithms import algorithm
     from archline.language.diagnostics import error
 
-    subject = algorithm(options.target).assuming(options.where)
+    subject = subject_of(options)
     at = read_at(options)
     cache, chosen = read_cache(options)
     if options.block is not None and options.matrix is None:

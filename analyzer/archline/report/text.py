@@ -184,8 +184,8 @@ def matrix_note(matrix: MatrixView) -> str:
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
-def cache_note(cache: CacheView | None) -> str:
-    """Which cache io is of, and whether anybody asked for it."""
+def cache_note(cache: CacheView | None, found: str = "counted") -> str:
+    """Which cache io is `found` for, and whether anybody asked for it."""
     if cache is None:
         return "io is not counted, as no cache is given"
     policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
@@ -193,7 +193,7 @@ def cache_note(cache: CacheView | None) -> str:
     own = f"{cache.processors} caches of " if cache.processors > 1 else ""
     schedule = f", {cache.schedule} schedule" if cache.schedule is not None else ""
     origin = "" if cache.chosen else "; the default, as --cache is not given"
-    return f"io is counted for {own}{size}, {policy}{schedule}{origin}"
+    return f"io is {found} for {own}{size}, {policy}{schedule}{origin}"
 
 
 def energy(view: EnergyView, width: int) -> str:
@@ -212,7 +212,7 @@ def energy(view: EnergyView, width: int) -> str:
         f"{view.model_title}: {view.model_source}",
         estimate.convention,
         *([matrix_note(view.matrix)] if view.matrix is not None else []),
-        cache_note(view.cache),
+        cache_note(view.cache, view.origins.get("io", "derived").split(",")[0].replace("executed", "counted")),
         view.data,
     ]
     blocks = [

@@ -130,7 +130,7 @@ class Charges:
         found = references(iter(case.accesses), facts)
         if not found:
             return ZERO
-        planner = Planner(found, facts, list(samples(body.algorithm, body.scope)))
+        planner = Planner(found, facts, samples(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL[0])
         ways = []
         for plan in planner.plans():

@@ -163,7 +163,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     found = references(accesses(nodes), scope.facts)
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
-    planner = Planner(found, scope.facts, list(samples(algorithm, scope)))
+    planner = Planner(found, scope.facts, samples(algorithm, scope))
     upper = Upper(planner.plans(), scope.facts)
     lower, phases = lower_bound(nodes, scope.facts, planner.points), Phases(planner, upper)
     if not upper.plans:
@@ -180,7 +180,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     alternatives = (*lean, *(_alternative(plan, planner, plan in told) for plan in (*others, *told)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
-    levels = tuple((name, scope.facts.restore(value)) for name, value in lower.levels)
+    levels = tuple((name, _decided(value, scope.facts)) for name, value in lower.levels)
     compulsory = levels[0][1] if levels else ZERO
     most = (known or alternatives[-1]).upper
 
@@ -199,6 +199,11 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         ends=ends,
     )
     return cost if known else _with_accesses(cost, _accesses(module, algorithm))
+
+
+def _decided(value: Poly, facts: Facts) -> Poly:
+    """A value with the maxima that the facts decide."""
+    return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
 def _everywhere(alternative: Alternative, facts: Facts) -> bool:

@@ -25,7 +25,7 @@ class Lower:
 
     @property
     def levels(self) -> list[tuple[str, Poly]]:
-        """What windows of each kind give by themselves, where that is positive and there is a window."""
+        """What windows of each kind give by themselves."""
         return self.written.levels
 
 

@@ -241,7 +241,7 @@ class Recursions:
         found = references(accesses(tuple(nodes)), facts)
         if not found:
             return
-        planner = Planner(found, facts, list(samples(body.algorithm, body.scope)))
+        planner = Planner(found, facts, samples(body.algorithm, body.scope))
         plans = planner.plans()
         if not plans:
             raise UnboundedError

@@ -11,6 +11,7 @@ from archline.analysis.points import assumed, offsets_rules
 from archline.analysis.recursion.quantities import declaration
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
 from archline.language.model import BoundBy
 
@@ -18,24 +19,42 @@ SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
 SPARSE = 64
 LINES = (16, 4, 1)
+OTHER_LINES = (8, 2, 32, 64, 3, 128, 256, 5, 7, 512, 1024)
 MAX_TRIED = 4_000
 TRIES = 400
 
 
-def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
-    """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small."""
+def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
+    """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small.
+
+    Where none are found that it allows, others have to do: what is best there may not be best elsewhere, but holds.
+    """
+    facts = (*algorithm.where, *assumed(algorithm))
+    of_sizes = tuple(fact for fact in facts if s.names(fact).isdisjoint(MACHINE_SYMBOLS))
+    lines = [each for each in (*LINES, *OTHER_LINES) if _allows(facts, each)][: len(LINES)] or LINES
+    found = list(_sampled(algorithm, scope, of_sizes, lines))
+    return found or list(_sampled(algorithm, scope, (), lines))
+
+
+def _allows(facts: Sequence[s.Fact], line: int) -> bool:
+    """Whether lines may be so long, as far as facts of that alone tell."""
+    return all(holds(fact, {"L": line}) is not False for fact in facts if s.names(fact) == {"L"})
+
+
+def _sampled(
+    algorithm: s.Algorithm, scope: Scope, facts: Sequence[s.Fact], lines: Sequence[int]
+) -> Iterator[dict[str, int]]:
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
-    facts = (*algorithm.where, *assumed(algorithm))
     rules = offsets_rules(scope)
 
     def allowed(point: Mapping[str, int]) -> bool:
         return all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in rules)
 
     def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        for line in LINES:
+        for line in lines:
             machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
             tried = ({**dict(zip(names, sizes, strict=True)), **machine} for sizes in _near([scales[x] for x in names]))
             yield from islice(filter(allowed, tried), 1)
@@ -43,7 +62,7 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> Iterator[dict[str, int]]:
     def among(scale: int) -> Iterator[dict[str, int]]:
         """Indices are where the declaration allows them."""
         known, random = declaration(algorithm, scope), Random(scale)
-        for line in LINES:
+        for line in lines:
             machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
             drawn = (
                 known.drawn(names, signature.size_names, scope.facts, random, (scale,), (scale,)) for _ in range(TRIES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -199,7 +198,7 @@ class Parted:
             def kept(rows: int) -> Saving:
                 return self._turned(here, min(last, (rows if self.before else most - rows) * step))
 
-            rows = bisect_left(range(most), True, key=lambda more: not kept(more + 1).fits(spare))
+            rows = _greatest(most, lambda each: kept(each).fits(spare))
             found = kept(rows) if rows else NOTHING
             here.parted[key] = found if found.saved > 0 and found.fits(spare) else NOTHING
         return here.parted[key]
@@ -214,6 +213,15 @@ class Parted:
             left = sum(max(0, misses) for misses in halves[2::3])
             here.turned[key] = Saving(tuple(zip(held, self.regions, strict=True)), Fraction(fetched - left))
         return here.turned[key]
+
+
+def _greatest(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number, at most `most`, of which something holds that holds of all below it; 0 where of none."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
 
 
 Used = Mixed | Stays | Parted

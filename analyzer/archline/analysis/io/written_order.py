@@ -64,11 +64,11 @@ class Family:
 
     @property
     def bound(self) -> Poly:
-        """A lower bound on io in sizes, Z and L, where it is positive and there is a window."""
+        """A lower bound on io in sizes, Z and L: where there is no window it is that of no lines."""
         lines = sum((each[0] for each in self.shared), ZERO)
         if self.stacks:
             lines = lines + sum((each[0] for each in self.stacks[0]), ZERO)
-        return (lines - LINES * (self.count - 1)).substitute(self.whole)
+        return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.whole)
 
 
 @dataclass(frozen=True, eq=False)

@@ -316,9 +316,9 @@ class Statements:
             return tally, "else", children
         facts = scope.facts
         test = self._test(first.condition, scope)
-        taken = indicator(first.condition, scope)
+        taken = self._indicator(first.condition, scope)
         if taken is None or (self._coarse and not facts.simplify(taken).is_constant):
-            body, children = self.block(first.body, scope)
+            body, children = self.block(first.body, self._chosen_by_data(first.condition, scope))
             other, _, more = self._rest(rest, scope)
             return (
                 test.then(one_of(body, other, facts), facts),
@@ -332,6 +332,14 @@ class Statements:
         other, _, more = self._rest(rest, outside) if taken != Poly.constant(1) else (FREE, "", ())
         rule = "test + the branch that the sizes choose"
         return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
+
+    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
+        """1 where a condition holds and 0 elsewhere; None where the data decides."""
+        return indicator(condition, scope)
+
+    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+        """What is known in a branch that the data picks by a condition."""
+        return scope
 
     def _test(self, condition: s.Expr, scope: Scope) -> Tally:
         return STEP.then(evaluation(condition, scope, self.call), scope.facts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluation import EvaluationError
 from archline.analysis.costs import Cost
+from archline.analysis.io.parallel import io_on
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
@@ -96,16 +97,24 @@ class Run:
         """What the reports show."""
         point = {**self.sizes, **self.given}
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
-        # What is derived of io is of one cache with optimal replacement.
-        one = self.private is None and self.cache is not None and self.cache.policy == "optimal"
-        metrics = {name: cost for name, cost in self.costs.costs.metrics.items() if one or name != "io"}
-        derived, unchecked = derived_at(metrics, {**point, **of_cache})
+        metrics, unchecked = dict(self.costs.costs.metrics), dict[str, str]()
+        if self.cache is None:
+            del metrics["io"]
+        elif (reason := self._not_derived) is not None:
+            unchecked["io"] = reason
+            del metrics["io"]
+        elif self.processors is not None:
+            several = io_on(self.algorithm.module, self.algorithm.node, metrics["io"], self.processors.count)
+            # The schedule is one for which the bound is declared to hold.
+            metrics["io"] = several if several.upper is None else replace(several, status="bounded")
+        derived, unknown = derived_at(metrics, {**point, **of_cache})
+        unchecked |= unknown
         derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.
             derived_kinds = {kind: Values(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
         kinds = {kind: self.counts.flops_by_kind.get(kind, 0) for kind in (*self.counts.flops_by_kind, *derived_kinds)}
-        statuses = {metric: self.costs[metric].status for metric in derived}
+        statuses = {metric: metrics[metric].status for metric in derived}
         return RunView(
             algorithm=self.algorithm.name,
             at=point,
@@ -116,6 +125,15 @@ class Run:
             unchecked=unchecked,
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
         )
+
+    @property
+    def _not_derived(self) -> str | None:
+        """Why the io of this run is not what is derived; None where it is."""
+        if self.cache is not None and self.cache.policy != "optimal":
+            return "what is derived is of optimal replacement"
+        if self.processors is not None and isinstance(self.processors.schedule, WorkStealing):
+            return "what is derived is of schedules that keep the serial order on each processor"
+        return None
 
     def _executed(self) -> dict[str, Number]:
         counted = {metric: getattr(self.counts, metric) for metric in METRICS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import TypeAlias
 
 from archline.api import rules
@@ -132,7 +133,11 @@ def checked_point(
     """
     problems: list[Diagnostic] = []
     point: Point = {}
-    for name, (value, span) in given.items():
+    for name, (given_value, span) in given.items():
+        # Integers of numpy are integers.
+        value = (
+            int(given_value) if isinstance(given_value, Integral) and not isinstance(given_value, bool) else given_value
+        )
         if name not in names.all:
             problems.append(_unknown(name, names.all, names.needed, span))
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -20,6 +20,7 @@ from archline.analysis.io.below import Below
 from archline.analysis.io.boxes import boxes
 from archline.analysis.io.divided import UndividedError
 from archline.analysis.io.divisions import Divisions
+from archline.analysis.io.everything import Everything, everything
 from archline.analysis.io.filled import filled
 from archline.analysis.io.grouping import references
 from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
@@ -42,6 +43,8 @@ from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
+FAR = 2
+"""Where bounds are farther apart than this, accesses are counted as well."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
@@ -168,16 +171,36 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     lower, phases = lower_bound(nodes, scope.facts, planner.points), Phases(planner, upper)
     if not upper.plans:
         raise UnboundedError
+    all_ = everything(accesses(nodes), scope.facts)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
         least = lower.at(sizes)
-        return Fraction(least), Fraction(phases.at(sizes, least, upper.at(sizes)))
+        most = Fraction(phases.at(sizes, least, upper.at(sizes)))
+        if all_ is not None and most > least and (lines := all_.at(sizes)) <= sizes["Z"] // sizes["L"]:
+            most = min(most, Fraction(lines))
+        if most > FAR * least:
+            # Of what stands under conditions, fewer may be accessed than plans count.
+            with suppress(EvaluationError):
+                most = min(most, accessed(sizes))
+        return Fraction(least), most
+
+    @cache
+    def counted() -> Cost:
+        return _within_budget(algorithm, partial(_accesses, module, algorithm))
+
+    def accessed(sizes: Mapping[str, int]) -> Fraction:
+        found = counted()
+        if found.upper is None:
+            raise EvaluationError(found.reason or "accesses are not counted")
+        return ends_at(found, sizes)[1]
 
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]
     lean = [replace(_alternative(plan, planner, False), lean=True) for plan in planner.lean(told)]
     alternatives = (*lean, *(_alternative(plan, planner, plan in told) for plan in (*others, *told)))
+    if all_ is not None and _is_nearer(all_, upper.plans, planner):
+        alternatives = (*alternatives, _fitting(all_.lines(scope.facts)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
     levels = tuple((name, _decided(value, scope.facts)) for name, value in lower.levels)
@@ -199,6 +222,16 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         ends=ends,
     )
     return cost if known else _with_accesses(cost, _accesses(module, algorithm))
+
+
+def _is_nearer(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
+    """Whether all lines are fewer than what any plan fetches, at some sample."""
+    restored = [planner.facts.restore(plan.misses) for plan in plans]
+    for point in planner.points:
+        with suppress(EvaluationError):
+            if all_.at(point) < min(evaluate(misses, point) for misses in restored):
+                return True
+    return False
 
 
 def _decided(value: Poly, facts: Facts) -> Poly:
@@ -237,7 +270,7 @@ def _with_accesses(cost: Cost, accesses: Cost) -> Cost:
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     recursions = Recursions(module, algorithm)
     recursions.solve()
-    accesses = _accesses(module, algorithm)
+    accesses = replace(_accesses(module, algorithm), metric="io")
     if accesses.upper is None:
         return accesses
     body = recursions.solved(algorithm)
@@ -273,7 +306,6 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         alternatives.append(_fitting(restore(body.given)))
     return replace(
         accesses,
-        metric="io",
         lower=below.touched,
         regimes=_from_below(below.touched, accesses.regimes),
         alternatives=tuple(alternatives),

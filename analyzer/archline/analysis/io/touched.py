@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.io.accesses import Array, contiguous_dimension
 from archline.analysis.io.windows import Interval, Turn, at_least_zero, slope_of, union, within
 
@@ -212,9 +212,11 @@ def _rows_and_turns(
     if len(moving) != 1:
         return None
     low, high = interval
-    rest = interval[moving[0]].substitute({turn.variable: ZERO})
-    last = turn.hi - 1
-    match moving[0], slope_of(interval[moving[0]], turn.variable):
+    slope = slope_of(interval[moving[0]], turn.variable)
+    if slope is None:
+        return None
+    rest, last = interval[moving[0]] - slope * Poly.symbol(turn.variable), turn.hi - 1
+    match moving[0], slope:
         case 1, slope if slope == ONE:
             return (low, last + rest), (row - rest + 1, None)
         case 1, slope if slope == -ONE:
@@ -235,14 +237,16 @@ def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tu
             left.append(need)
             continue
         slope = slope_of(need, turn.variable)
-        rest = need.substitute({turn.variable: ZERO})
+        if slope is None:
+            return None
+        rest = need - slope * Poly.symbol(turn.variable)
         if slope == ONE:
             lo = facts.maximum(lo, -rest)
         elif slope == -ONE:
             hi = facts.minimum(hi, rest + 1)
-        elif slope is not None and facts.positive(slope):
+        elif facts.positive(slope):
             lo = facts.maximum(lo, a.ceil_div(-rest, slope))
-        elif slope is not None and facts.positive(-slope):
+        elif facts.positive(-slope):
             hi = facts.minimum(hi, a.floor_div(rest, -slope) + 1)
         else:
             return None

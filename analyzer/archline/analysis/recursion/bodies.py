@@ -13,12 +13,11 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis import paths
 from archline.analysis.amounts import Amount
 from archline.analysis.derivation import Step
-from archline.analysis.indicators import indicator
 from archline.analysis.paths import SYNC
 from archline.analysis.recursion.conditions import named
 from archline.analysis.recursion.graph import component
 from archline.analysis.recursion.knowledge import Knowledge
-from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value
+from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value, with_fact
 from archline.analysis.statements import Statements
 from archline.analysis.tally import STEP, Tally
 from archline.language import syntax as s
@@ -285,7 +284,7 @@ class Bodies(Statements):
         first, *rest = branches
         if self._loops or first.condition is None:
             return super()._if(branches, scope)
-        taken = indicator(first.condition, scope)
+        taken = self._indicator(first.condition, scope)
         if taken is None:
             return self._by_data_branch(branches, scope)
         decided = next((each.taken for each in self._way.decisions if each.branch is first), None)
@@ -300,6 +299,23 @@ class Bodies(Statements):
             return test.then(body, scope.facts), "test, which holds in this case", children
         other, _, children = self._rest(rest, scope)
         return test.then(other, scope.facts), "test, which does not hold in this case", children
+
+    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
+        found = super()._indicator(condition, scope)
+        # An integer of the data has a symbol too, once it is settled.
+        return None if found is None or not found.names.isdisjoint(self._data) else found
+
+    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+        """Integers of the data in a condition have symbols of their own in its branch, of which it is known to hold."""
+        for name in sorted(s.names(condition)):
+            old = next(iter(scope.values[name].names), "") if name in scope.values else ""
+            if old not in self._data or scope.values[name] != Poly.symbol(old):
+                continue
+            label, known = self._label(name), scope.facts.bounds.get(old, Bounds())
+            self._data[label] = None
+            facts = scope.facts.with_symbol(label, known.lower, known.upper)
+            scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
+        return scope.with_facts(with_fact(scope.facts, condition, scope))
 
     def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""

@@ -255,8 +255,11 @@ class Goal:
 def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
     """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c.
 
-    Up to `most` of the c that can be 0 at little loss are: the last ones first.
+    Up to `most` of the c that can be 0 at little loss are: the last ones first. Without parts there is nothing to prove
+    a bound by.
     """
+    if not parts:
+        return None
     count = len(goal.mean)
     ends = [_ends(sign) for sign in (signs or [0] * count)]
     try:

@@ -71,7 +71,8 @@ def nondecreasing(function: Function) -> bool:
 
 def _range(equation: Equation, name: str) -> tuple[int, int | None]:
     known = equation.facts.bounds[name]
-    assert known.least is not None, "a size has a least value"
+    if known.least is None:
+        raise EvaluationError(f"`{name}` has no least value")
     return known.least, known.most
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.analysis.analyse import derive
+from archline.analysis.costs import Cost, Costs
+from archline.analysis.io.derive import io_cost
 from archline.analysis.races import certain_races
+from archline.analysis.recursion.inherited import inherited
 from archline.api import rules
 from archline.api.costs import CostReport
 from archline.language import model, name_rules
@@ -23,13 +28,60 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Facts that are added to an algorithm as it stands in its file: they are about the outermost call."""
+
+    module: model.Module
+    node: s.Algorithm
+    facts: tuple[s.Fact, ...] = ()
+
+    @cached_property
+    def inherited(self) -> tuple[s.Fact, ...]:
+        """Those that hold in all calls that it makes of itself."""
+        return inherited(self.module, self.node, self.facts) if self.facts else ()
+
+    @cached_property
+    def derived(self) -> tuple[model.Module, s.Algorithm]:
+        """What costs are derived from: the algorithm under those facts."""
+        return with_where(self.module, self.node, self.inherited)
+
+    @cached_property
+    def of_sizes(self) -> tuple[model.Module, s.Algorithm]:
+        """The same for flops, work and span, of which facts of the machine alone say nothing."""
+        own = tuple(fact for fact in self.inherited if not s.names(fact) <= set(MACHINE_SYMBOLS))
+        return self.derived if own == self.inherited else with_where(self.module, self.node, own)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Flops, work and span under those facts; what is not found then is that without them."""
+        found = derive(*self.of_sizes)
+        if not self.inherited or all(cost.upper is not None for cost in found):
+            return found
+        plain = derive(self.module, self.node)
+        metrics = {**found.metrics, **_known(found.metrics, plain.metrics)}
+        kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, plain.flops_by_kind)}
+        return replace(found, metrics=metrics, flops_by_kind=kinds)
+
+    @cached_property
+    def io(self) -> Cost:
+        """Io under those facts, or without them likewise."""
+        found = io_cost(*self.derived)
+        return io_cost(self.module, self.node) if self.inherited and found.upper is None else found
+
+
+def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+    """Of the costs that are unknown the others."""
+    return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
+
+
 class Algorithm:
     """One algorithm of a checked module."""
 
-    def __init__(self, module: model.Module, node: s.Algorithm, sizes: Algorithm | None = None) -> None:
+    def __init__(self, module: model.Module, node: s.Algorithm, added: Added | None = None) -> None:
         self._module = module
         self._node = node
-        self._of_sizes = sizes or self
+        self._added = added or Added(module, node)
 
     @property
     def name(self) -> str:
@@ -70,13 +122,19 @@ class Algorithm:
         """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError."""
         if not where:
             return self
-        facts = parse_facts(where, "where")
-        own = tuple(fact for fact in facts if not s.names(fact) <= set(MACHINE_SYMBOLS))
-        sizes = self._of_sizes
-        if len(own) < len(facts):
-            sizes = Algorithm(*with_where(sizes.module, sizes.node, own)) if own else sizes
-            return Algorithm(*with_where(self._module, self._node, facts), sizes)
-        return Algorithm(*with_where(self._module, self._node, facts))
+        before, facts = self._added, parse_facts(where, "where")
+        added = Added(before.module, before.node, (*before.facts, *facts))
+        return Algorithm(*with_where(self._module, self._node, facts), added)
+
+    @property
+    def executed(self) -> tuple[model.Module, s.Algorithm]:
+        """What is run: under the facts that hold in all of its calls."""
+        return self._added.derived
+
+    @property
+    def of_first_call(self) -> tuple[s.Fact, ...]:
+        """The facts that are known of the outermost call only."""
+        return tuple(fact for fact in self._added.facts if fact not in self._added.inherited)
 
     def cost(self, where: str | None = None) -> CostReport:
         """Its derived flops, work and span.
@@ -85,12 +143,11 @@ class Algorithm:
         text (AL301): a program with one has no cost.
         """
         subject = self.assuming(where)
-        races = certain_races(subject.module, subject.node)
+        added = subject._added
+        races = certain_races(*added.derived)
         if races:
             raise ArchlineError(races)
-        # Facts of the machine alone say nothing of flops, work and span.
-        plain = subject._of_sizes
-        return CostReport(subject.module, subject.node, derive(plain.module, plain.node))
+        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
 
     def run(
         self,

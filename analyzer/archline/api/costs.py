@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +15,6 @@ from archline.analysis.attained import Attained, attained
 from archline.analysis.brent import time_on
 from archline.analysis.contracts import Verdict, decide
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.io.derive import io_cost
 from archline.analysis.io.exact.solve import SECONDS
 from archline.analysis.io.parallel import Schedule, io_on, schedules
 from archline.analysis.order import growth
@@ -26,6 +25,7 @@ from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.language.printer import format_fact
 from archline.report.view import CostView, LruView, cost_view, values_at
 
 if TYPE_CHECKING:
@@ -164,10 +164,20 @@ def _whole(value: Number) -> Number:
 class CostReport:
     """The derived costs of an algorithm: `.flops`, `.work`, `.span`, or by name, `report["work"]`."""
 
-    def __init__(self, module: model.Module, node: s.Algorithm, costs: Costs) -> None:
+    def __init__(
+        self,
+        module: model.Module,
+        node: s.Algorithm,
+        costs: Costs,
+        io: Callable[[], Cost],
+        of_first_call: tuple[s.Fact, ...] = (),
+    ) -> None:
+        """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion."""
         self._module = module
         self._node = node
-        self._derived = costs
+        texts = tuple(map(format_fact, of_first_call))
+        self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
+        self._io = io
         self._growths: dict[str, str | None] = {}
 
     @property
@@ -177,8 +187,7 @@ class CostReport:
 
     @cached_property
     def _costs(self) -> Costs:
-        io = io_cost(self._module, self._node)
-        return replace(self._derived, metrics={**self._derived.metrics, "io": io})
+        return replace(self._derived, metrics={**self._derived.metrics, "io": self._io()})
 
     @property
     def costs(self) -> Costs:

@@ -29,7 +29,7 @@ def run_generated(
     point = report.point(at, report.names.for_a_run, option)
     cache, chosen_cache = cache_at(point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
-    arguments = generate(algorithm.module, algorithm.node, sizes, seed)
+    arguments = generate(*algorithm.executed, sizes, seed)
     return run(
         algorithm,
         {**arguments, **symbols},
@@ -64,7 +64,7 @@ def run_matrix(
     cache, chosen_cache = cache_at(point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     matrix = read_matrix(path)
-    arguments = bind_matrix(algorithm.module, algorithm.node, matrix, sizes, block=block, seed=seed)
+    arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
     return run(
         algorithm,
         {**arguments, **symbols},

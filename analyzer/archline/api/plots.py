@@ -251,7 +251,8 @@ def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | 
 
 def _trace(algorithm: Algorithm, point: Point, line: int, seed: int, compiled: bool | None) -> Trace:
     sizes, symbols = split(algorithm, point)
-    arguments = generate(algorithm.module, algorithm.node, sizes, seed)
-    ran = execute(algorithm.module, algorithm.node, {**arguments, **symbols}, line=line, trace=True, compiled=compiled)
+    module, node = algorithm.executed
+    arguments = generate(module, node, sizes, seed)
+    ran = execute(module, node, {**arguments, **symbols}, line=line, trace=True, compiled=compiled)
     assert ran.trace is not None
     return ran.trace

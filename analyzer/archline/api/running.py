@@ -13,6 +13,7 @@ from archline.analysis.io.parallel import io_on
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
+from archline.api.settings import broken_facts
 from archline.execution.cache import (
     Chunked,
     Policy,
@@ -25,7 +26,7 @@ from archline.execution.cache import (
 from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
@@ -183,10 +184,13 @@ def run(
 
     With `processors` the trace is played on private caches; a cache must be given. Raises ArchlineError.
     """
-    module, node = algorithm.module, algorithm.node
+    module, node = algorithm.executed
     events = processors is not None
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
                         compiled=compiled)  # fmt: skip
+    broken = broken_facts(execution.sizes, algorithm.of_first_call)
+    if broken:
+        raise ArchlineError(broken)
     private = None
     if processors is not None and cache is not None:
         private = _private(execution, processors, cache)

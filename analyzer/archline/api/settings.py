@@ -155,7 +155,7 @@ def checked_point(
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
         problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
     if not problems:
-        problems.extend(_broken_facts(point, where))
+        problems.extend(broken_facts(point, where))
     if problems:
         raise ArchlineError(problems)
     return point
@@ -184,7 +184,8 @@ def _those(head: str, names: Iterable[str]) -> str:
     return f"{head} " + ", ".join(f"`{name}`" for name in names)
 
 
-def _broken_facts(point: Point, where: Iterable[s.Fact]) -> list[Diagnostic]:
+def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
+    """The facts that do not hold at a point."""
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     return [
         Diagnostic(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold at these sizes", fact.span)

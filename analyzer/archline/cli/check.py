@@ -1,4 +1,4 @@
-"""Decide what algorithms ensure. Exits with 1 where an `ensures` fails; growth and claims are not decided yet."""
+"""Decide what algorithms ensure. Exits with 1 where an `ensures` fails; claims are not decided yet."""
 
 from __future__ import annotations
 

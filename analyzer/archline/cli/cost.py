@@ -1,4 +1,4 @@
-"""Derive flops, work and span of algorithms, exact or between two bounds, in their sizes."""
+"""Derive flops, work, span and io of algorithms, exact or between two bounds, in their sizes."""
 
 from __future__ import annotations
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report.layout import split_outside
 from archline.report.numbers import exact
-from archline.report.view import CostView, Row
+from archline.report.view import CostView, RegimeRow, Row
 
 _ESCAPES = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
@@ -18,6 +20,7 @@ _ESCAPES = {
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
 _FUNCTIONS = {"min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2"}
+_RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "!=": r"\ne", "<": "<", ">": ">"}
 _WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
 
@@ -105,11 +108,45 @@ def _row(row: Row, view: CostView) -> list[str]:
     if row.exact:
         value = f" = {exact(row.values.lower)}" if row.values is not None else ""
         return [f"  {name} &= {expression(view.text(row.lower))}{value}"]
-    low, high = ("", "") if row.values is None else (f" = {exact(v)}" for v in (row.values.lower, row.values.upper))
-    return [
-        rf"  {name} &\ge {expression(view.text(row.lower))}{low}",
-        rf"  &\le {expression(view.text(row.upper))}{high}",
-    ]
+    lower, upper = (expression(view.text(each)) for each in (row.lower, row.upper))
+    if row.regimes:
+        found = [line for place, each in enumerate(row.regimes) for line in _regime("" if place else name, each, view)]
+    elif row.alternatives:
+        where = (rf"  &\le {expression(view.text(each.upper))} {condition(each.when)}" for each in row.alternatives)
+        found = [rf"  {name} &\ge {lower}", *where]
+    else:
+        found = [rf"  {name} &\ge {lower}", rf"  &\le {upper}"]
+    return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
+
+
+def _values(row: Row) -> list[str]:
+    """The bounds at sizes, which may be nearer than their closed forms are there."""
+    if row.values is None:
+        return []
+    lower, upper = exact(row.values.lower), exact(row.values.upper)
+    return [f"= {lower}"] if lower == upper else [rf"\ge {lower}", rf"\le {upper}"]
+
+
+def _regime(name: str, regime: RegimeRow, view: CostView) -> Iterator[str]:
+    """The bounds in one regime, behind the name of what is bounded where there is one."""
+    lower, upper = (expression(view.text(each)) for each in (regime.lower, regime.upper))
+    where = condition(regime.when)
+    if regime.lower == regime.upper:
+        yield f"  {name}{' ' * bool(name)}&= {lower} {where}"
+    else:
+        yield rf"  {name}{' ' * bool(name)}&\ge {lower} {where}"
+        yield rf"  &\le {upper} {where}"
+
+
+def condition(text: str) -> str:
+    """Where a bound holds."""
+    if text == "otherwise":
+        return r"\quad \text{otherwise}"
+    sides = [re.fullmatch(r"(.+) (>=|<=|==|!=|<|>) (.+)", part) for part in text.split(" and ")]
+    if " or " in text or not all(sides):
+        return rf"\quad \text{{where {escaped(text)}}}"
+    shown = (f"{expression(each[1])} {_RELATIONS[each[2]]} {expression(each[3])}" for each in sides if each)
+    return r"\quad \text{where } " + r" \text{ and } ".join(shown)
 
 
 def escaped(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from archline.report.numbers import point_text, readable
 from archline.report.view import CostView, Row
 
@@ -14,10 +16,23 @@ def costs(view: CostView) -> str:
     if view.doc:
         lines += [_cell(view.doc), ""]
     lines += [_line(head), _line(["---"] * len(head))]
-    lines += [_line([row.metric, row.status, *_bounds(view, row), *_value(view, row)]) for row in view.rows]
+    lines += [_line(cells) for row in view.rows for cells in _rows(view, row)]
     notes = [f"- assuming `{each}`" for each in view.assumptions]
     notes += [f"- {each.outcome}: `{each.text}`" for each in view.contracts]
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
+
+
+def _rows(view: CostView, row: Row) -> Iterator[list[str]]:
+    """A metric, and beneath it what bounds it where conditions hold."""
+    several = row.regimes or row.alternatives
+    bounds = _bounds(view, row)
+    if several and row.upper is not None:
+        bounds = ["", ""] if row.regimes else [bounds[0], ""]
+    yield [row.metric, row.status, *bounds, *_value(view, row)]
+    for each in several if row.upper is not None else ():
+        lower = f"`{view.text(each.lower)}`" if row.regimes else ""
+        where = each.when if each.when == "otherwise" else f"where `{_cell(each.when)}`"
+        yield ["", where, lower, f"`{view.text(each.upper)}`", *([""] if view.at is not None else [])]
 
 
 def _line(cells: list[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -35,6 +35,7 @@ from archline.analysis.io.samples import samples
 from archline.analysis.io.units import Unit
 from archline.analysis.io.untraced import UntracedError, require_accesses
 from archline.analysis.io.upper import Upper
+from archline.analysis.io.values import Values
 from archline.analysis.io.ways import Plan
 from archline.analysis.recursion.graph import reachable, recurses
 from archline.language import syntax as s
@@ -43,8 +44,6 @@ from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
-FAR = 2
-"""Where bounds are farther apart than this, accesses are counted as well."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
@@ -172,29 +171,8 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     if not upper.plans:
         raise UnboundedError
     all_ = everything(accesses(nodes), scope.facts)
-
-    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        sizes = _integers(point)
-        least = lower.at(sizes)
-        most = Fraction(phases.at(sizes, least, upper.at(sizes)))
-        if all_ is not None and most > least and (lines := all_.at(sizes)) <= sizes["Z"] // sizes["L"]:
-            most = min(most, Fraction(lines))
-        if most > FAR * least:
-            # Of what stands under conditions, fewer may be accessed than plans count.
-            with suppress(EvaluationError):
-                most = min(most, accessed(sizes))
-        return Fraction(least), most
-
-    @cache
-    def counted() -> Cost:
-        return _within_budget(algorithm, partial(_accesses, module, algorithm))
-
-    def accessed(sizes: Mapping[str, int]) -> Fraction:
-        found = counted()
-        if found.upper is None:
-            raise EvaluationError(found.reason or "accesses are not counted")
-        return ends_at(found, sizes)[1]
-
+    count = partial(_within_budget, algorithm, partial(_accesses, module, algorithm))
+    values = Values(lower, upper, phases, all_, count)
     told = planner.told(upper.plans)
     others = [plan for plan in upper.plans if plan not in told]
     lean = [replace(_alternative(plan, planner, False), lean=True) for plan in planner.lean(told)]
@@ -219,7 +197,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         alternatives=alternatives,
         lowers=levels[1:],
         orderless=orderless,
-        ends=ends,
+        ends=lambda point: values.at(_integers(point)),
     )
     return cost if known else _with_accesses(cost, _accesses(module, algorithm))
 
@@ -254,17 +232,7 @@ def _with_accesses(cost: Cost, accesses: Cost) -> Cost:
     if accesses.upper is None:
         raise UnboundedError
     every = Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
-
-    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        assert cost.ends is not None
-        _, accessed = ends_at(accesses, point)
-        try:
-            least, most = cost.ends(point)
-        except EvaluationError:
-            return Fraction(0), accessed
-        return least, min(most, accessed)
-
-    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives), ends=ends)
+    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:

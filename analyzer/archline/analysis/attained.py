@@ -34,6 +34,8 @@ from archline.language.printer import format_fact
 
 OPTIMAL = "1"
 MAX_TRIALS = 100
+MAX_ATOMS = 1_000
+"""Of so many atoms, those in others counted too, may what is compared be."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,18 @@ class _Search:
         found = []
         for each in (each for each in reversed(self.cost.alternatives) if each.told):
             when = "" if each.when == "Z >= L" else each.when
-            found.append(self._regime(when, self._upper(each), (*self.facts, *self._fits(each))))
+            found.append(self._of_alternative(when, each))
         rank = len(self.factors) + 1
         for regime in reversed(found):
             own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
             if own < rank:
                 rank = own
                 yield regime
+
+    def _of_alternative(self, when: str, each: Alternative) -> Regime:
+        if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
+            return Regime(when, None, "its closed form is too long to compare")
+        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""

@@ -47,12 +47,13 @@ LEAST_RISE = 1.5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does."""
+    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth."""
 
     ensures: s.Ensures
     outcome: Outcome
     reason: str
     point: Mapping[str, int] | None = None
+    proofs: tuple[Proved, ...] = ()
 
 
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
@@ -128,16 +129,16 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
         found = pieces_of_time(costs, ensures.processors.id, facts, known)
     elif indices is not None and moved is not None:
         bound = indices.written(ensures.bound)
-        outcome, reason = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
-        return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome))
+        outcome, reason, proofs = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
+        return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome), proofs=proofs)
     elif cost.orders is not None:
         return _by_orders(ensures, costs, cost, known, facts)
     elif cost.alternatives:
         return _by_alternatives(ensures, costs, cost, known, facts)
     else:
         found = pieces(costs, cost, facts, known)
-    outcome, reason = decide_growth(ensures.relation, found, ensures.bound, confirm)
-    return Verdict(ensures, outcome, reason + _trust(cost, outcome))
+    outcome, reason, proofs = decide_growth(ensures.relation, found, ensures.bound, confirm)
+    return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
 
 
 def _by_orders(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -145,9 +146,10 @@ def _by_orders(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
     found = _by_regimes(ensures, costs, cost, known, facts)
     if found.outcome == "unknown" and ensures.relation == "O":
         counted = replace(cost, orders=None, alternatives=(), lowers=())
-        outcome, reason = decide_growth("O", pieces(costs, counted, facts, known), ensures.bound, lambda *_: False)
-        if outcome == "holds":
-            return Verdict(ensures, outcome, f"{reason}, in any cache" + _trust(cost, outcome))
+        answer = decide_growth("O", pieces(costs, counted, facts, known), ensures.bound, lambda *_: False)
+        if answer.outcome == "holds":
+            reason = f"{answer.reason}, in any cache" + _trust(cost, answer.outcome)
+            return Verdict(ensures, answer.outcome, reason, proofs=answer.proofs)
     return found
 
 
@@ -161,6 +163,7 @@ def _by_regimes(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, fact
         return Verdict(ensures, "unknown", found)
     if ensures.relation != "O" and below is None:
         return _too_little(ensures, costs, found, known, facts)
+    proofs = () if below is None else below.proofs
     for condition, growth in found:
         where = (*facts, *facts_of(condition))
         answer = is_O(parse_expression(growth), ensures.bound, where)
@@ -168,9 +171,11 @@ def _by_regimes(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, fact
             place = f"where {condition}: " if condition else ""
             unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
             return _too_much(ensures, least(costs, cost, known), facts) or unknown
+        proofs += (answer,)
     if not in_small_caches(costs, ensures.bound, facts, known):
         return Verdict(ensures, "unknown", "it is not known to hold in caches of few lines")
-    return Verdict(ensures, "holds", f"the recurrence grows like {', '.join(growth for _, growth in found)}")
+    reason = f"the recurrence grows like {', '.join(growth for _, growth in found)}"
+    return Verdict(ensures, "holds", reason, proofs=proofs)
 
 
 def _too_little(
@@ -206,7 +211,8 @@ def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts,
     below = _any_lower(replace(ensures, relation="Omega"), costs, cost, known, facts)
     if ensures.relation == "Omega" or below.outcome != "holds":
         return replace(below, ensures=ensures)
-    return replace(_from_above(replace(ensures, relation="O"), costs, cost, known, facts), ensures=ensures)
+    above = _from_above(replace(ensures, relation="O"), costs, cost, known, facts)
+    return replace(above, ensures=ensures, proofs=(*below.proofs, *above.proofs))
 
 
 def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -216,9 +222,9 @@ def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
     for lower in (cost.lower, *(value for _, value in cost.lowers)):
         bounds = replace(cost, lower=lower, alternatives=(), lowers=())
         (piece,) = pieces(costs, bounds, facts, known)
-        outcome, why = decide_growth("Omega", [piece], ensures.bound, confirm)
+        outcome, why, proofs = decide_growth("Omega", [piece], ensures.bound, confirm)
         if outcome != "unknown":
-            return Verdict(ensures, outcome, why)
+            return Verdict(ensures, outcome, why, proofs=proofs)
     return _any_order(ensures, costs, cost, known, facts) or Verdict(ensures, "unknown", reason)
 
 
@@ -231,7 +237,9 @@ def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
         answer = is_O(ensures.bound, parse_expression(below), facts)
     except ArchlineError:
         return None
-    return Verdict(ensures, "holds", f"any order fetches Omega({below})") if isinstance(answer, Proved) else None
+    if not isinstance(answer, Proved):
+        return None
+    return Verdict(ensures, "holds", f"any order fetches Omega({below})", proofs=(answer,))
 
 
 def _from_above(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -269,8 +277,8 @@ def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts,
         if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
             upper = some.simplify(smooth[1])
             (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
-            outcome, reason = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
-            verdict = Verdict(ensures, outcome, reason)
+            outcome, reason, proofs = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
+            verdict = Verdict(ensures, outcome, reason, proofs=proofs)
             if outcome != "unknown":
                 return verdict
     return _by_line(ensures, costs, cost, known, facts) or verdict
@@ -282,14 +290,15 @@ def _by_line(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: 
         size = Poly.symbol(name)
         if known.nonnegative(LINE - size) or known.nonnegative(size - LINE) or not _in_lines(cost, name):
             continue
-        reasons = []
+        reasons, proofs = [], tuple[Proved, ...]()
         for relation, value in (("<=", LINE - size), (">=", size - LINE)):
             (fact,) = parse_facts(f"{name} {relation} L")
             found = _any_alternative(ensures, costs, cost, known.with_nonnegative(value), (*facts, fact))
             if found.outcome != "holds":
                 return found
             reasons.append(found.reason)
-        return Verdict(ensures, "holds", reasons[-1])
+            proofs += found.proofs
+        return Verdict(ensures, "holds", reasons[-1], proofs=proofs)
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from flint import fmpq
@@ -190,8 +190,7 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
     if compared is None:
         return False
-    outcome, _ = decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False)
-    return outcome == "holds"
+    return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False).outcome == "holds"
 
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
@@ -200,51 +199,60 @@ _AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]
 
 
+class Decided(NamedTuple):
+    """Whether a cost grows as is claimed, why, and the proofs where it does."""
+
+    outcome: Outcome
+    reason: str
+    proofs: tuple[Proved, ...] = ()
+
+
 Confirm = Callable[[str, Mapping[str, object]], bool]
 """Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
 
 
-def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
-    """Whether a cost is O, Omega or Theta of an expression: the outcome, and why."""
-    unknown = ""
+def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr, confirm: Confirm) -> Decided:
+    """Whether a cost is O, Omega or Theta of an expression."""
+    unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
         for side in _sides(relation):
-            outcome, reason = _one(side, piece, bound, confirm)
+            outcome, reason, found = _one(side, piece, bound, confirm)
+            proofs += found
             place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
             if outcome == "fails":
-                return outcome, place + reason
+                return Decided(outcome, place + reason)
             if outcome == "unknown":
                 unknown = unknown or place + reason
-    return ("unknown", unknown) if unknown else ("holds", "proved for all sizes")
+    return Decided("unknown", unknown) if unknown else Decided("holds", "proved for all sizes", proofs)
 
 
 def _sides(relation: str) -> tuple[str, ...]:
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
-def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> tuple[Outcome, str]:
+def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> Decided:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
     try:
         lower, upper = piece.ends
     except ArchlineError:
-        return "unknown", "the derived bounds have too many terms, or are nested too deeply, to compare"
+        return Decided("unknown", "the derived bounds have too many terms, or are nested too deeply, to compare")
     upwards = side == "O"
     if upwards and piece.upper == "0":
-        return "holds", ""
+        return Decided("holds", "")
     try:
         proof = _asked(upper, bound, piece) if upwards else _asked(bound, lower, piece)
     except _NowhereError:
         # Sizes of 0: growth is about sizes from 1 on.
-        return "holds", ""
+        return Decided("holds", "")
     if isinstance(proof, Proved):
-        return "holds", ""
+        return Decided("holds", "", (proof,))
     refuted: Answer = proof
     if piece.lower != piece.upper:
         refuted = _asked(lower, bound, piece) if upwards else _asked(bound, upper, piece)
     if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
-        return "fails", counterexample(refuted, side)
+        return Decided("fails", counterexample(refuted, side))
     reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
-    return "unknown", reason
+    return Decided("unknown", reason)
 
 
 class _NowhereError(Exception):

@@ -19,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_target(parser, many=True)
     shared.add_where(parser)
+    parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
     shared.add_format(parser, ("text", "json"))
 
 
@@ -35,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
     if views or not problems:
-        sys.stdout.write(_rendered(options.format, views))
+        sys.stdout.write(_rendered(options.format, views, options.certificates))
     if problems:
         raise ArchlineError(problems)
     return 1 if any(contract.outcome == "fails" for view in views for contract in view.all) else 0
@@ -49,12 +50,12 @@ def _checked(target: str, subjects: list[Algorithm]) -> CheckView:
     return CheckView(target, found, claims(subjects[0].module.program) if whole and subjects else ())
 
 
-def _rendered(form: str, views: list[CheckView]) -> str:
+def _rendered(form: str, views: list[CheckView], certificates: bool) -> str:
     if form == "json":
         from archline.report import json
 
-        return json.render(json.check(views))
+        return json.render(json.check(views, certificates=certificates))
     from archline.report import text
     from archline.report.layout import terminal_width
 
-    return text.check(views, terminal_width())
+    return text.check(views, terminal_width(), certificates=certificates)

@@ -134,6 +134,13 @@ def _counterexample(f: str, g: str, found: Mapping[str, Any], width: int) -> Ite
 
 
 # Proofs
+def proof_text(found: Mapping[str, Any], width: int) -> Iterator[str]:
+    """What a certificate proves, and how."""
+    facts = f" where {', '.join(found['facts'])}" if found["facts"] else ""
+    yield from wrap(f"{found['f']} is O({found['g']}){facts}:", width)
+    yield from indented(list(_proof(found, width - 2)))
+
+
 def _proof(found: Mapping[str, Any], width: int) -> Iterator[str]:
     for each in found["differences"]:
         yield from _difference(each, width)

@@ -204,18 +204,22 @@ def energy(view: EnergyView) -> dict[str, Any]:
     return document
 
 
-def check(views: Sequence[CheckView]) -> dict[str, Any]:
-    """`archline check`: every `ensures` of every algorithm, and every claim."""
+def check(views: Sequence[CheckView], *, certificates: bool = False) -> dict[str, Any]:
+    """`archline check`: every `ensures` of every algorithm, and every claim; certificates of growth where wanted."""
+
+    def found(contract: Contract) -> dict[str, Any]:
+        more = {"certificates": [proof.certificate for proof in contract.proofs]} if certificates else {}
+        return {**_contract(contract), **more}
+
     return {
         "version": VERSION,
         "targets": [
             {
                 "target": view.target,
                 "algorithms": [
-                    {"algorithm": name, "ensures": [_contract(contract) for contract in found]}
-                    for name, found in view.algorithms
+                    {"algorithm": name, "ensures": list(map(found, contracts))} for name, contracts in view.algorithms
                 ],
-                "claims": [_contract(claim) for claim in view.claims],
+                "claims": list(map(found, view.claims)),
             }
             for view in views
         ],

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report import io, lru
+from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import (
@@ -119,16 +120,27 @@ def contracts(found: Sequence[Contract], width: int) -> list[str]:
     return table(rows, width) if rows else []
 
 
-def check(views: Sequence[CheckView], width: int) -> str:
-    """The contracts of every algorithm, and how many have which outcome."""
+def check(views: Sequence[CheckView], width: int, *, certificates: bool = False) -> str:
+    """The contracts of every algorithm, with the proofs of growth where wanted, and how many have which outcome."""
     lines: list[str] = []
     for view in views:
         groups = [*view.algorithms, *([(f"claims of {view.target}", view.claims)] if view.claims else [])]
         for name, found in groups:
-            lines += [name, *indented(contracts(found, width - 2) or ["ensures nothing"]), ""]
+            shown = _with_proofs(found, width - 2) if certificates else contracts(found, width - 2)
+            lines += [name, *indented(shown or ["ensures nothing"]), ""]
     tally = Counter(contract.outcome for view in views for contract in view.all)
     parts = [f"{count} {_PLURAL[outcome]}" for outcome in _PLURAL if (count := tally[outcome])]
     return "\n".join([*lines, (", ".join(parts) or "nothing is ensured")]) + "\n"
+
+
+def _with_proofs(found: Sequence[Contract], width: int) -> list[str]:
+    """Each `ensures`, and how its growth is proved."""
+    lines: list[str] = []
+    for each in found:
+        lines += contracts([each], width)
+        for proof in each.proofs:
+            lines += indented(list(proof_text(proof.certificate, width - 2)))
+    return lines
 
 
 _PLURAL = {"holds": "hold", "fails": "fail", "unknown": "unknown", "not decided yet": "not decided yet"}

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError
+from archline.algebra.growth.order import Proved
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
@@ -97,13 +98,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Contract:
-    """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails."""
+    """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
+
+    `proofs` show growth that holds.
+    """
 
     text: str
     outcome: str
     reason: str
     point: Point | None
     place: str
+    proofs: tuple[Proved, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -334,6 +339,7 @@ def _contract(verdict: Verdict) -> Contract:
         verdict.reason,
         verdict.point,
         f"{span.source.path}:{span.line}",
+        verdict.proofs if verdict.outcome == "holds" else (),
     )
 
 

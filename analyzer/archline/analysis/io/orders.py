@@ -153,7 +153,7 @@ class _Writer:
         given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
         called = sum(call.target is self.algorithm for call in calls(body.nodes))
         every = (*before, *parts)
-        return Rooted(self.algorithm, size, every, self.facts, self._piece, self._other, given, made, called)
+        return Rooted(self.algorithm, size, every, self.facts, self._piece, self._factor, given, made, called)
 
     def once(self, recursions: Recursions) -> Iterator[tuple[str, str]]:
         """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
@@ -170,7 +170,7 @@ class _Writer:
                     others.append(self._other(part))
         if not body.made:
             yield f"Z >= {words}", to_text(self._grown(lines))
-        yield "" if body.made else f"Z <= {words}", " + ".join([to_text(self._grown(found)), *others])
+        yield "" if body.made else f"Z <= {words}", _sum([to_text(self._grown(found)), *others])
 
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
@@ -268,7 +268,7 @@ class _Writer:
         for part in parts:
             match part:
                 case Called():
-                    counts[self._call(part) if part.call.target is self.algorithm else self._other(part)] += 1
+                    counts[self._call(part) if part.call.target is self.algorithm else self._factor(part)] += 1
                 case Repeated():
                     counts[self._repeated(part)] += 1
                 case Chosen(branches=branches):
@@ -311,7 +311,11 @@ class _Writer:
         text = format_expression(named(parse_expression(found.growth), shown))
         for name, value in sizes.items():
             text = re.sub(rf"\b{name}_\b", f"({to_text(value)})", text)
-        return f"({text})"
+        # Without brackets around what needs none.
+        return format_expression(parse_expression(text))
+
+    def _factor(self, part: Called) -> str:
+        return f"({self._other(part)})"
 
     def _cost(self, parts: Iterable[Part]) -> Poly:
         """What parts without recursive calls fetch."""
@@ -336,6 +340,21 @@ class _Writer:
         if not found:
             raise OutOfReachError("a part without calls has no bound that holds under these facts")
         return min(found, key=_large)
+
+
+def _sum(texts: Iterable[str]) -> str:
+    """The terms of sums together, each of them once."""
+    terms = (term for text in texts for term in _terms(parse_expression(text)))
+    return " + ".join(dict.fromkeys(map(format_expression, terms)))
+
+
+def _terms(expr: s.Expr) -> Iterator[s.Expr]:
+    match expr:
+        case s.Binary(op="+", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case _:
+            yield expr
 
 
 def _sizes(parts: Iterable[Part]) -> set[str]:

@@ -33,6 +33,8 @@ from around_programs import around_program_from_seed
 from divided_programs import divided_program_from_seed
 from index_programs import MARGIN, index_program_from_seed
 from io_programs import ArrayProgram, array_program_from_seed
+from parity_programs import MARGIN as LEAST
+from parity_programs import parity_program_from_seed
 from programs import program_from_seed
 from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed
@@ -407,6 +409,17 @@ def stencils(number: int) -> Subject:
     program = stencil_program_from_seed(number)
     few = len(program.sizes) > 2
     return _drawn(f"stencils {number}", program, lambda source: source.choice((3, 6) if few else (4, 9, 20)))
+
+
+def parities(number: int) -> Subject:
+    """The generated program of a seed whose rows begin at remainders of counters."""
+
+    def sizes(source: random.Random) -> Sizes:
+        most = source.choice((3, 9, 20))
+        drawn = {name: source.randint(1, most) for name in ("n", "m")}
+        return {"n": 2 * LEAST + drawn["n"], "m": 2 * LEAST + 7 + drawn["m"], "steps": source.randint(1, 3)}
+
+    return _of_sizes(f"parities {number}", parity_program_from_seed(number), sizes)
 
 
 def _drawn(name: str, program: ArrayProgram, most: Callable[[random.Random], int]) -> Subject:

@@ -18,7 +18,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
-from io_points import LINES, Subject, arrays, kernel, loops, stencils, strides, tiles, triangles
+from io_points import LINES, Subject, arrays, kernel, loops, parities, stencils, strides, tiles, triangles
 from stdlib_cases import CASES
 
 
@@ -51,7 +51,7 @@ def test_the_library(target: str) -> None:
     assert_subject(kernel(target, CASES[target]), random.Random(target), 5)
 
 
-@pytest.mark.parametrize("kind", [loops, arrays, strides, stencils, triangles, tiles])
+@pytest.mark.parametrize("kind", [loops, arrays, strides, stencils, parities, triangles, tiles])
 def test_generated_programs(kind: Callable[[int], Subject]) -> None:
     source = random.Random(kind.__name__)
     for seed in range(40):

@@ -24,6 +24,7 @@ from io_points import (
     kernel,
     loops,
     of_library,
+    parities,
     recursion,
     stencils,
     strides,
@@ -91,6 +92,7 @@ def test_points_of_generated_programs(part: int) -> None:
         *(walks(number) for number in range(part, 60, 4)),
         *(strides(number) for number in range(part, 16, 4)),
         *(stencils(number) for number in range(part, 16, 4)),
+        *(parities(number) for number in range(part, 16, 4)),
         *(triangles(number) for number in range(part, 16, 4)),
         *(tiles(number) for number in range(part, 24, 4)),
     ]

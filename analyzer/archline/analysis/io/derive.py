@@ -27,6 +27,7 @@ from archline.analysis.io.layout import LINE, ONE_LINE, WORDS, whole
 from archline.analysis.io.lower import lower_bound
 from archline.analysis.io.orders import OutOfReachError, order
 from archline.analysis.io.phases import Phases
+from archline.analysis.io.planned import planned
 from archline.analysis.io.plans import Planner
 from archline.analysis.io.product import UnboundedError
 from archline.analysis.io.program import Program
@@ -165,19 +166,19 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     found = references(accesses(nodes), scope.facts)
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
-    planner = Planner(found, scope.facts, samples(algorithm, scope))
-    upper = Upper(planner.plans(), scope.facts)
-    lower, phases = lower_bound(nodes, scope.facts, planner.points), Phases(planner, upper)
+    points = samples(algorithm, scope)
+    ways = planned(found, scope.facts, points)
+    upper = Upper(ways.plans, scope.facts)
+    lower, phases = lower_bound(nodes, scope.facts, points), Phases(ways.planner, upper)
     if not upper.plans:
         raise UnboundedError
     all_ = everything(accesses(nodes), scope.facts)
     count = partial(_within_budget, algorithm, partial(_accesses, module, algorithm))
     values = Values(lower, upper, phases, all_, count)
-    told = planner.told(upper.plans)
-    others = [plan for plan in upper.plans if plan not in told]
-    lean = [replace(_alternative(plan, planner, False), lean=True) for plan in planner.lean(told)]
-    alternatives = (*lean, *(_alternative(plan, planner, plan in told) for plan in (*others, *told)))
-    if all_ is not None and _is_nearer(all_, upper.plans, planner):
+    lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
+    plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
+    alternatives = (*lean, *plans)
+    if all_ is not None and _is_nearer(all_, upper.plans, ways.planner):
         alternatives = (*alternatives, _fitting(all_.lines(scope.facts)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)

@@ -487,3 +487,37 @@ def test_a_program_without_bound_says_so() -> None:
     assert near is not None
     (regime,) = near.regimes
     assert regime.text.startswith("unknown: ")
+
+
+FACTORED = """use dense.lu
+use dense.matmul_recursive
+use dense.trisolv_recursive
+algorithm f(A: inout real[n, n]):
+    if n <= 16:
+        lu(A)
+    else:
+        let h = n//2
+        f(A[0..h, 0..h])
+        trisolv_unit_co(A[0..h, 0..h], A[0..h, h..n])
+        trisolv_right_co(A[0..h, 0..h], A[h..n, 0..h])
+        matmul_subtract_co({}, {}, {})
+        f(A[h..n, h..n])
+"""
+UPDATE = ("A[h..n, 0..h]", "A[0..h, h..n]", "A[h..n, h..n]")
+
+
+@pytest.mark.parametrize(
+    ("update", "whole"),
+    [
+        (UPDATE, True),
+        # As many updates, but not those of one nest: rows, columns or inner places are off.
+        (("A[0..n - h, 0..h]", *UPDATE[1:]), False),
+        ((UPDATE[0], "A[0..h, 0..n - h]", UPDATE[2]), False),
+        ((*UPDATE[:2], "A[0..n - h, h..n]"), False),
+        ((UPDATE[0], "A[n - h..n, h..n]", UPDATE[2]), False),
+    ],
+)
+def test_an_update_counts_at_its_place_only(update: tuple[str, str, str], whole: bool) -> None:
+    module = load_text(FACTORED.format(*update))
+    bodies = found(module, module.algorithms["f"]).orders.bodies
+    assert any(body.power == Fraction(1, 2) for body in bodies) == whole

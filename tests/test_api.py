@@ -282,3 +282,17 @@ def test_one_version() -> None:
 def test_every_exported_name_is_there() -> None:
     for name in al.__all__:
         assert getattr(al, name) is not None
+
+
+def test_regimes_have_conditions_and_expressions() -> None:
+    """At n = m = p = 6 in lines of 2: an access each, and from a row and two lines on a column of B at a time."""
+    cost = al.load("dense.matmul")["matmul_basic"].cost()
+    at = {cost.symbols[name]: value for name, value in {"n": 6, "m": 6, "p": 6, "L": 2}.items()}
+    found = {each.when: each.upper.subs(at) for each in cost.io.regimes}
+    assert found["Z >= L"] == 3 * 6**3
+    assert found["Z >= L*(m + 2)"] == 6 * 6 * 3 + 6 * 6 * 3 + 6 * 3
+    assert list(found)[-1] == "Z >= L*(m*ceil(p/L) + ceil(m/L) + 1)"
+    assert found[list(found)[-1]] == 3 * 6 * 3
+    work = al.load("sort.mergesort")["mergesort"].cost().work
+    assert [each.when for each in work.regimes] == ["n <= 1", "otherwise"]
+    assert cost.work.regimes == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -35,8 +35,17 @@ if TYPE_CHECKING:
 Number = int | Fraction
 
 
+@dataclass(frozen=True)
+class Regime:
+    """The bounds of a cost where a condition holds, given in the language's syntax."""
+
+    when: str
+    lower: sympy.Expr
+    upper: sympy.Expr
+
+
 class Metric:
-    """One derived cost: flops, work or span."""
+    """One derived cost: flops, work, span or io."""
 
     def __init__(self, report: CostReport, cost: Cost) -> None:
         self._report = report
@@ -76,6 +85,17 @@ class Metric:
     def upper(self) -> sympy.Expr | None:
         """The upper bound."""
         return self._sympy(self._cost.upper)
+
+    @cached_property
+    def regimes(self) -> tuple[Regime, ...]:
+        """The bounds by conditions: on Z for io, each of which holds wherever its condition does; else by cases.
+
+        Empty where one pair of bounds holds everywhere.
+        """
+        cost, to = self._cost, self._sympy
+        if cost.regimes:
+            return tuple(Regime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
+        return tuple(Regime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.told)
 
     @property
     def growth(self) -> str | None:

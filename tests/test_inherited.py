@@ -67,3 +67,11 @@ def test_what_is_ensured_exactly_holds_under_facts(fact: str) -> None:
     """The flops of a product are 2*n*m*p whatever is known of the first call."""
     contracts = al.algorithm("dense.matmul::matmul_co").cost(where=fact).view().contracts
     assert [each.outcome for each in contracts if each.text == "flops == 2*n*m*p"] == ["holds"]
+
+
+@pytest.mark.parametrize("facts", ["n >= 5, n <= 3", "n <= 0", "m == 4, m >= 5"])
+def test_facts_that_no_sizes_satisfy_are_refused(facts: str) -> None:
+    """Under them everything would hold."""
+    with pytest.raises(ArchlineError) as caught:
+        al.algorithm("dense.matmul::matmul_basic").cost(where=facts)
+    assert [each.rule.code for each in caught.value.diagnostics] == ["AL483"]

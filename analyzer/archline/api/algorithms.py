@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from archline.algebra.growth import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.io.derive import io_cost
 from archline.analysis.races import certain_races
 from archline.analysis.recursion.inherited import inherited
+from archline.analysis.scope import declared
 from archline.api import rules
 from archline.api.costs import CostReport
 from archline.language import model, name_rules
@@ -124,7 +126,9 @@ class Algorithm:
             return self
         before, facts = self._added, parse_facts(where, "where")
         added = Added(before.module, before.node, (*before.facts, *facts))
-        return Algorithm(*with_where(self._module, self._node, facts), added)
+        narrowed = Algorithm(*with_where(self._module, self._node, facts), added)
+        _require_sizes(narrowed, facts)
+        return narrowed
 
     @property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
@@ -170,6 +174,15 @@ class Algorithm:
 
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
+
+
+def _require_sizes(algorithm: Algorithm, facts: tuple[s.Fact, ...]) -> None:
+    """Raise ArchlineError (AL483) where one size is bounded by numbers that leave none."""
+    for name, bounds in declared(algorithm.module, algorithm.node).facts.bounds.items():
+        if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
+            span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
+            message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
+            raise error(growth_rules.NO_SIZES, message, span=span)
 
 
 class Module:

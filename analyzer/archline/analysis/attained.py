@@ -33,7 +33,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 
 OPTIMAL = "1"
-MAX_TRIALS = 100
+MAX_TRIALS = 250
 MAX_ATOMS = 1_000
 """Of so many atoms, those in others counted too, may what is compared be."""
 

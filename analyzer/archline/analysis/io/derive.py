@@ -172,7 +172,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     lower, phases = lower_bound(nodes, scope.facts, points), Phases(ways.planner, upper)
     if not upper.plans:
         raise UnboundedError
-    all_ = everything(accesses(nodes), scope.facts)
+    all_ = everything(found, scope.facts)
     count = partial(_within_budget, algorithm, partial(_accesses, module, algorithm))
     values = Values(lower, upper, phases, all_, count)
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]

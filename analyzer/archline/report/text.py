@@ -224,7 +224,7 @@ def energy(view: EnergyView, width: int) -> str:
         f"{view.model_title}: {view.model_source}",
         estimate.convention,
         *([matrix_note(view.matrix)] if view.matrix is not None else []),
-        cache_note(view.cache, view.origins.get("io", "derived").split(",")[0].replace("executed", "counted")),
+        cache_note(view.cache, "derived" if view.origins.get("io", "").startswith("derived") else "counted"),
         view.data,
     ]
     blocks = [

@@ -146,9 +146,11 @@ def derived_basis(
     point = report.point(at, report.names.for_a_run, option)
     used, chosen = cache_at(point, cache, chosen_cache)
     assert used is not None
+    if used.policy != "optimal":
+        return None
     costs = {name: report.costs[name] for name in model.inputs}
     derived, unknown = derived_at(costs, {**point, "Z": used.Z, "L": used.L})
-    if used.policy != "optimal" or unknown:
+    if unknown:
         return None
     statuses = {name: costs[name].status for name in derived}
     view = CacheView(used.Z, used.L, used.policy, chosen)

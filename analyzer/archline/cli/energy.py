@@ -52,12 +52,12 @@ def _energy(options: argparse.Namespace, machine: Machine, model: Model) -> Ener
     """Of what is derived, where that is all that the model takes; of a run otherwise."""
     from archline.api.energies import Basis, derived_basis, energy_on
 
+    subject = shared.subject_of(options)
     if options.matrix is None and options.block is None and not options.measured:
-        subject = shared.subject_of(options)
         cache, chosen = shared.read_cache(options)
         at = shared.read_at(options)
         basis = derived_basis(subject, at, model, cache=cache, chosen_cache=chosen, option="--at")
         if basis is not None:
             return energy_on(subject, basis, machine, model)
-    done = shared.executed(options)
-    return energy_on(done.algorithm, Basis.of_run(done), machine, model, options.measured)
+    done = shared.executed(subject, options)
+    return energy_on(subject, Basis.of_run(done), machine, model, options.measured)

@@ -125,14 +125,13 @@ def subject_of(options: argparse.Namespace) -> Algorithm:
     return algorithm(options.target).assuming(options.where)
 
 
-def executed(options: argparse.Namespace, processors: Processors | None = None) -> Run:
-    """Run the target as the options say. Raises ArchlineError."""
+def executed(subject: Algorithm, options: argparse.Namespace, processors: Processors | None = None) -> Run:
+    """Run an algorithm as the options say. Raises ArchlineError."""
     from pathlib import Path
 
     from archline.api import rules
     from archline.language.diagnostics import error
 
-    subject = subject_of(options)
     at = read_at(options)
     cache, chosen = read_cache(options)
     if options.block is not None and options.matrix is None:

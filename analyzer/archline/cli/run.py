@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    done = shared.executed(options, _processors(options))
+    # A mistyped schedule is told before the target is read.
+    processors = _processors(options)
+    done = shared.executed(shared.subject_of(options), options, processors)
     sys.stdout.write(_rendered(options.format, done))
     return 1 if done.outside else 0
 

@@ -102,10 +102,10 @@ def _paths(module: Module, body: Called) -> list[_Path]:
         every = ways(body.nodes)
     except TooManyWaysError:
         raise NoBoxesError("there are too many ways through its branches") from None
-    return [_path(known or (), nodes, body) for known, nodes in every]
+    return [_path(known or (), nodes) for known, nodes in every]
 
 
-def _path(known: tuple[Poly, ...], nodes: Sequence[Node], body: Called) -> _Path:
+def _path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
     if any(isinstance(node, Loop) and recurses(node) for node in nodes):
         raise NoBoxesError("recursive calls stand in a loop")
     calls = tuple(node for node in nodes if isinstance(node, Recursion))

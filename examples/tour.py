@@ -1,4 +1,4 @@
-"""The whole of archline in one output: derived costs, runs that check them, and energy on eleven platforms.
+"""The whole of archline in one output: derived costs, runs that check them, energy on eleven platforms, a comparison.
 
 python examples/tour.py
 """
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import archline as al
 from archline.api.data import run_generated, run_matrix
-from archline.api.energies import Basis, energy_on
 from archline.api.settings import unplaced
-from archline.energy.machines import machine, machine_names
+from archline.energy.machines import machines
 from archline.energy.models import model
 
 KERNELS = (
@@ -65,16 +64,26 @@ def row(target: str, data: str, run: al.Run) -> None:
 def energies() -> None:
     """ICE energy of sparse matrix-vector multiplication on the platforms of the model's authors."""
     run = run_matrix(al.algorithm("sparse.csr::spmv_csr"), MATRICES / "bcsstk16.mtx.gz", {}, cache=CACHE)
+    amounts = {"work": run.counts.work, "span": run.counts.span, "io": run.counts.io or 0}
     print("\nICE energy of spmv_csr on bcsstk16 (Tran and Ha, ICPADS 2016, equation 14), in microjoules\n")
-    print(f"  {'platform':<24} {'static':>10} {'computation':>12} {'memory':>10} {'total':>10}  bound")
-    for name in machine_names():
-        estimate = energy_on(run.algorithm, Basis.of_run(run), machine(name), model("ice")).estimate
-        parts = [float(part.amount.upper) * 1e6 for part in estimate.parts]
-        total = float(estimate.total.amount.upper) * 1e6
-        print(f"  {name:<24} {parts[0]:>10.2f} {parts[1]:>12.2f} {parts[2]:>10.2f} {total:>10.2f}  {estimate.verdict}")
+    print(f"  {'platform':<24} {'computation':>12} {'memory':>10} {'static':>10} {'total':>10}  bound by")
+    for machine in (each for each in machines() if each.collection == "ice"):
+        estimate = model("ice")(machine, amounts)
+        numbers = [float(term.upper) * 1e6 for term in estimate.terms.values()]
+        columns = f"{numbers[0]:>12.2f} {numbers[1]:>10.2f} {numbers[2]:>10.2f} {sum(numbers):>10.2f}"
+        print(f"  {machine.name:<24} {columns}  {estimate.binds}")
+
+
+def comparison() -> None:
+    """Which product of matrices takes less energy, from derived bounds alone: nothing is executed."""
+    names = ("dense.matmul::matmul_basic", "dense.matmul::matmul_co")
+    sizes, cache = "n=m=p=1024..8192", al.Cache(Z=3932160, L=8)
+    print()
+    print(al.compare(*names, machine="xeon-e5-2650l-v3", sweep=sizes, cache=cache), end="")
 
 
 if __name__ == "__main__":
     derived()
     executed()
     energies()
+    comparison()

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
+    from archline.api.comparisons import Compared, compare
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
     from archline.api.plots import IoPlot, plot_io
     from archline.api.running import Run
+    from archline.energy.machines import Machine, machine, machines
     from archline.execution.externs import register_extern
     from archline.execution.results import Cache
     from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -22,17 +24,22 @@ _HOMES = {
     "Algorithm": "archline.api.algorithms",
     "ArchlineError": "archline.language.diagnostics",
     "Cache": "archline.execution.results",
+    "Compared": "archline.api.comparisons",
     "CostReport": "archline.api.costs",
     "Diagnostic": "archline.language.diagnostics",
     "Energy": "archline.api.energies",
     "IoPlot": "archline.api.plots",
+    "Machine": "archline.energy.machines",
     "Metric": "archline.api.costs",
     "Module": "archline.api.algorithms",
     "Run": "archline.api.running",
     "algorithm": "archline.api.algorithms",
+    "compare": "archline.compare",
     "energy": "archline.energy",
     "load": "archline.api.algorithms",
     "loads": "archline.api.algorithms",
+    "machine": "archline.energy.machines",
+    "machines": "archline.energy.machines",
     "plot_io": "archline.api.plots",
     "register_extern": "archline.execution.externs",
 }
@@ -41,18 +48,23 @@ __all__ = [
     "Algorithm",
     "ArchlineError",
     "Cache",
+    "Compared",
     "CostReport",
     "Diagnostic",
     "Energy",
     "IoPlot",
+    "Machine",
     "Metric",
     "Module",
     "Run",
     "__version__",
     "algorithm",
+    "compare",
     "energy",
     "load",
     "loads",
+    "machine",
+    "machines",
     "plot_io",
     "register_extern",
 ]
@@ -62,8 +74,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'archline' has no attribute '{name}'")
     home = import_module(_HOMES[name])
-    # Calling the package `archline.energy` calls the function of that name.
-    return home if name == "energy" else getattr(home, name)
+    # Calling the packages `archline.energy` and `archline.compare` calls the functions of these names.
+    return home if name in ("compare", "energy") else getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -1,177 +1,328 @@
-"""Energy of an algorithm at sizes, on a machine."""
+"""Energy, time and power of algorithms and of formulas, on machines, by models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.data import run_generated
-from archline.api.running import DEFAULT_CACHE, Run, cache_at, derived_at
-from archline.api.settings import Given, unplaced
-from archline.energy.machines import Machine
+from archline.api.settings import Given, Number, check_known, unplaced
+from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, check_facts, model_for, own, subject
+from archline.energy.formulas import Bounds, bounds_of, names_in, parsed, substituted
+from archline.energy.growth import Growth, of_terms
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
-from archline.energy.model import Estimate, Interval, Model
+from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
-from archline.execution.results import Cache
-from archline.language.diagnostics import error
-from archline.report.view import CacheView, EnergyView, MatrixView, Number, Point, Values
+from archline.energy.quantities import METRICS, QUANTITIES
+from archline.energy.results import Ends, EnergyResult, Symbolic, SymbolicMetric
+from archline.energy.units import format_si
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
 
-NOT_RUN = "nothing was run: all that the model takes is derived"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+    from archline.execution.results import Cache
 
-@dataclass(frozen=True)
-class Basis:
-    """What an energy may rest on: where, on which cache and data, what is derived there, and the io that was executed.
-
-    `unknown` tells why something is not derived, `statuses` how what is derived is.
-    """
-
-    at: Point
-    cache: CacheView
-    derived: Mapping[str, Values]
-    statuses: Mapping[str, str]
-    unknown: Mapping[str, str]
-    data: str
-    io: Number | None = None
-    matrix: MatrixView | None = None
-
-    @staticmethod
-    def of_run(run: Run) -> Basis:
-        """That of a run that counted io."""
-        view, counts = run.view, run.view.counts
-        assert view.cache is not None
-        executed = counts.executed.get("io")
-        return Basis(
-            view.at, view.cache, counts.derived, counts.statuses, view.unchecked, run.data, executed, run.matrix
-        )
+Ends_ = Fraction | tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """A model's answer: exact bounds in joules by part, a verdict, and what they rest on."""
+    """An energy: `str()` shows it; numbers are exact, pairs of bounds where inputs are only bounded."""
 
-    algorithm: Algorithm
-    machine: Machine
-    model: Model
-    estimate: Estimate
-    basis: Basis
-    amounts: Mapping[str, Values]
-    origins: Mapping[str, str]
+    result: EnergyResult
+    subject: Subject
 
     @property
-    def total(self) -> Fraction | tuple[Fraction, Fraction]:
-        """The energy in joules, exact; a pair of bounds where work, span or io is only bounded."""
-        return _ends(self.estimate.total.amount)
+    def total(self) -> Ends_ | None:
+        """The energy in joules; None where the machine allows none, or without sizes."""
+        return self._value("energy")
 
     @property
-    def parts(self) -> dict[str, Fraction | tuple[Fraction, Fraction]]:
-        """Static, computation and memory energy in joules."""
-        return {part.name: _ends(part.amount) for part in self.estimate.parts}
+    def time(self) -> Ends_ | None:
+        """The time in seconds."""
+        return self._value("time")
 
     @property
-    def bound(self) -> str:
-        """`CPU-bound` or `memory-bound` (or why neither can be said)."""
-        return self.estimate.verdict
+    def power(self) -> Ends_ | None:
+        """The average power in watts."""
+        return self._value("power")
 
     @property
-    def view(self) -> EnergyView:
-        """What the reports show."""
-        basis = self.basis
-        return EnergyView(
-            algorithm=self.algorithm.name,
-            at=basis.at,
-            machine_title=self.machine.title,
-            model_title=self.model.title,
-            model_source=self.model.source,
-            estimate=self.estimate,
-            amounts=self.amounts,
-            origins=self.origins,
-            cache=basis.cache,
-            matrix=basis.matrix,
-            data=basis.data,
-        )
+    def energy_delay(self) -> Ends_ | None:
+        """The energy-delay product in joule-seconds."""
+        return self._value("energy_delay")
+
+    @property
+    def flops_per_joule(self) -> Ends_ | None:
+        """Flops per joule."""
+        estimate = self.result.estimate
+        return None if estimate is None or estimate.flops_per_joule is None else _ends(estimate.flops_per_joule)
+
+    def _value(self, quantity: str) -> Ends_ | None:
+        estimate = self.result.estimate
+        found = None if estimate is None else estimate.by(quantity)
+        return None if found is None else _ends(found)
+
+    @property
+    def parts(self) -> dict[str, Ends_]:
+        """The terms of the energy in joules."""
+        estimate = self.result.estimate
+        return {} if estimate is None else {name: _ends(each) for name, each in estimate.terms.items()}
+
+    @property
+    def binds(self) -> str:
+        """What binds: the largest side of the model's time, `A or B` where the bounds do not decide."""
+        return "" if self.result.estimate is None else self.result.estimate.binds
+
+    @property
+    def elasticities(self) -> Mapping[str, float]:
+        """By how many % the energy grows per % of each quantity of the machine."""
+        return self.result.elasticities
+
+    def upper_at(
+        self, sizes: Mapping[str, Any] | None = None, /, *, parameters: Mapping[str, Any] | None = None, **named: Any
+    ) -> dict[str, NDArray[Any]]:
+        """Time, energy and its terms at many sizes and parameters at once, as arrays of floating-point numbers.
+
+        Sizes and parameters are numbers or numpy arrays, broadcast against each other. They are upper bounds where
+        inputs are only bounded, rounded as floating-point numbers are. Raises ArchlineError as `at` does.
+        """
+        from archline.api.energy_arrays import upper_at
+
+        return upper_at(self.subject, self.result, {**(sizes or {}), **named}, parameters or {})
 
     def __str__(self) -> str:
-        from archline.report.text import energy
+        from archline.report.energies import text
 
-        return energy(self.view, 100)
+        return text.render([self.result], 100)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
+    def _repr_latex_(self) -> str:
+        from archline.report.energies import latex
 
-def _ends(amount: Interval) -> Fraction | tuple[Fraction, Fraction]:
+        return latex.render([self.result], 100)
+
+
+def _ends(amount: Interval) -> Ends_:
     return amount.lower if amount.exact else (amount.lower, amount.upper)
 
 
 def energy(
-    algorithm: Algorithm,
+    target: str | Algorithm,
     *,
     machine: str | Machine,
-    model: str = "ice",
-    at: Mapping[str, Number],
+    model: str | None = None,
+    at: Mapping[str, Number] | None = None,
     cache: Cache | None = None,
+    procs: int | None = None,
+    where: str | None = None,
+    parameters: Mapping[str, str | float] | None = None,
     seed: int = 0,
     measured: bool = False,
 ) -> Energy:
-    """The energy at sizes: work, span and io derived, or io executed on generated data where `measured`.
+    """The energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`: at sizes, else in symbols.
 
-    io that is not derived is executed too; nothing is run otherwise. The cache is 32768 words in lines of 8 unless one
-    is given, by `cache` or as Z and L in `at`. Raises ArchlineError for an unknown machine or model, wrong sizes, a
-    cost that cannot be derived (AL414), and as `run` does where it runs.
+    Inputs are derived where that is possible; with `measured` all that a run counts is taken from a run on generated
+    data. The cache is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set
+    quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
+    unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
-    chosen_machine = machine if isinstance(machine, Machine) else machine_of(machine)
-    chosen_model = model_of(model)
-    taken, given = DEFAULT_CACHE if cache is None else cache, unplaced(at)
-    if not measured:
-        basis = derived_basis(algorithm, given, chosen_model, cache=taken, chosen_cache=cache is not None)
-        if basis is not None:
-            return energy_on(algorithm, basis, chosen_machine, chosen_model)
-    executed = run_generated(algorithm, given, cache=taken, chosen_cache=cache is not None, seed=seed)
-    return energy_on(algorithm, Basis.of_run(executed), chosen_machine, chosen_model, measured)
+    from archline.api.running import DEFAULT_CACHE
+
+    settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
+    chosen = machine if isinstance(machine, Machine) else machine_of(machine)
+    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
+    found = subject(target, where)
+    (only,) = energies(
+        [found],
+        [chosen.with_parameters(given)],
+        None if model is None else model_of(model),
+        None if at is None else unplaced(at),
+        settings,
+    )
+    return only
 
 
-def derived_basis(
-    algorithm: Algorithm, at: Given, model: Model, *, cache: Cache, chosen_cache: bool, option: str = ""
-) -> Basis | None:
-    """What a model takes, all of it derived; None where something has to be executed.
+def energies(
+    subjects: Sequence[Subject],
+    machines: Sequence[Machine],
+    model: Model | None,
+    at: Given | None,
+    settings: Settings,
+    where: str | None = None,
+) -> list[Energy]:
+    """The energies of all subjects on all machines; each subject takes the sizes that it has.
 
-    Raises ArchlineError (AL401 to AL408) for wrong sizes.
+    Raises ArchlineError as `energy` does.
     """
-    report = algorithm.cost()
-    point = report.point(at, report.names.for_a_run, option)
-    used, chosen = cache_at(point, cache, chosen_cache)
-    assert used is not None
-    if used.policy != "optimal":
-        return None
-    costs = {name: report.costs[name] for name in model.inputs}
-    derived, unknown = derived_at(costs, {**point, "Z": used.Z, "L": used.L})
+    check_facts(where, subjects)
+    if at is not None:
+        check_known(at, [each.names for each in subjects])
+    found: list[Energy] = []
+    for each in subjects:
+        chosen = model_for(each, model or model_of("ice"), model is not None)
+        for machine in machines:
+            result = (
+                symbolic(each, machine, chosen)
+                if at is None
+                else numeric(each, machine, chosen, own(at, each), settings)
+            )
+            found.append(Energy(result, each))
+    return found
+
+
+def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[Applied, Machine]:
+    """A model on a machine for a subject; processors set what the model has for them. Raises ArchlineError."""
+    metrics = {*chosen.metrics, "Z", "L"}
+    if settings.measured or settings.matrix is not None:
+        metrics.add("memory")
+    if settings.procs is not None:
+        machine = on_processors(chosen, machine, model, settings.procs)
+    if not isinstance(chosen, FormulaSubject):
+        metrics -= {"accesses"} - names_in(model.expanded(model.expression))
+    found = Applied(model, machine, frozenset(metrics))
+    found.require()
+    return found, machine
+
+
+def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
+    """The machine with that many cores, where the model counts them. Raises ArchlineError (AL411)."""
+    fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
+    if model.processors == "cores":
+        return machine.with_parameters({"cores": parameter("cores", str(procs))})
+    if not fine:
+        what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
+        hint = "its rates are the whole device's" if not model.processors else "give formulas that hold P"
+        raise error(rules.OPTIONS_CLASH, f"`--procs` says nothing about {what} in model `{model.name}`", hint=hint)
+    return machine
+
+
+def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings) -> EnergyResult:
+    """The energy at sizes. Raises ArchlineError."""
+    on, machine = applied(chosen, machine, model, settings)
+    procs = settings.procs if model.processors == "span" else None
+    basis = chosen.basis(at, on.wanted | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
+    amounts = basis.amounts()
+    estimate = on.model(machine, amounts)
+    return EnergyResult(
+        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
+        elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
+    )  # fmt: skip
+
+
+def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:
+    from dataclasses import replace
+
+    return settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
+
+
+def _coarser(on: Applied) -> frozenset[str]:
+    return frozenset().union(*(names_in(parsed(text)) & METRICS.keys() for text in on.model.coarser.values()))
+
+
+# In symbols
+def symbolic(chosen: Subject, machine: Machine, model: Model) -> EnergyResult:
+    """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
+    on, machine = applied(chosen, machine, model, Settings())
+    names = [name for name in METRICS if name in on.wanted and name in {*chosen.metrics, "Z", "L"}]
+    metrics = tuple(chosen.symbolic(name) for name in names)
+    unknown = [each for each in metrics if each.bounds is None]
     if unknown:
-        return None
-    statuses = {name: costs[name].status for name in derived}
-    view = CacheView(used.Z, used.L, used.policy, chosen)
-    sizes = {name: value for name, value in point.items() if name not in ("Z", "L")}
-    return Basis(sizes, view, derived, statuses, unknown, NOT_RUN)
+        message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
+        raise error(rules.NEEDS_BOUND, message)
+    bounds = {each.name: _bounds(each) for each in metrics}
+    numbers = {name: _number(value) for name, value in machine.values.items()}
+    terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
+    whole = on.complete(model.expanded(model.expression))
+    shown = Symbolic(
+        tuple(each for each in metrics if each.name not in ("Z", "L")),
+        _with_units(whole, machine),
+        None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
+        terms,
+        _growths(on, chosen, names) if len(terms) == len(model.energy) else {},
+    )
+    data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
+    return EnergyResult(
+        chosen.name, machine, model, None, {}, None, data, symbolic=shown, converted=on.converted
+    )  # fmt: skip
 
 
-def energy_on(algorithm: Algorithm, basis: Basis, machine: Machine, model: Model, measured: bool = False) -> Energy:
-    """The energy of what is derived, or counted in a run. Raises ArchlineError (AL414, and as the model does)."""
-    amounts: dict[str, Values] = {}
-    origins: dict[str, str] = {}
-    for name in model.inputs:
-        derived = basis.derived.get(name)
-        if derived is not None and not (measured and name == "io"):
-            amounts[name] = derived
-            origins[name] = f"derived, {basis.statuses[name]}"
-        elif name == "io" and basis.io is not None:
-            amounts[name] = Values(basis.io, basis.io)
-            origins[name] = "executed"
-        else:
-            reason = basis.unknown.get(name, "it is not derived in this version")
-            raise error(rules.NEEDS_BOUND, f"the {name} of `{algorithm.name}` is unknown: {reason}")
-    estimate = model(machine, {name: Interval.of((each.lower, each.upper)) for name, each in amounts.items()})
-    return Energy(algorithm, machine, model, estimate, basis, amounts, origins)
+def _lacks(on: Applied, name: str) -> bool:
+    return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
+
+
+def _growths(on: Applied, chosen: Subject, names: Sequence[str]) -> dict[str, str]:
+    growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
+    found = of_terms(on, growths)
+    return {name: text for name, each in found.items() if (text := told(each, chosen)) is not None}
+
+
+def told(growth: Growth, chosen: Subject) -> str | None:
+    """A growth as text, with the facts that it rests on beside those of the algorithm."""
+    from archline.language.format_expressions import format_fact
+
+    more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
+    text = growth.text
+    return text if text is None or not more else f"{text} where {', '.join(more)}"
+
+
+def _bounds(metric: SymbolicMetric) -> Bounds[s.Expr]:
+    assert metric.bounds is not None
+    try:
+        lower = parse_expression(metric.bounds.lower)
+        same = metric.bounds.lower == metric.bounds.upper
+        return Bounds(lower, lower if same else parse_expression(metric.bounds.upper))
+    except ArchlineError:
+        # Longer than an expression may be: the metric's own name stands for it.
+        name = parsed(metric.name)
+        return Bounds(name, name)
+
+
+def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, Bounds[s.Expr]]) -> Ends:
+    found = bounds_of(substituted(formula, numbers), bounds)
+    return Ends(format_expression(found.lower), format_expression(found.upper))
+
+
+def _number(value: Fraction) -> s.Expr:
+    """An exact number as an expression: a decimal where it has a short one, else a quotient."""
+    return parsed(decimal(value))
+
+
+def decimal(value: Fraction) -> str:
+    """An exact decimal numeral where one of 24 digits at most does; else a quotient of whole numbers."""
+    if value.denominator == 1 and abs(value) < 10**12:
+        return str(value.numerator)
+    rest, exponent = value, 0
+    while rest.denominator != 1 and exponent > -40:
+        rest, exponent = rest * 10, exponent - 1
+    if rest.denominator != 1 or abs(rest) >= 10**24:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(rest.numerator)
+    trimmed = digits.rstrip("0")
+    exponent += len(digits) - len(trimmed)
+    point = f"{trimmed[0]}.{trimmed[1:] or '0'}"
+    return f"{point}e{exponent + len(trimmed) - 1}"
+
+
+def _with_units(expr: s.Expr, machine: Machine) -> str:
+    """The formula with the machine's numbers and their units in place of their names, to be read."""
+    text = format_expression(expr)
+    import re
+
+    def shown(found: re.Match[str]) -> str:
+        quantity = machine.quantities.get(found[0])
+        return format_si(quantity.value, quantity.unit) if quantity is not None else found[0]
+
+    return re.sub(r"[A-Za-z_]\w*", shown, text)

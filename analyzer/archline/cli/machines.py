@@ -1,4 +1,4 @@
-"""List the machines that come with archline, or the numbers of one, each with its unit and source."""
+"""List the machines that come with archline, or the numbers of one, each with its unit, kind and source."""
 
 from __future__ import annotations
 
@@ -10,23 +10,38 @@ from archline.cli import options as shared
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a machine, or the path of a machine's `.toml` file")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a machine, NAME@VARIANT, or the path of a machine's `.toml` file"
+    )
+    parser.add_argument(
+        "--year", type=shared.natural, metavar="YEAR", help="carry its trends on to a year (Czechowski et al., Table 1)"
+    )
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    from archline.api import rules
     from archline.energy.machines import machine, machines
+    from archline.energy.models import models
+    from archline.language.diagnostics import error
     from archline.report import json
     from archline.report import machines as report
     from archline.report.layout import terminal_width
 
     if options.name is not None:
         chosen = machine(options.name)
-        document = json.render(report.document(chosen))
-        sys.stdout.write(document if options.format == "json" else report.one(chosen, terminal_width()))
+        if options.year is not None:
+            chosen = chosen.in_year(options.year)
+        document = json.render(report.document(chosen, models()))
+        text = report.one(chosen, models(), terminal_width())
+        sys.stdout.write(document if options.format == "json" else text)
         return 0
+    if options.year is not None:
+        raise error(
+            rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"
+        )
     known = machines()
-    document = json.render([report.document(each) for each in known])
-    sys.stdout.write(document if options.format == "json" else report.listed(known, terminal_width()))
+    document = json.render([report.document(each, models()) for each in known])
+    sys.stdout.write(document if options.format == "json" else report.listed(known, models(), terminal_width()))
     return 0

@@ -27,7 +27,8 @@ COMMANDS = {
     "recurrence": "solve a recurrence",
     "machines": "list machines and their numbers",
     "plot": "plot io against the size of the cache",
-    "energy": "estimate the energy of a run on a machine",
+    "energy": "time, energy and power on machines, by models from the literature",
+    "compare": "compare algorithms: growth, energy, which takes less and how sure",
     "order": "compare the growth of two expressions",
 }
 GARBAGE = 10_000

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
     from archline.api.running import Processors, Run
     from archline.api.settings import Given
+    from archline.api.subjects import Settings
+    from archline.energy.machines import Machine
     from archline.execution.results import Cache
+
+MODELS = "ice, roofline (+cap, +cache), linear (+overlap) or balance"
 
 
 def add_target(parser: argparse.ArgumentParser, *, many: bool) -> None:
@@ -19,6 +23,71 @@ def add_target(parser: argparse.ArgumentParser, *, many: bool) -> None:
         parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
     else:
         parser.add_argument("target", metavar="TARGET", help=text)
+
+
+def add_energy_targets(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """TARGET..., algorithms or formulas."""
+    text = f'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=..."){more}'
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
+
+
+def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """--machine NAME, which may be given several times, and --parameter NAME=VALUE."""
+    parser.add_argument(
+        "--machine",
+        action="append",
+        required=required,
+        default=[],
+        dest="machines",
+        metavar="NAME",
+        help="a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated",
+    )
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        dest="parameters",
+        metavar="NAME=VALUE",
+        help='set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
+    )
+
+
+def read_machines(options: argparse.Namespace) -> list[Machine]:
+    """The machines that are named, with the parameters given. Raises ArchlineError."""
+    from archline.energy.machines import machine, read_parameters
+
+    given = read_parameters(options.parameters)
+    return [machine(name).with_parameters(given) for name in options.machines]
+
+
+def energy_settings(options: argparse.Namespace) -> Settings:
+    """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
+    from pathlib import Path
+
+    from archline.api.subjects import Settings
+
+    require_matrix(options)
+    cache, chosen = read_cache(options)
+    return Settings(
+        cache,
+        chosen,
+        getattr(options, "measured", False),
+        options.procs,
+        options.seed,
+        None if options.matrix is None else Path(options.matrix),
+        options.block,
+        False if options.plain else None,
+        "--at",
+    )
+
+
+def require_matrix(options: argparse.Namespace) -> None:
+    """Raise ArchlineError (AL411) for `--block` without a matrix."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    if options.block is not None and options.matrix is None:
+        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -129,13 +198,9 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     """Run an algorithm as the options say. Raises ArchlineError."""
     from pathlib import Path
 
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     at = read_at(options)
     cache, chosen = read_cache(options)
-    if options.block is not None and options.matrix is None:
-        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
+    require_matrix(options)
     from archline.api.data import run_generated, run_matrix
 
     # What both kinds of run are told.

@@ -1,47 +1,85 @@
-"""Machines: files of quantities, each with a value, a unit and a source."""
+"""Machines: their quantities, each with a value, a unit, a kind and a source, and how they are found by name."""
 
 from __future__ import annotations
 
-import os
-import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
 from archline.energy import rules
-from archline.energy.units import parse_unit
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
-from archline.language.source import read_source
+from archline.energy.formulas import check_units, names_in, value_of
+from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
+from archline.language.evaluate import Enclosure, evaluate
+from archline.language.evaluate import EvaluationError as UndefinedValueError
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.language.source import Span
 from archline.resources import resource
 
-_NUMERAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?", re.ASCII)
-_KEYS = ("title", "processor", "notes", "quantity")
-_QUANTITY_KEYS = ("value", "unit", "source", "meaning")
+KINDS = ("peak", "measured", "fitted", "rated", "inferred", "assumed", "definition")
+DERIVED, GIVEN = "derived", "given"
+"""Kinds of what a formula gives, and of what the command line does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a number is from: a document (its key and its citation), a place in it, what stands there, a remark."""
+
+    document: str = ""
+    citation: str = ""
+    place: str = ""
+    quote: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        cited = ", ".join(filter(None, (self.citation, self.place)))
+        quoted = f'"{self.quote}"' if self.quote else ""
+        return "; ".join(filter(None, (cited, quoted, self.note)))
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number of a machine: exact `value` in the base unit `unit` (J, s, J/B, ...), and how its file has
-    it.
+    """A number of a machine: its exact `value` in the base unit of the registry, and how its file has it.
+
+    `formula` gives it from other quantities; `check` is a formula that should give the same number. `doubling` is in
+    years, below 0 where the number halves instead.
     """
 
     name: str
     value: Fraction
-    unit: str
     as_written: str
-    source: str
-    meaning: str = ""
+    kind: str
+    source: Provenance
+    formula: s.Expr | None = None
+    check: s.Expr | None = None
+    error: Fraction | None = None
+    scope: str = ""
+    doubling: Fraction | None = None
+    span: Span | None = field(default=None, compare=False)
+
+    @property
+    def unit(self) -> str:
+        """The base unit."""
+        return QUANTITIES[self.name].unit
+
+    @property
+    def meaning(self) -> str:
+        """What it is, in the words of the registry."""
+        return QUANTITIES[self.name].meaning
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Machine:
     """A machine: its quantities by name, and where its file is from.
 
-    `name` is the file's name without its suffix; `collection` is its folder under `machines/` (the paper), or
-    empty for a file of the user's own.
+    `name` is the file's name without its suffix, with `@VARIANT` where it has variants; `collection` is its folder
+    under `machines/` (the paper), or empty for a file of the user's own.
     """
 
     name: str
@@ -50,27 +88,87 @@ class Machine:
     processor: str
     notes: tuple[str, ...]
     quantities: Mapping[str, Quantity] = field(hash=False)
+    variants: tuple[str, ...] = ()
+    year: int | None = None
 
-    def value(self, name: str, unit: str) -> Fraction:
-        """The quantity's exact value in the base unit given.
+    @cached_property
+    def values(self) -> Mapping[str, Fraction]:
+        """The value of each quantity, and of the constants, in base units."""
+        constants = {name: each.value for name, each in CONSTANTS.items() if each.value is not None}
+        return {**constants, **{name: each.value for name, each in self.quantities.items()}}
 
-        Raises ArchlineError (AL458) where the machine has no such quantity, or one of another dimension.
+    def with_parameters(self, given: Mapping[str, Quantity]) -> Machine:
+        """The machine with these quantities set, and those that follow from them computed anew."""
+        return replace(self, quantities=resolved({**self.quantities, **given})) if given else self
+
+    def in_year(self, year: int) -> Machine:
+        """The machine with every quantity that has a doubling time carried on to a year (Czechowski et al. 2011,
+        Table 1). Values are those of floating-point powers. Raises ArchlineError (AL458) without a year of its own.
         """
-        quantity = self.quantities.get(name)
-        if quantity is None:
-            raise error(
-                rules.UNSUITED_MACHINE,
-                f"machine `{self.name}` has no `{name}`",
-                hint=did_you_mean(name, self.quantities) or f"add `[quantity.{name}]` in {unit} to its file",
-            )
-        if quantity.unit != unit:
-            message = f"`{name}` of machine `{self.name}` is {quantity.as_written}, not a number of {unit}"
-            raise error(rules.UNSUITED_MACHINE, message)
-        return quantity.value
+        if self.year is None:
+            hint = "a machine with trends has a `year`, and a `doubling_years` or `halving_years` for each quantity"
+            raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
+        try:
+            moved = {
+                name: replace(each, value=each.value * Fraction(2.0 ** ((year - self.year) / float(each.doubling))))
+                for name, each in self.quantities.items()
+                if each.doubling is not None
+            }
+        except OverflowError:
+            message = f"the trends of machine `{self.name}` give no number for the year {year}"
+            raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year nearer to {self.year}") from None
+        return replace(self, quantities=resolved({**self.quantities, **moved}), year=year)
 
-    def provides(self, units: Mapping[str, str]) -> bool:
-        """Whether the machine has all these quantities (names to base units)."""
-        return all(name in self.quantities and self.quantities[name].unit == unit for name, unit in units.items())
+    def checked(self) -> Mapping[str, Fraction]:
+        """For each quantity with a `check`, the value that this formula gives. Raises ArchlineError (AL462)."""
+        known = {name: Interval.of(value) for name, value in self.values.items()}
+        return {
+            name: _value(each, each.check, known) for name, each in self.quantities.items() if each.check is not None
+        }
+
+
+def _value(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -> Fraction:
+    try:
+        return value_of(formula, known).middle
+    except UndefinedError as problem:
+        message = f"a formula of `{quantity.name}`, `{format_expression(formula)}`, has no value: {problem}"
+        raise error(rules.FORMULA, message, span=quantity.span, hint="a quantity that it divides by is 0") from None
+
+
+def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+    """The quantities with all formulas evaluated. Raises ArchlineError (AL457, AL462) where one gives no amount."""
+    done: dict[str, Quantity] = {}
+
+    def value(name: str, path: tuple[str, ...]) -> Interval:
+        if name not in done:
+            done[name] = evaluated(quantities[name], path)
+        return Interval.of(done[name].value)
+
+    def evaluated(each: Quantity, path: tuple[str, ...]) -> Quantity:
+        taken = {name for formula in (each.formula, each.check) if formula is not None for name in names_in(formula)}
+        missing = sorted(taken - quantities.keys() - CONSTANTS.keys())
+        if missing:
+            message = f"a formula of `{each.name}` takes `{missing[0]}`, which the machine does not have"
+            hint = did_you_mean(missing[0], quantities) or f"add a table `[quantity.{missing[0]}]`"
+            raise error(rules.FORMULA, message, span=each.span, hint=hint)
+        if each.formula is None:
+            return each
+        if each.name in path:
+            circle = " -> ".join((*path[path.index(each.name) :], each.name))
+            hint = "one of them needs a `value`"
+            raise error(rules.FORMULA, f"formulas go round in a circle: {circle}", span=each.span, hint=hint)
+        known = {name: value(name, (*path, each.name)) for name in names_in(each.formula) if name not in CONSTANTS}
+        known |= {name: Interval.of(one.value) for name, one in CONSTANTS.items() if one.value is not None}
+        result = _value(each, each.formula, known)
+        if result < 0:
+            message = f"the formula of `{each.name}`, `{format_expression(each.formula)}`, gives a number below 0"
+            hint = "quantities of a machine are 0 or more"
+            raise error(rules.NEGATIVE_NUMBER, message, span=each.span, hint=hint)
+        return replace(each, value=result)
+
+    for name in quantities:
+        value(name, ())
+    return MappingProxyType({name: done[name] for name in quantities})
 
 
 def machine_names() -> tuple[str, ...]:
@@ -79,136 +177,92 @@ def machine_names() -> tuple[str, ...]:
 
 
 def machines() -> tuple[Machine, ...]:
-    """All machines that come with archline, in the order of `machine_names`."""
+    """All machines that come with archline, in the order of `machine_names`, in their default variants."""
     return tuple(machine(name) for name in machine_names())
 
 
-def machine(name: str) -> Machine:
-    """The machine of this name (`xeon-e5-2650l-v3` or `ice/xeon-e5-2650l-v3`), or read from this `.toml`
-    path.
-
-    Raises ArchlineError: AL450 for an unknown name, AL451 for one that several collections have, and as
-    `read_machine` does for a file.
-    """
+def without_variant(name: str) -> tuple[str, str]:
+    """`NAME@VARIANT` as its two parts; the folders of a path may hold an `@` too."""
     if name.endswith(".toml"):
-        return read_machine(Path(name))
+        return name, ""
+    plain, at, variant = name.rpartition("@")
+    return (plain, variant) if at else (name, "")
+
+
+def machine(name: str) -> Machine:
+    """The machine of this name (`xeon-e5-2650l-v3`, `ice/xeon-e5-2650l-v3`, `gtx-580@single`), or of a `.toml` path.
+
+    Raises ArchlineError: AL450 for an unknown name, AL451 for one that several collections have, AL464 for an unknown
+    variant, and as `read_machine` does for a file.
+    """
+    from archline.energy.machine_files import read_machine
+
+    plain, variant = without_variant(name)
+    if plain.endswith(".toml"):
+        return read_machine(Path(plain), variant=variant)
     known = machine_names()
-    found = [entry for entry in known if name in (entry, entry.partition("/")[2])]
+    found = [entry for entry in known if plain in (entry, entry.partition("/")[2])]
     match found:
         case [entry]:
-            return read_machine(resource("machines") / f"{entry}.toml", entry.partition("/")[0])
+            return read_machine(resource("machines") / f"{entry}.toml", entry.partition("/")[0], variant)
         case []:
             candidates = [*known, *(entry.partition("/")[2] for entry in known)]
-            hint = did_you_mean(name.lower(), candidates) or "`archline machines` lists the machines"
-            raise error(rules.UNKNOWN_MACHINE, f"there is no machine `{name}`", hint=hint)
+            hint = did_you_mean(plain.lower(), candidates) or "`archline machines` lists the machines"
+            raise error(rules.UNKNOWN_MACHINE, f"there is no machine `{plain}`", hint=hint)
         case _:
             hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
-            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", hint=hint)
+            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{plain}`", hint=hint)
 
 
-def read_machine(path: Path, collection: str = "") -> Machine:
-    """Read and check a machine file.
+def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
+    """The quantities that `--parameter` options give: `gamma_t=2.5e-12`, or `"gamma_t=2.5 ps/flop"`.
 
-    Raises ArchlineError: AL001 to AL006 where it cannot be read as text, AL452 where it is not TOML, and
-    AL453 to AL457, all of them at once, for what is wrong in it.
+    Raises ArchlineError (AL465) with all that is wrong.
     """
-    shown = str(path)
-    # Reading a pipe or a device might never end.
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown)
-    text = read_source(path).text
+    found: dict[str, Quantity] = {}
+    problems: list[Diagnostic] = []
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        try:
+            if name in found:
+                raise error(rules.PARAMETER, f"`{name}` is given twice")
+            found[name] = parameter(name, value)
+        except ArchlineError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise ArchlineError(problems)
+    return found
+
+
+def parameter(name: str, value: str) -> Quantity:
+    """A quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
+    from archline.energy.units import parse_unit
+
+    if name not in QUANTITIES:
+        hint = did_you_mean(name, QUANTITIES) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
+        raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)
+    base = QUANTITIES[name].unit
+    number, _, written = value.partition(" ")
+    unit = parse_unit(written.strip() or base)
+    if unit is None or unit.dimension != QUANTITIES[name].dimension:
+        message = f"`{name}` is in {base}, and `{written.strip()}` is no unit of that dimension"
+        raise error(rules.PARAMETER, message, hint=f"write --parameter {name}={number or 1} for {base}")
     try:
-        data = tomllib.loads(text)
-    # A numeral or a nesting beyond the interpreter's limits is reported like any other malformed text.
-    except (ValueError, RecursionError) as problem:
-        reason = str(problem) if isinstance(problem, ValueError) else "it is nested too deeply"
-        raise error(rules.NOT_TOML, f"`{shown}` is not TOML: {reason}", path=shown) from None
-    checker = _Checker(shown)
-    result = checker.machine(path.stem, collection, data)
-    if checker.findings:
-        raise ArchlineError(checker.findings)
-    return result
+        amount = evaluate(parse_expression(number, f"--parameter {name}"), {})
+    except (UndefinedValueError, ArchlineError):
+        amount = None
+    if amount is None or isinstance(amount, Enclosure) or amount < 0:
+        shown = value if len(value) <= 40 else value[:40] + "..."
+        raise error(rules.PARAMETER, f"`{shown}` is not a number of {base}, 0 or more", hint="write NAME=1.5e-9")
+    return Quantity(
+        name,
+        Fraction(amount) * unit.factor,
+        f"{number} {written.strip() or base}",
+        GIVEN,
+        Provenance(note="given by --parameter"),
+    )
 
 
-class _Checker:
-    """Turns parsed TOML into a machine and keeps all that is wrong with it."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.findings: list[Diagnostic] = []
-
-    def machine(self, name: str, collection: str, data: Mapping[str, object]) -> Machine:
-        self.check_keys(data, _KEYS, "the machine")
-        if "title" not in data:
-            self.report(rules.MACHINE_FORM, "the machine has no `title`")
-        tables = data.get("quantity", {})
-        if not isinstance(tables, dict) or not tables:
-            self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`")
-            tables = {}
-        quantities = {key: self.quantity(key, table) for key, table in tables.items()}
-        notes = data.get("notes", [])
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            self.report(rules.MACHINE_FORM, "`notes` is not a list of texts")
-            notes = []
-        return Machine(
-            name,
-            collection,
-            self.text(data, "title", "the machine"),
-            self.text(data, "processor", "the machine"),
-            tuple(notes),
-            MappingProxyType({key: quantity for key, quantity in quantities.items() if quantity is not None}),
-        )
-
-    def quantity(self, name: str, table: object) -> Quantity | None:
-        where = f"quantity `{name}`"
-        if not isinstance(table, dict):
-            hint = f"write a table `[quantity.{name}]` with `value`, `unit` and `source`"
-            self.report(rules.MACHINE_FORM, f"{where} is not a table", hint)
-            return None
-        before = len(self.findings)
-        self.check_keys(table, _QUANTITY_KEYS, where)
-        written_unit = self.text(table, "unit", where)
-        source = self.text(table, "source", where)
-        meaning = self.text(table, "meaning", where)
-        if not source.strip():
-            self.report(rules.MISSING_SOURCE, f"{where} has no source", "say where the number is from")
-        unit = parse_unit(written_unit)
-        if unit is None:
-            problem = f"has the unknown unit `{written_unit}`" if "unit" in table else "has no unit"
-            self.report(rules.UNKNOWN_UNIT, f"{where} {problem}", "units are like `nJ`, `pJ/B`, `GHz`, `s/flop`")
-        value = self.number(table.get("value"), where)
-        if value is None or unit is None or len(self.findings) > before:
-            return None
-        written = f"{str(table['value']).strip()} {written_unit.strip()}"
-        return Quantity(name, value * unit.factor, unit.base, written, source, meaning)
-
-    def number(self, value: object, where: str) -> Fraction | None:
-        if value is None:
-            self.report(rules.NOT_A_NUMBER, f"{where} has no value")
-        elif not isinstance(value, str):
-            hint = "write the numeral in quotes, so that it is read exactly"
-            self.report(rules.NOT_A_NUMBER, f"the value of {where} is not a text", hint)
-        elif not _NUMERAL.fullmatch(value.strip()):
-            shown = value if len(value) <= 40 else value[:40] + "..."
-            self.report(rules.NOT_A_NUMBER, f"the value of {where}, `{shown}`, is not a decimal number")
-        elif (number := Fraction(value.strip())) < 0:
-            self.report(rules.NEGATIVE_NUMBER, f"the value of {where}, {value.strip()}, is negative")
-        else:
-            return number
-        return None
-
-    def text(self, table: Mapping[str, object], key: str, where: str) -> str:
-        value = table.get(key, "")
-        if isinstance(value, str):
-            return value
-        self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a text")
-        return ""
-
-    def check_keys(self, table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
-        for key in table:
-            if key not in allowed:
-                hint = did_you_mean(key, allowed) or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
-                self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", hint)
-
-    def report(self, rule: Rule, message: str, hint: str | None = None) -> None:
-        self.findings.append(Diagnostic(rule, message, path=self.path, hint=hint))
+def check_formula(expr: s.Expr, name: str) -> None:
+    """Raise ArchlineError (AL461, AL462) unless a formula has the dimension of a quantity."""
+    check_units(expr, QUANTITIES[name].dimension)

@@ -1,107 +1,360 @@
-"""What an energy model is, and what it answers."""
+"""What an energy model is: formulas of metrics and machine quantities; and what it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from archline.energy import rules
+from archline.energy.formulas import (
+    check_units,
+    elasticities,
+    names_in,
+    parsed,
+    same_units,
+    substituted,
+    value_of,
+)
+from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
-from archline.energy.units import format_si
+from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
+from archline.energy.units import dimension
+from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 
-Number = int | Fraction
+BALANCED = "balanced"
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """What is known of an amount: lower <= amount <= upper, both exact."""
+class Option:
+    """A variation of a model, `MODEL+OPTION`: formulas that take the place of the model's own, or are added to them."""
 
-    lower: Fraction
-    upper: Fraction
-
-    @classmethod
-    def of(cls, value: Interval | Number | tuple[Number, Number]) -> Interval:
-        """An interval, a pair of ends, or a single exact number as an interval. Raises ArchlineError
-        (AL460).
-        """
-        match value:
-            case Interval():
-                result = value
-            case (lower, upper):
-                result = cls(Fraction(lower), Fraction(upper))
-            case number:
-                result = cls(Fraction(number), Fraction(number))
-        if result.lower > result.upper:
-            raise error(rules.WRONG_AMOUNT, f"the lower end {result.lower} is above the upper end {result.upper}")
-        return result
-
-    @property
-    def exact(self) -> bool:
-        """Whether the ends meet."""
-        return self.lower == self.upper
-
-    def times(self, factor: Fraction) -> Interval:
-        """The interval scaled by a factor >= 0."""
-        return Interval(self.lower * factor, self.upper * factor)
-
-    def text(self, unit: str) -> str:
-        """`4.213 mJ`, or `4.213 mJ to 5 mJ`."""
-        low, high = format_si(self.lower, unit), format_si(self.upper, unit)
-        return low if self.exact else f"{low} to {high}"
+    meaning: str
+    time: str = ""
+    energy: Mapping[str, str] = field(default_factory=dict, hash=False)
+    sides: Mapping[str, str] = field(default_factory=dict, hash=False)
+    inputs: tuple[str, ...] = ()
+    error: str = ""
+    accuracy: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A named amount of an answer; `unit` is a base unit, `formula` says how it comes about."""
+class Figure:
+    """A number that a report shows beside the answer: its formula and unit, and the equation that it is from."""
 
-    name: str
-    amount: Interval
-    unit: str
     formula: str
+    unit: str
+    source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A model's answer for one machine: the parts, their total, a verdict, and why the verdict holds.
-
-    `total` is not the sum of the parts' intervals where the parts depend on each other: it is the tighter
-    one.
-    """
-
-    model: str
-    machine: str
-    parts: tuple[Part, ...]
-    total: Part
-    verdict: str
-    reason: str
-    convention: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
     """An energy model.
 
-    `quantities` are what it reads of a machine (name to base unit), `inputs` the metrics it takes of an
-    algorithm. `estimate` maps a machine and an interval for each input to an answer.
+    `inputs` are the metrics that it takes, `letters` the paper's names of them; `conversions` give metrics that an
+    algorithm does not have, and quantities that a machine does not have, from others. `definitions` are named parts of
+    formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds.
+    `essential` says which answer a machine must allow: "energy" or "time". `accuracy` is the relative error that the
+    source states (`error` says it in words), `coarser` the terms of a coarser reading of the model: a comparison that
+    it turns round is thin.
     """
 
     name: str
     title: str
     source: str
     inputs: tuple[str, ...]
-    quantities: Mapping[str, str] = field(hash=False)
-    estimate: Callable[[Machine, Mapping[str, Interval]], Estimate]
+    time: str
+    energy: Mapping[str, str] = field(hash=False)
+    sides: Mapping[str, str] = field(hash=False)
+    error: str
+    leaves_out: tuple[str, ...]
+    convention: str
+    essential: str = "energy"
+    accuracy: Fraction | None = None
+    processors: str = ""
+    """What a number of processors sets: the `span` (by Brent's theorem), a quantity or a metric; empty: it has none."""
+    scale: tuple[str, ...] = ()
+    """Quantities that time is proportional to and energy independent of: ratios need no value of theirs."""
+    definitions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    figures: Mapping[str, Figure] = field(default_factory=dict, hash=False)
+    letters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    conversions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    coarser: Mapping[str, str] = field(default_factory=dict, hash=False)
+    options: Mapping[str, Option] = field(default_factory=dict, hash=False)
 
-    def __call__(self, machine: Machine, amounts: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
-        """The model's answer for the amounts (metric to number or interval).
+    def with_option(self, name: str) -> Model:
+        """The model in a variation. Raises ArchlineError (AL459) for one that it does not have."""
+        option = self.options.get(name)
+        if option is None:
+            hint = did_you_mean(name, self.options)
+            known = ", ".join(f"`{self.name}+{each}`" for each in self.options)
+            hint = hint or (f"its options are {known}" if known else "it has no options")
+            raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
+        return replace(
+            self,
+            name=f"{self.name}+{name}",
+            time=option.time or self.time,
+            energy={**self.energy, **option.energy},
+            sides={**self.sides, **option.sides},
+            inputs=(*self.inputs, *option.inputs),
+            error=option.error or self.error,
+            accuracy=self.accuracy if option.accuracy is None else option.accuracy,
+        )
 
-        Raises ArchlineError: AL458 where the machine does not suit the model, AL460 for missing or impossible
-        amounts.
+    def checked(self) -> Model:
+        """The model itself. Raises ArchlineError (AL461, AL462) where a formula has a wrong unit."""
+        expected = {"time": "s", **dict.fromkeys(self.energy, "J"), **{n: f.unit for n, f in self.figures.items()}}
+        for name, unit in expected.items():
+            check_units(self.formula(name), dimension(unit))
+        for name, formula in self.coarser.items():
+            check_units(self.expanded(formula), dimension(expected[name]))
+        for name, formula in self.conversions.items():
+            known = METRICS[name] if name in METRICS else QUANTITIES[name]
+            check_units(parsed(formula), known.dimension)
+        same_units([self.expanded(each) for each in self.sides.values()])
+        return self
+
+    def formula(self, name: str) -> s.Expr:
+        """The formula of `time`, of a term of the energy, of a side or of a figure, in metrics and quantities."""
+        if name == "time":
+            return self.expanded(self.time)
+        return self.expanded(self.energy[name] if name in self.energy else self.figures[name].formula)
+
+    def expanded(self, text: str) -> s.Expr:
+        """A formula with the definitions in it replaced."""
+        known: dict[str, s.Expr] = {}
+        for name, formula in self.definitions.items():
+            known[name] = substituted(parsed(formula), known)
+        known["time"] = substituted(parsed(self.time), known)
+        return substituted(parsed(text), known)
+
+    @cached_property
+    def expression(self) -> str:
+        """The energy as a sum, in metrics and quantities."""
+        return " + ".join(self.energy.values())
+
+    def missing(self, machine: Machine) -> tuple[str, ...]:
+        """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
+        return Applied(self, machine, METRICS.keys()).missing
+
+    def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
+        """The model's answer for amounts (metric to number or interval).
+
+        Raises ArchlineError: AL458 where the machine does not suit the model, AL460 for missing or impossible amounts.
         """
-        for name in self.inputs:
-            if name not in amounts:
-                hint = did_you_mean(name, amounts)
-                raise error(rules.WRONG_AMOUNT, f"model `{self.name}` needs `{name}`", hint=hint)
-        return self.estimate(machine, {name: Interval.of(amounts[name]) for name in self.inputs})
+        amounts = {name: Interval.of(value) for name, value in given.items()}
+        check_amounts(amounts)
+        return Applied(self, machine, amounts.keys()).estimate(amounts)
+
+
+def check_amounts(amounts: Mapping[str, Interval]) -> None:
+    """Raise ArchlineError (AL460) for amounts that no execution has."""
+    for name, amount in amounts.items():
+        if amount.lower < 0:
+            raise error(rules.WRONG_AMOUNT, f"the {name} is {amount.lower}, a negative number")
+    span, work = amounts.get("span"), amounts.get("work")
+    if span is not None and span.lower == 0:
+        raise error(rules.WRONG_AMOUNT, "the span is 0; an execution has a span of at least 1")
+    if span is not None and work is not None and span.lower > work.upper:
+        raise error(rules.WRONG_AMOUNT, f"the span, {span.lower}, is above the work, {work.upper}")
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A model on a machine, for algorithms of which these metrics are known."""
+
+    model: Model
+    machine: Machine
+    metrics: Collection[str]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset((*self.machine.quantities, *CONSTANTS, *self.metrics))
+
+    @cached_property
+    def converted(self) -> Mapping[str, str]:
+        """The conversions that are needed: formulas of metrics and quantities that are not known."""
+        used = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
+        return {name: text for name, text in self.model.conversions.items() if name in used and name not in self._known}
+
+    def complete(self, expr: s.Expr) -> s.Expr:
+        """A formula with what is not known replaced by its conversion."""
+        unknown = names_in(expr) - self._known
+        known = {name: parsed(self.model.conversions[name]) for name in unknown if name in self.model.conversions}
+        return substituted(expr, known) if known else expr
+
+    def formula(self, name: str) -> s.Expr:
+        """The formula of `time`, of a term of the energy or of a figure, in what is known."""
+        return self.complete(self.model.formula(name))
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """The quantities of the machine without which there is no answer."""
+        essential = self.model.energy if self.model.essential == "energy" else ("time",)
+        return self._missing(*essential)
+
+    def _missing(self, *names: str) -> tuple[str, ...]:
+        held = frozenset().union(*(names_in(self.formula(name)) for name in names))
+        return tuple(sorted((held & QUANTITIES.keys()) - self._known))
+
+    def require(self) -> None:
+        """Raise ArchlineError where a quantity (AL458) or a metric (AL460) is missing."""
+        if self.missing:
+            units = ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in self.missing)
+            given = " ".join(f"--parameter {name}=..." for name in self.missing)
+            message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
+            raise error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
+        for name in ("time", *self.model.energy):
+            for held in sorted((names_in(self.formula(name)) & METRICS.keys()) - self._known):
+                hint = did_you_mean(held, self.metrics)
+                raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """The metrics that the answer rests on; the flops too, for flops per joule."""
+        texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
+        held = [self.complete(self.model.expanded(text)) for text in texts]
+        held += [self.formula(name) for name in self.model.figures]
+        return frozenset({"flops"}.union(*(names_in(each) & METRICS.keys() for each in held)))
+
+    def coarser(self, estimate: Estimate) -> Interval | None:
+        """The energy by the model's coarser reading; None where it has none, or lacks an amount."""
+        texts = self.model.coarser
+        values = {**self.constants, **estimate.amounts}
+        exprs = [self.complete(self.model.expanded(text)) for text in texts.values()]
+        if not texts or estimate.energy is None or not all(names_in(each) <= values.keys() for each in exprs):
+            return None
+        rest = [each for name, each in estimate.terms.items() if name not in texts]
+        return sum([*rest, *(value_of(each, values) for each in exprs)], Interval.of(0))
+
+    @cached_property
+    def constants(self) -> dict[str, Interval]:
+        """The values of the machine's quantities and of the constants."""
+        return {name: Interval.of(value) for name, value in self.machine.values.items()}
+
+    def estimate(self, amounts: Mapping[str, Interval]) -> Estimate:
+        """The answer for amounts. Raises ArchlineError (AL458, AL460)."""
+        self.require()
+        values = {**self.constants, **amounts}
+        reasons: dict[str, str] = {}
+
+        def known(name: str) -> Interval | None:
+            missing = self._missing(name)
+            if missing:
+                reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{each}`' for each in missing)}"
+                return None
+            try:
+                return value_of(self.formula(name), values)
+            except UndefinedError as problem:
+                reasons[name] = str(problem)
+                return None
+
+        time = known("time")
+        terms = {name: known(name) for name in self.model.energy}
+        given = {name: each for name, each in terms.items() if each is not None}
+        energy = sum(given.values(), Interval.of(0)) if len(given) == len(terms) else None
+        if energy is None:
+            reasons["energy"] = next(reasons[name] for name, each in terms.items() if each is None)
+        figures = {name: known(name) for name in self.model.figures}
+        return Estimate(
+            self.model,
+            self.machine,
+            dict(amounts),
+            time,
+            given,
+            energy,
+            self._sides(values),
+            {name: each for name, each in figures.items() if each is not None},
+            reasons,
+            self.converted,
+        )
+
+    def _sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
+        sides = {name: self.complete(self.model.expanded(text)) for name, text in self.model.sides.items()}
+        found: dict[str, Interval] = {}
+        for name, expr in sides.items():
+            if not (names_in(expr) & QUANTITIES.keys()) - self._known:
+                found[name] = value_of(expr, values)
+        return found
+
+    def elasticities(self, estimate: Estimate) -> dict[str, float]:
+        """By how many % the energy (the time, where the model gives no energy) grows per % of each quantity.
+
+        At the upper bounds of the amounts, where these are only bounded.
+        """
+        values = {name: each.upper for name, each in {**self.constants, **estimate.amounts}.items()}
+        text = self.model.expression if estimate.energy is not None else self.model.time
+        expr = self.complete(self.model.expanded(text))
+        quantities = sorted(names_in(expr) & QUANTITIES.keys())
+        found = elasticities(expr, values, quantities)
+        return dict(sorted(found.items(), key=lambda pair: -abs(pair[1])))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A model's answer on one machine, all of it in base units, between sound bounds.
+
+    `terms` are those of the energy, `sides` what is compared to say what binds, `figures` numbers to show beside them.
+    What is None has its reason in `reasons`. `converted` are formulas that gave what machine or algorithm lack.
+    """
+
+    model: Model
+    machine: Machine
+    amounts: Mapping[str, Interval]
+    time: Interval | None
+    terms: Mapping[str, Interval]
+    energy: Interval | None
+    sides: Mapping[str, Interval]
+    figures: Mapping[str, Interval]
+    reasons: Mapping[str, str]
+    converted: Mapping[str, str]
+
+    @property
+    def power(self) -> Interval | None:
+        """Average power in W: energy over time."""
+        return _quotient(self.energy, self.time)
+
+    @property
+    def flops_per_joule(self) -> Interval | None:
+        """Flops per joule; None where the flops are not known."""
+        return _quotient(self.amounts.get("flops"), self.energy)
+
+    @property
+    def energy_delay(self) -> Interval | None:
+        """The energy-delay product in J*s."""
+        return None if self.energy is None or self.time is None else self.energy * self.time
+
+    def by(self, quantity: str) -> Interval | None:
+        """`energy`, `time`, `power` or `energy_delay`."""
+        found = {"energy": self.energy, "time": self.time, "power": self.power, "energy_delay": self.energy_delay}
+        return found[quantity]
+
+    @property
+    def binds(self) -> str:
+        """The side that is the largest; `balanced` for a tie, `A or B` where the bounds do not decide."""
+        sides = self.sides
+        if not sides:
+            return ""
+        least = max(each.lower for each in sides.values())
+        largest = [name for name, each in sides.items() if each.upper >= least]
+        if len(largest) == 1:
+            return largest[0]
+        ends = {(sides[name].lower, sides[name].upper) for name in largest}
+        return BALANCED if len(ends) == 1 and sides[largest[0]].exact else " or ".join(largest)
+
+    @property
+    def margin(self) -> Interval | None:
+        """The largest side over the next one, where one side is the largest."""
+        if self.binds not in self.sides or len(self.sides) < 2:
+            return None
+        rest = [each for name, each in self.sides.items() if name != self.binds]
+        following = Interval(max(each.lower for each in rest), max(each.upper for each in rest))
+        return _quotient(self.sides[self.binds], following)
+
+
+def _quotient(top: Interval | None, bottom: Interval | None) -> Interval | None:
+    if top is None or bottom is None or bottom.lower <= 0:
+        return None
+    return top / bottom

@@ -1,4 +1,4 @@
-"""Rules about machine files and energy models (AL450 to AL469)."""
+"""Rules about machine files, energy models and formulas (AL450 to AL469)."""
 
 from archline.language.diagnostics import Rule
 
@@ -7,8 +7,8 @@ UNKNOWN_MACHINE = Rule(
     "unknown machine",
     """
     A machine is named after its file in `machines/`, such as `xeon-e5-2650l-v3`, or by folder and file, such
-    as `ice/xeon-e5-2650l-v3`; `archline machines` lists them. A machine of your own is the path of its
-    `.toml` file.
+    as `ice/xeon-e5-2650l-v3`; `archline machines` lists them. `NAME@VARIANT` picks a variant, such as
+    `gtx-580@single`. A machine of your own is the path of its `.toml` file.
     """,
 )
 AMBIGUOUS_MACHINE = Rule(
@@ -26,17 +26,22 @@ NOT_TOML = Rule(
 
         [quantity.eps_op]
         value = "0.263"
-        unit = "nJ"
-        source = "measured with RAPL, 2025-03-01"
+        unit = "nJ/op"
+        kind = "measured"
+        source = { note = "RAPL, 2025-03-01" }
     """,
 )
 MACHINE_FORM = Rule(
     "AL453",
     "machine file has the wrong form",
     """
-    The keys are `title` (required), `processor`, `notes` (a list of texts), and tables `[quantity.NAME]` with
-    `value`, `unit`, `source` and, if you like, `meaning`, all of them texts. Other keys are refused, so that
-    a misspelt one does not go unnoticed.
+    The keys are `title` (required), `processor`, `notes` (a list of texts), `extends` (another machine, whose
+    quantities this one begins with), `year` (of the figures), `default_variant`, tables `[quantity.NAME]` and
+    `[variant.VARIANT.quantity.NAME]`. A quantity has `value`, `unit`, `kind` and `source`, or `from` (a formula of
+    other quantities) and `unit`; and if you like `check` (a formula that gives the same number), `error` (of the value,
+    in its unit), `scope` (what was measured), `doubling_years` or `halving_years`. Kinds are `peak`, `measured`,
+    `fitted`, `rated`, `inferred`, `assumed` and `definition`. Other keys are refused, so that a misspelt one does not
+    go unnoticed.
     """,
 )
 UNKNOWN_UNIT = Rule(
@@ -45,15 +50,16 @@ UNKNOWN_UNIT = Rule(
     """
     A unit is a base unit (`J`, `s`, `W`, `Hz`, `B`, `flop`, `op`, `word`, `line`, `message`, or `1` for a
     count), with a prefix from `f` to `P` if you like (`nJ`, `GHz`, `MB`; powers of 1000, and `KiB`, `MiB`,
-    `GiB` of 1024), divided by any of them: `pJ/B`, `Gflop/s`, `nJ/word/s`.
+    `GiB` of 1024), multiplied with or divided by others: `pJ/B`, `Gflop/s`, `nJ/word/s`.
     """,
 )
 MISSING_SOURCE = Rule(
     "AL455",
     "number without a source",
     """
-    Every number of a machine says where it is from: a paper and its table, a data sheet, or a measurement
-    with its method and date. Results that rest on it quote the source.
+    Every number of a machine says where it is from: `source = { document = "choi2013", place = "Table III" }` with a
+    document of `machines/documents.toml`, or in a file of your own `source = { note = "measured with RAPL, 2025-03-01"
+    }`. Results that rest on it quote the source.
     """,
 )
 NOT_A_NUMBER = Rule(
@@ -61,7 +67,8 @@ NOT_A_NUMBER = Rule(
     "not a number",
     """
     A value is a decimal numeral in quotes, such as `"0.263"` or `"1.8e-9"`, so that it is read exactly; a
-    bare TOML float would be rounded to binary before it is used. An exponent has at most two digits.
+    bare TOML float would be rounded to binary before it is used. It has at most 40 digits on either side of the point,
+    and its exponent at most two.
     """,
 )
 NEGATIVE_NUMBER = Rule(
@@ -73,21 +80,65 @@ UNSUITED_MACHINE = Rule(
     "AL458",
     "the machine lacks what the model needs",
     """
-    An energy model reads certain quantities of a machine, each of a given dimension: ICE reads `eps_op`,
-    `pi_op`, `eps_io` and `pi_io`, all energies. The message names the quantity that is missing or is of
-    another dimension.
+    An energy model reads certain quantities of a machine: ICE reads `eps_op`, `pi_op`, `eps_io` and `pi_io`. The
+    message names those that are missing; `--parameter NAME=VALUE` gives one for this command, `archline machines` lists
+    which machine feeds which model.
     """,
 )
 UNKNOWN_MODEL = Rule(
     "AL459",
     "unknown energy model",
-    "The message lists the models there are.",
+    "The message lists the models there are, or the options of the model: `roofline+cap`, `linear+overlap`.",
 )
 WRONG_AMOUNT = Rule(
     "AL460",
     "amounts that no execution has",
     """
-    An energy model takes the work, span and io of an execution: 1 <= span <= work (the outermost call counts
-    1 in both), and io >= 0. Bounds on them are a lower end and an upper end, in that order.
+    An energy model takes the costs of an execution: 1 <= span <= work (the outermost call counts 1 in both), and no
+    amount below 0. Bounds on them are a lower end and an upper end, in that order.
+    """,
+)
+DIMENSION = Rule(
+    "AL461",
+    "wrong dimension",
+    """
+    Every quantity has one dimension (`eps_mem` is in J/B: a value in pJ/word is refused), and so has every formula:
+    energies are added to energies, flop/B is not compared with flop/word. Words become bytes by the quantity `word`
+    alone, and lines words by `L`.
+    """,
+)
+FORMULA = Rule(
+    "AL462",
+    "formula that gives no number",
+    """
+    Formulas of machine files (`from`, `check`) and of targets (`"linear:F=n^3/P,..."`) are written in the language's
+    syntax: numbers, names, `+ - * / ^`, and `min max sqrt log2 floor ceil`. Every name must be known, and what is
+    divided by must not be 0.
+    """,
+)
+EXTENDS = Rule(
+    "AL463",
+    "machine that extends itself",
+    "A machine that `extends` another begins with its quantities; going from one to the next must come to an end.",
+)
+UNKNOWN_VARIANT = Rule(
+    "AL464",
+    "unknown variant of a machine",
+    "Variants are the tables `[variant.NAME]` of a machine file; `archline machines NAME` lists them.",
+)
+PARAMETER = Rule(
+    "AL465",
+    "wrong parameter",
+    """
+    `--parameter NAME=VALUE` sets or overrides a quantity of the machine: `gamma_t=2.5e-12` in the quantity's base unit,
+    or with a unit of its own, `"gamma_t=2.5 ps/flop"`. Quantities that the machine file computes from it follow.
+    """,
+)
+TARGET = Rule(
+    "AL466",
+    "wrong target of formulas",
+    """
+    Beside an algorithm, a target may be formulas typed by hand: a model, and a formula of sizes for each amount that it
+    takes, such as `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"` or `"ice:work=3*n^3,span=n,io=n^3/L"`.
     """,
 )

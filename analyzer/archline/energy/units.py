@@ -1,7 +1,9 @@
-"""Units of machine quantities, and numbers with SI prefixes for people."""
+"""Units of quantities: how they are read and written, and the arithmetic of their dimensions."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,39 +11,94 @@ from fractions import Fraction
 _PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _WRITTEN = {exponent: prefix for prefix, exponent in _PREFIXES.items()}
 _READ = {**_PREFIXES, "µ": -6, "μ": -6}
-_BASES = ("J", "s", "W", "Hz", "B", "flop", "op", "word", "line", "message")
+BASES = ("J", "s", "B", "flop", "op", "word", "line", "message")
 _BINARY = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
 @dataclass(frozen=True, slots=True)
+class Dimension:
+    """A product of powers of base units, such as J/flop; `powers` are sorted, none is 0."""
+
+    powers: tuple[tuple[str, Fraction], ...] = ()
+
+    @classmethod
+    def of(cls, powers: Mapping[str, int | Fraction]) -> Dimension:
+        """The dimension of these powers."""
+        return cls(tuple(sorted((base, Fraction(power)) for base, power in powers.items() if power)))
+
+    def times(self, other: Dimension, power: int | Fraction = 1) -> Dimension:
+        """The product with a power of another dimension; `power=-1` divides."""
+        powers = dict(self.powers)
+        for base, exponent in other.powers:
+            powers[base] = powers.get(base, Fraction(0)) + exponent * power
+        return Dimension.of(powers)
+
+    def power(self, exponent: int | Fraction) -> Dimension:
+        """The dimension raised to a power."""
+        return Dimension().times(self, exponent)
+
+    def __str__(self) -> str:
+        powers = dict(self.powers)
+        # A power of 1 J and -1 s is a watt.
+        watt = powers.get("J") == 1 and powers.get("s") == -1
+        if watt:
+            del powers["J"], powers["s"]
+        above = ["W"] * watt + [_factor(base, power) for base, power in powers.items() if power > 0]
+        below = [_factor(base, -power) for base, power in powers.items() if power < 0]
+        return "/".join(["*".join(above) or "1", *below])
+
+
+def _factor(base: str, power: Fraction) -> str:
+    return base if power == 1 else f"{base}^{power}"
+
+
+NUMBER = Dimension()
+_NAMED = {
+    **{base: Dimension.of({base: 1}) for base in BASES},
+    "W": Dimension.of({"J": 1, "s": -1}),
+    "Hz": Dimension.of({"s": -1}),
+    "1": NUMBER,
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as a factor times base units: `nJ/B` is 10^-9 of `J/B`."""
+    """A unit as a factor times base units: `nJ/B` is 10^-9 of J/B."""
 
     factor: Fraction
-    base: str
+    dimension: Dimension
 
 
 def parse_unit(text: str) -> Unit | None:
     """Read a unit such as `nJ`, `Gflop/s` or `pJ/word/s`; None where it is not one."""
-    parts = [_parse_single(part) for part in text.strip().split("/")]
-    factor = Fraction(1)
-    names: list[str] = []
-    for position, part in enumerate(parts):
-        if part is None or (position > 0 and part.base == "1"):
+    unit = Unit(Fraction(1), NUMBER)
+    sign = 1
+    for position, part in enumerate(re.split(r"([*/])", text.strip())):
+        if position % 2:
+            sign = 1 if part == "*" else -1
+            continue
+        single = _parse_single(part)
+        if single is None or (position > 0 and part == "1"):
             return None
-        factor = factor / part.factor if position else part.factor
-        names.append(part.base)
-    return Unit(factor, "/".join([names[0], *sorted(names[1:])]))
+        unit = Unit(unit.factor * single.factor**sign, unit.dimension.times(single.dimension, sign))
+    return unit
+
+
+def dimension(text: str) -> Dimension:
+    """The dimension of a unit that is known to be one."""
+    unit = parse_unit(text)
+    assert unit is not None, text
+    return unit.dimension
 
 
 def _parse_single(text: str) -> Unit | None:
-    if text == "1" or text in _BASES:
-        return Unit(Fraction(1), text)
+    if text in _NAMED:
+        return Unit(Fraction(1), _NAMED[text])
     if text in _BINARY:
-        return Unit(Fraction(_BINARY[text]), "B")
-    # No base unit begins with a prefix that leaves another base unit, so one way of cutting is enough.
-    if text[:1] in _READ and text[1:] in _BASES:
-        return Unit(Fraction(10) ** _READ[text[:1]], text[1:])
+        return Unit(Fraction(_BINARY[text]), _NAMED["B"])
+    # No unit begins with a prefix that leaves another unit, so one way of cutting is enough.
+    if text[:1] in _READ and text[1:] in _NAMED and text[1:] != "1":
+        return Unit(Fraction(10) ** _READ[text[:1]], _NAMED[text[1:]])
     return None
 
 

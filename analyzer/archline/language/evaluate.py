@@ -63,6 +63,35 @@ def evaluate_floor(expr: s.Expr, point: Point) -> int:
     return _floor(_Evaluator(point, strict=False).value(expr), expr)
 
 
+def real_function(name: str, value: Fraction) -> Value:
+    """sqrt, log2, floor or ceil of a number, enclosed where it is irrational; ValueError where it is undefined."""
+    match name:
+        case "sqrt" if value >= 0:
+            return _sqrt(value)
+        case "log2" if value > 0:
+            return _log2(value)
+        case "floor":
+            return math.floor(value)
+        case "ceil":
+            return math.ceil(value)
+    raise ValueError(f"{name}({value}) is not defined")
+
+
+def real_power(base: Fraction, exponent: Fraction) -> Value:
+    """A positive number to a rational power, enclosed where it is irrational. Raises EvaluationError beyond 2^1000."""
+    if exponent == Fraction(1, 2):
+        return _sqrt(base)
+    lo, hi = (end * exponent for end in _ends(_log2(base)))
+    return _power_of_two(min(lo, hi), max(lo, hi))
+
+
+def _power_of_two(lo: Fraction, hi: Fraction, expr: s.Expr | None = None) -> Value:
+    if max(abs(lo), abs(hi)) > 1000:
+        raise EvaluationError("the power is too large or too small", expr)
+    low, high = (Fraction(2.0 ** float(end)) for end in (lo, hi))
+    return Enclosure(low * (1 - _RELATIVE_ERROR), high * (1 + _RELATIVE_ERROR))
+
+
 def holds(fact: s.Fact, point: Point) -> bool | None:
     """Whether a fact is true at a point. None: not decided, since a name, a value or precision is missing."""
     try:
@@ -259,9 +288,7 @@ class _Evaluator:
         if _ends(base)[0] <= 0:
             raise EvaluationError("a power of this kind needs a positive base", expr)
         lo, hi = _ends(self._binary(expr, "*", self._call(expr, "log2", [base]), exponent))
-        if max(abs(lo), abs(hi)) > 1000:
-            raise EvaluationError("the power is too large or too small", expr)
-        return Enclosure(_around(2.0 ** float(lo)).lo, _around(2.0 ** float(hi)).hi)
+        return _power_of_two(lo, hi, expr)
 
     def _call(self, expr: s.Expr, function: str, values: list[Value]) -> Value:
         lows, highs = zip(*map(_ends, values), strict=True)

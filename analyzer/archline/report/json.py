@@ -12,7 +12,7 @@ from archline.analysis.costs import FEW_LINES, InFull, Reached
 from archline.analysis.published import Published
 from archline.report import lru
 from archline.report.numbers import exact
-from archline.report.view import CacheView, CheckView, Contract, CostView, EnergyView, Number, Row, RunView, Values
+from archline.report.view import CacheView, CheckView, Contract, CostView, Number, Row, RunView, Values
 
 VERSION = 1
 
@@ -171,37 +171,6 @@ def _cache(cache: CacheView) -> dict[str, Any]:
         "processors": cache.processors,
         "schedule": cache.schedule,
     }
-
-
-def energy(view: EnergyView) -> dict[str, Any]:
-    """`archline energy`: amounts in base units (joules), exact."""
-    estimate = view.estimate
-    document: dict[str, Any] = {
-        "version": VERSION,
-        "algorithm": view.algorithm,
-        "at": _point(view.at),
-        "model": estimate.model,
-        "machine": estimate.machine,
-        "amounts": {name: _values(values) for name, values in view.amounts.items()},
-        "origins": dict(view.origins),
-        "energy": {
-            part.name: {
-                "unit": part.unit,
-                "lower": exact(part.amount.lower),
-                "upper": exact(part.amount.upper),
-                "formula": part.formula,
-            }
-            for part in (*estimate.parts, estimate.total)
-        },
-        "verdict": estimate.verdict,
-        "reason": estimate.reason,
-        "convention": estimate.convention,
-        "cache": _cache(view.cache),
-        "data": view.data,
-    }
-    if view.matrix is not None:
-        document["matrix"] = vars(view.matrix).copy()
-    return document
 
 
 def check(views: Sequence[CheckView], *, certificates: bool = False) -> dict[str, Any]:

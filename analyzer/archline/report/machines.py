@@ -2,55 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archline.energy.machines import Machine
+from archline.energy.machines import Machine, Quantity
+from archline.energy.model import Model
+from archline.energy.units import format_si
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import exact
 
 
-def listed(machines: Sequence[Machine], width: int) -> str:
-    """One line a machine."""
-    rows = [["machine", "title"], *([each.name, each.title] for each in machines)]
-    return "\n".join(table(rows, width)) + "\n"
+def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
+    """One line a machine, with the models that it feeds."""
+    rows = [["machine", "title", "models"]]
+    rows += [[each.name, each.title, ", ".join(fed(each, models)) or "-"] for each in machines]
+    notes = (
+        "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
+        "model needs and a machine lacks."
+    )
+    return "\n".join([*table(rows, width), "", *wrap(notes, width)]) + "\n"
 
 
-def one(machine: Machine, width: int) -> str:
-    """Every number of a machine, as its file has it, with its meaning and source; then the notes."""
-    quantities = machine.quantities.values()
-    rows = [
-        ["quantity", "value", "meaning"],
-        *([q.name, q.as_written.removesuffix(" 1"), q.meaning] for q in quantities),
-    ]
-    sources: dict[str, list[str]] = {}
-    for quantity in quantities:
-        sources.setdefault(quantity.source, []).append(quantity.name)
-    lines = [f"{machine.name}: {machine.title}", "", *indented(table(rows, width - 2)), "", "  sources"]
-    for source, names in sources.items():
-        lines += indented(wrap(f"{', '.join(names)}: {source}", width - 4), 4)
+def fed(machine: Machine, models: Sequence[Model]) -> list[str]:
+    """The models for which the machine has all quantities, given or converted."""
+    return [model.name for model in models if not model.missing(machine)]
+
+
+def one(machine: Machine, models: Sequence[Model], width: int) -> str:
+    """Every number of a machine with its kind and source, what each model lacks, and the notes."""
+    sources = list(dict.fromkeys(str(each.source) for each in machine.quantities.values() if str(each.source)))
+    numbers = {source: f"[{number}]" for number, source in enumerate(sources, 1)}
+    rows = [["quantity", "value", "kind", "source", "meaning"]]
+    rows += [_row(each, numbers) for each in machine.quantities.values()]
+    head = f"{machine.name}: {machine.title}" + (f" ({machine.year})" if machine.year is not None else "")
+    lines = [*wrap(head, width), "", *indented(table(rows, width - 2))]
+    lines += ["", "  models", *indented(table([_feeds(machine, each) for each in models], width - 4), 4)]
+    if machine.variants:
+        plain = machine.name.partition("@")[0]
+        lines += ["", "  variants: " + ", ".join(f"{plain}@{each}" for each in machine.variants)]
+    checks = [_check(machine.quantities[name], value) for name, value in machine.checked().items()]
+    if checks:
+        lines += ["", "  printed numbers that also follow from others", *indented(table(checks, width - 4), 4)]
+    lines += ["", "  sources"]
+    lines += indented([line for source in sources for line in wrap(f"{numbers[source]} {source}", width - 4)], 4)
     if machine.notes:
         lines += ["", "  notes", *indented([line for note in machine.notes for line in wrap(note, width - 4)], 4)]
     return "\n".join(lines) + "\n"
 
 
-def document(machine: Machine) -> dict[str, Any]:
+def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
+    value = each.as_written
+    if each.formula is not None:
+        value = f"{format_si(each.value, '' if each.unit == '1' else each.unit)} = {each.as_written}"
+    if each.doubling is not None:
+        value += f", {'doubles' if each.doubling > 0 else 'halves'} in {float(abs(each.doubling)):g} years"
+    if each.error is not None:
+        value += f" +- {format_si(each.error, each.unit)}"
+    meaning = f"{each.meaning} ({each.scope})" if each.scope else each.meaning
+    return [each.name, value, each.kind, numbers.get(str(each.source), ""), meaning]
+
+
+def _feeds(machine: Machine, model: Model) -> list[str]:
+    missing = model.missing(machine)
+    return [model.name, f"lacks {', '.join(missing)}" if missing else "can be fed"]
+
+
+def _check(each: Quantity, value: Any) -> list[str]:
+    from archline.language.format_expressions import format_expression
+
+    assert each.check is not None
+    apart = "equal" if value == each.value else f"{float(100 * (each.value / value - 1)):+.2g} %" if value else "-"
+    unit = "" if each.unit == "1" else each.unit
+    return [
+        each.name,
+        format_si(each.value, unit),
+        f"{format_expression(each.check)} = {format_si(value, unit)}",
+        apart,
+    ]
+
+
+def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
     """A machine for JSON; values are exact, in base units."""
     return {
-        "version": 1,
+        "version": 2,
         "machine": machine.name,
         "collection": machine.collection,
         "title": machine.title,
         "processor": machine.processor,
         "notes": list(machine.notes),
-        "quantities": {
-            quantity.name: {
-                "value": exact(quantity.value),
-                "unit": quantity.unit,
-                "as_written": quantity.as_written,
-                "meaning": quantity.meaning,
-                "source": quantity.source,
-            }
-            for quantity in machine.quantities.values()
+        "variants": list(machine.variants),
+        "year": machine.year,
+        "models": fed(machine, models),
+        "quantities": {each.name: _quantity(each) for each in machine.quantities.values()},
+    }
+
+
+def _quantity(each: Quantity) -> dict[str, Any]:
+    source = each.source
+    return {
+        "value": exact(each.value),
+        "unit": each.unit,
+        "as_written": each.as_written,
+        "kind": each.kind,
+        "meaning": each.meaning,
+        "from": each.as_written if each.formula is not None else None,
+        "error": None if each.error is None else exact(each.error),
+        "source": {
+            "document": source.document,
+            "citation": source.citation,
+            "place": source.place,
+            "quote": source.quote,
+            "note": source.note,
         },
     }

@@ -14,7 +14,6 @@ from archline.report.view import (
     CheckView,
     Contract,
     CostView,
-    EnergyView,
     MatrixView,
     Number,
     Row,
@@ -196,8 +195,8 @@ def matrix_note(matrix: MatrixView) -> str:
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
-def cache_note(cache: CacheView | None, found: str = "counted") -> str:
-    """Which cache io is `found` for, and whether anybody asked for it."""
+def cache_note(cache: CacheView | None) -> str:
+    """Which cache io is counted for, and whether anybody asked for it."""
     if cache is None:
         return "io is not counted, as no cache is given"
     policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
@@ -205,33 +204,4 @@ def cache_note(cache: CacheView | None, found: str = "counted") -> str:
     own = f"{cache.processors} caches of " if cache.processors > 1 else ""
     schedule = f", {cache.schedule} schedule" if cache.schedule is not None else ""
     origin = "" if cache.chosen else "; the default, as --cache is not given"
-    return f"io is {found} for {own}{size}, {policy}{schedule}{origin}"
-
-
-def energy(view: EnergyView, width: int) -> str:
-    """The parts of an energy, the total, what bounds the time, and what all of it rests on."""
-    estimate = view.estimate
-    rows = [["energy", "amount", "formula"]]
-    rows += [[part.name, part.amount.text(part.unit), part.formula] for part in estimate.parts]
-    rows.append([estimate.total.name, estimate.total.amount.text(estimate.total.unit), estimate.total.formula])
-    amounts = [["input", "amount", "from"]]
-    for name, values in view.amounts.items():
-        same = values.lower == values.upper
-        text = readable(values.lower) if same else f"{readable(values.lower)} to {readable(values.upper)}"
-        amounts.append([name, text, view.origins[name]])
-    notes = [
-        f"{estimate.verdict}: {estimate.reason}",
-        f"{view.model_title}: {view.model_source}",
-        estimate.convention,
-        *([matrix_note(view.matrix)] if view.matrix is not None else []),
-        cache_note(view.cache, "derived" if view.origins.get("io", "").startswith("derived") else "counted"),
-        view.data,
-    ]
-    blocks = [
-        table(rows, width - 2),
-        table(amounts, width - 2),
-        [line for note in notes for line in wrap(note, width - 2)],
-    ]
-    head = f"{view.algorithm} on {view.machine_title} at {point_text(view.at)}"
-    lines = [*wrap(head, width), *(line for block in blocks for line in ["", *indented(block)])]
-    return "\n".join(lines) + "\n"
+    return f"io is counted for {own}{size}, {policy}{schedule}{origin}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.growth.order import Proved
@@ -22,9 +21,6 @@ from archline.analysis.io.parallel import Schedule
 from archline.analysis.published import Published
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
-
-if TYPE_CHECKING:
-    from archline.energy.model import Estimate
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -229,23 +225,6 @@ class RunView:
     data: str
     unchecked: Mapping[str, str]
     processor_io: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class EnergyView:
-    """A model's answer, the amounts it rests on, and how each of them was found."""
-
-    algorithm: str
-    at: Point
-    machine_title: str
-    model_title: str
-    model_source: str
-    estimate: Estimate
-    amounts: Mapping[str, Values]
-    origins: Mapping[str, str]
-    cache: CacheView
-    matrix: MatrixView | None
-    data: str
 
 
 def cost_view(

@@ -1,0 +1,353 @@
+"""Algorithms compared: growth, verdicts at sizes on machines, and where the lesser of two changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archline.api import rules
+from archline.api.algorithms import Algorithm
+from archline.api.energies import applied, numeric
+from archline.api.settings import Given, Number, check_known, unplaced
+from archline.api.subjects import NOT_RUN, AlgorithmSubject, Settings, Subject, check_facts, own, subject
+from archline.api.sweeps import Sweep
+from archline.compare.crossovers import Crossover, brackets
+from archline.compare.growth import Relation, compared
+from archline.compare.results import ComparedPoint, Comparison, Pair
+from archline.compare.verdicts import OPEN, QUANTITIES, Execution, Verdict, judge, quotient, with_executions
+from archline.energy.growth import Growth, of_terms
+from archline.energy.machines import Machine, Provenance, Quantity
+from archline.energy.machines import machine as machine_of
+from archline.energy.model import Applied, Estimate, Model
+from archline.energy.models import model as model_of
+from archline.energy.quantities import METRICS
+from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
+from archline.energy.results import CacheUsed
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.printer import format_fact
+
+if TYPE_CHECKING:
+    from archline.execution.results import Cache
+
+COMPARED = ("flops", "work", "span", "io", "words", "messages", "memory")
+"""Metrics whose growth is compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A comparison: `str()` shows it, `points` and `growth` have its verdicts."""
+
+    result: Comparison
+
+    @property
+    def points(self) -> tuple[ComparedPoint, ...]:
+        """The verdicts, by sizes, machine and pair."""
+        return self.result.points
+
+    @property
+    def growth(self) -> Mapping[str, Relation]:
+        """The relation of each metric and term of the first two."""
+        return next(iter(self.result.growth.values()))
+
+    @property
+    def crossovers(self) -> tuple[Crossover, ...]:
+        """Where the lesser changes along the sweep."""
+        return self.result.crossovers
+
+    def save(self, path: str | Path) -> None:
+        """Write a picture: energy against the swept size, or bars. Raises ArchlineError (AL413, AL417, AL418)."""
+        from archline.api.pictures import save_comparison
+
+        save_comparison(self.result, path)
+
+    def __str__(self) -> str:
+        from archline.report.comparisons import text
+
+        return text.render(self.result, 100)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def compare(
+    *targets: str | Algorithm,
+    machine: str | Machine | Sequence[str | Machine] = (),
+    model: str = "ice",
+    by: str = "energy",
+    at: Mapping[str, Number] | None = None,
+    sweep: str | None = None,
+    where: str | None = None,
+    cache: Cache | None = None,
+    execute: bool = False,
+    seed: int = 0,
+) -> Compared:
+    """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
+
+    `by` is energy, time, power or energy_delay; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
+    the bounds leave open is decided by runs on generated data. Raises ArchlineError for unknown names and wrong sizes.
+    """
+    from archline.api.running import DEFAULT_CACHE
+
+    names = [machine] if isinstance(machine, str | Machine) else machine
+    machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]
+    settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
+    swept = None if sweep is None else Sweep.read(sweep)
+    given = None if at is None else unplaced(at)
+    subjects = [subject(each, where) for each in targets]
+    return Compared(comparison(subjects, machines, model_of(model), by, given, swept, settings, execute, where))
+
+
+def comparison(
+    subjects: Sequence[Subject],
+    machines: Sequence[Machine],
+    model: Model,
+    by: str,
+    at: Given | None,
+    sweep: Sweep | None,
+    settings: Settings,
+    execute: bool = False,
+    where: str | None = None,
+) -> Comparison:
+    """The comparison of all pairs. Raises ArchlineError (AL411 for fewer than two, or numbers without a machine)."""
+    _check(subjects, machines, by, at, sweep, settings)
+    check_facts(where, subjects)
+    names = _names(subjects)
+    pairs = list(combinations(range(len(subjects)), 2))
+    growths = [_growths(each, model) for each in subjects]
+    growth = {(names[i], names[j]): compared(growths[i], growths[j]) for i, j in pairs}
+    found = Comparison(tuple(names), model, by, growth, assumptions=_assumptions(subjects))
+    if not machines or (at is None and sweep is None and settings.matrix is None):
+        return found
+    given = dict(at or {})
+    tied = () if sweep is None else sweep.names
+    check_known({**given, **dict.fromkeys(tied, (1, None))}, [each.names for each in subjects])
+    work = _Work(subjects, names, machines, model, by, given, sweep, settings, execute)
+    points = tuple(work.points())
+    return replace(
+        found,
+        points=points,
+        crossovers=tuple(work.crossovers(points)),
+        cache=work.cache,
+        variable="" if sweep is None else sweep.variable,
+        data=work.data,
+    )
+
+
+def _check(
+    subjects: Sequence[Subject],
+    machines: Sequence[Machine],
+    by: str,
+    at: Given | None,
+    sweep: Sweep | None,
+    settings: Settings,
+) -> None:
+    if len(subjects) < 2:
+        raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
+    if by not in QUANTITIES:
+        raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
+    if not machines and (at is not None or sweep is not None or settings.matrix is not None):
+        raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
+
+
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    """The subjects' names, numbered where two are the same."""
+    names = [each.name for each in subjects]
+    return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
+
+
+def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
+
+
+def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
+    """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
+    metrics = {name: chosen.growth(name) for name in COMPARED if name in chosen.metrics}
+    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"} - {"accesses"}))
+    held = on.wanted - {"flops"}
+    if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
+        return metrics
+    terms = of_terms(on, {**metrics, **{name: chosen.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
+    return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
+
+
+_ANY = Machine(
+    "any", "", "any machine", "", (),
+    {
+        name: Quantity(name, each.value or 1, "1", "given", Provenance())  # type: ignore[arg-type]
+        for name, each in MACHINE_QUANTITIES.items()
+    },
+)  # fmt: skip
+
+
+@dataclass
+class _Work:
+    """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs of them."""
+
+    subjects: Sequence[Subject]
+    names: Sequence[str]
+    machines: Sequence[Machine]
+    model: Model
+    by: str
+    at: Given
+    sweep: Sweep | None
+    settings: Settings
+    execute: bool
+    cache: CacheUsed | None = None
+    data: str = NOT_RUN
+    _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
+
+    def points(self) -> Iterator[ComparedPoint]:
+        """The verdicts at all points, on all machines, of all pairs."""
+        if self.settings.matrix is not None:
+            yield from self._on_matrix()
+            return
+        for size in [0] if self.sweep is None else self.sweep.points:
+            for machine in range(len(self.machines)):
+                for i, j in combinations(range(len(self.subjects)), 2):
+                    yield self._point(size, machine, i, j)
+
+    def _given(self, size: int) -> Given:
+        return self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+
+    def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
+        pair = (self.names[i], self.names[j])
+        first, second = (self._estimate(each, machine, size) for each in (i, j))
+        at = {name: value for name, (value, _) in self._given(size).items()}
+        for each in (first, second):
+            if isinstance(each, ArchlineError):
+                verdict = Verdict(OPEN, None, None, "", each.diagnostics[0].message)
+                return ComparedPoint(at, self.machines[machine], pair, verdict)  # type: ignore[arg-type]
+        assert isinstance(first, Estimate)
+        assert isinstance(second, Estimate)
+        verdict = judge(first, second, self.by)
+        if self.execute and verdict.verdict == OPEN and verdict.ratio is not None:
+            verdict = self._executed(verdict, size, machine, i, j)
+        return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
+
+    def _estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
+        key = (index, machine, size)
+        if key not in self._known:
+            try:
+                self._known[key] = self._numeric(index, machine, size)
+            except ArchlineError as problem:
+                if self.sweep is None:
+                    raise
+                self._known[key] = problem
+        return self._known[key]
+
+    def _numeric(self, index: int, machine: int, size: int) -> Estimate:
+        chosen = self.subjects[index]
+        result = numeric(chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings)
+        self.cache = self.cache or result.cache
+        assert result.estimate is not None
+        return result.estimate
+
+    def _machine(self, index: int) -> Machine:
+        """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
+        machine = self.machines[index]
+        missing = [name for name in self.model.scale if name not in machine.quantities]
+        one = {name: Quantity(name, 1, "1", "assumed", Provenance()) for name in missing}  # type: ignore[arg-type]
+        return machine.with_parameters(one)
+
+    # Executions
+    def _executed(self, verdict: Verdict, size: int, machine: int, i: int, j: int) -> Verdict:
+        from archline.api.executions import paired
+
+        one, other = self.subjects[i], self.subjects[j]
+        if not isinstance(one, AlgorithmSubject) or not isinstance(other, AlgorithmSubject):
+            return verdict
+        at = self._given(size)
+        try:
+            runs = list(paired(one, other, own(at, one), own(at, other), self.settings))
+        except ArchlineError as problem:
+            return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
+        return self._judged(verdict, [(each.data, each.first, each.second) for each in runs], machine, i, j)
+
+    def _judged(
+        self, verdict: Verdict, runs: Sequence[tuple[str, object, object]], machine: int, i: int, j: int
+    ) -> Verdict:
+        from archline.api.running import Run
+
+        ratios: list[Execution] = []
+        decides = ""
+        for data, one, other in runs:
+            assert isinstance(one, Run)
+            assert isinstance(other, Run)
+            estimates = [self._of_run(index, machine, ran) for index, ran in ((i, one), (j, other))]
+            values = [each.by(self.by) for each in estimates]
+            assert values[0] is not None
+            assert values[1] is not None
+            ratio = quotient(values[0], values[1])
+            if ratio is not None:
+                ratios.append(Execution(data, ratio))
+                decides = decides or judge(estimates[0], estimates[1], self.by).decides
+        if ratios:
+            self.data = "where the verdict says executed, inputs are as counted in runs under the cache above"
+        return with_executions(verdict, ratios, decides)
+
+    def _of_run(self, index: int, machine: int, ran: object) -> Estimate:
+        from archline.api.running import Run
+
+        assert isinstance(ran, Run)
+        chosen = self.subjects[index]
+        assert isinstance(chosen, AlgorithmSubject)
+        measured = replace(self.settings, measured=True)
+        on, used = applied(chosen, self._machine(machine), self.model, measured)
+        basis = chosen.executed(ran, on.wanted | {"flops", "work"}, measured)
+        return on.model(used, basis.amounts())
+
+    def _on_matrix(self) -> Iterator[ComparedPoint]:
+        """The verdicts at the sizes of a matrix: by the bounds, else by a run of each on it."""
+        runs = []
+        for each in self.subjects:
+            if not isinstance(each, AlgorithmSubject):
+                raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
+            runs.append(each.run(own(self.at, each), self.settings))
+        plain = replace(self.settings, matrix=None, block=None)
+        for machine in range(len(self.machines)):
+            for i, j in combinations(range(len(self.subjects)), 2):
+                estimates = []
+                for index in (i, j):
+                    at = unplaced(dict(runs[index].sizes))
+                    result = numeric(self.subjects[index], self._machine(machine), self.model, at, plain)
+                    self.cache = self.cache or result.cache
+                    assert result.estimate is not None
+                    estimates.append(result.estimate)
+                verdict = judge(estimates[0], estimates[1], self.by)
+                if verdict.verdict == OPEN:
+                    data = str(self.settings.matrix)
+                    verdict = self._judged(verdict, [(data, runs[i], runs[j])], machine, i, j)
+                at_both = {**runs[j].sizes, **runs[i].sizes}
+                pair: Pair = (self.names[i], self.names[j])
+                yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
+
+    # Crossovers
+    def crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
+        """Where the lesser of each pair changes along the sweep, on each machine."""
+        if self.sweep is None:
+            return
+        for number, machine in enumerate(self.machines):
+            for i, j in combinations(range(len(self.subjects)), 2):
+                pair = (self.names[i], self.names[j])
+                own_points = [each for each in points if each.pair == pair and each.machine is machine]
+                sizes = list(zip(self.sweep.points, (each.verdict for each in own_points), strict=True))
+
+                def at(size: int, number: int = number, i: int = i, j: int = j) -> Verdict | None:
+                    first, second = (self._estimate(each, number, size) for each in (i, j))
+                    if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
+                        return None
+                    return judge(first, second, self.by)
+
+                for start, end in brackets(sizes, at):
+                    before, after = at(start), at(end)
+                    assert before is not None
+                    assert after is not None
+                    who = {"A": pair[0], "B": pair[1]}
+                    yield Crossover(
+                        self.sweep.variable, start, end, machine.name,
+                        who[str(before.less)], who[str(after.less)], pair,
+                    )  # fmt: skip

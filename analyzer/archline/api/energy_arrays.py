@@ -1,0 +1,74 @@
+"""Energies at many sizes and machine parameters at once, in floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from archline.api import rules
+from archline.api.costs import Metric
+from archline.api.running import DEFAULT_CACHE
+from archline.api.subjects import AlgorithmSubject, Subject
+from archline.energy.arrays import compiled
+from archline.energy.formulas import names_in, substituted
+from archline.energy.machines import Machine, parameter
+from archline.energy.model import Applied
+from archline.energy.quantities import METRICS, QUANTITIES
+from archline.energy.results import EnergyResult
+from archline.language import syntax as s
+from archline.language.diagnostics import did_you_mean, error
+
+
+def upper_at(
+    subject: Subject, result: EnergyResult, sizes: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """Upper bounds on time, energy and its terms; formulas are substituted, metrics of algorithms evaluated first.
+
+    Where an amount lowers a term (work in ICE's memory time), its lower bound would be needed: such amounts must be
+    exact. Raises ArchlineError (AL401 to AL407, AL465).
+    """
+    for name in parameters:
+        if name not in QUANTITIES:
+            raise error(rules.UNKNOWN_SIZE, f"there is no quantity `{name}`", hint=did_you_mean(name, QUANTITIES))
+    metrics = frozenset({*subject.metrics, "Z", "L"})
+    machine = result.machine
+    given = {name: parameter(name, "1") for name in parameters if name not in machine.quantities}
+    on = Applied(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
+    formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
+    formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
+    formulas = {name: _following(each, machine, parameters) for name, each in formulas.items()}
+    known = {*machine.values, *parameters}
+    formulas = {name: each for name, each in formulas.items() if not (names_in(each) & QUANTITIES.keys()) - known}
+    values: dict[str, Any] = {**{name: float(each) for name, each in machine.values.items()}, **parameters}
+    if isinstance(subject, AlgorithmSubject):
+        words = {name: sizes.get(name, getattr(DEFAULT_CACHE, name)) for name in ("Z", "L")}
+        own = {name: each for name, each in sizes.items() if name not in words}
+        held = frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()
+        values |= words
+        for name in held - words.keys():
+            values[name] = _metric(subject, name, own, words)
+    else:
+        targets = dict(subject.target.formulas)
+        formulas = {name: substituted(each, targets) for name, each in formulas.items()}
+        values |= {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L, **sizes}
+    run = compiled(formulas)
+    missing = [name for name in run.names if name not in values]
+    if missing:
+        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`")
+    return run(values)
+
+
+def _following(expr: s.Expr, machine: Machine, parameters: Mapping[str, Any]) -> s.Expr:
+    """A formula with quantities that the machine computes from others as these formulas, if parameters change them."""
+    rules = {name: each.formula for name, each in machine.quantities.items() if each.formula and name not in parameters}
+    while parameters and (held := names_in(expr) & rules.keys()):
+        expr = substituted(expr, {name: rules[name] for name in held})
+    return expr
+
+
+def _metric(subject: AlgorithmSubject, name: str, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+    cost = Metric(subject.report, subject.cost(name))
+    return cost.upper_at({**sizes, **words} if name == "io" else sizes)

@@ -1,0 +1,112 @@
+"""Two algorithms executed on the same data: random, and where arrays are vectors also sorted either way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from archline.algebra.evaluation import EvaluationError
+from archline.analysis.costs import ends_at
+from archline.api import rules
+from archline.api.data import split
+from archline.api.running import Run, cache_at, run
+from archline.api.settings import Given, Point
+from archline.api.subjects import AlgorithmSubject, Settings
+from archline.execution.data import generate
+from archline.execution.jit import compiled_available
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+
+MAX_WORK, MAX_PLAIN_WORK = 10**8, 10**6
+"""Runs of more work are not made: compiled, and as plain Python."""
+SEEDS = 2
+
+
+@dataclass(frozen=True)
+class PairedRun:
+    """The runs of two algorithms, and the data that they were on."""
+
+    data: str
+    first: Run
+    second: Run
+
+
+def paired(
+    one: AlgorithmSubject, other: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
+) -> Iterator[PairedRun]:
+    """Runs on the kinds of data that there are. Arrays of one name and shape hold the same data in both.
+
+    Raises ArchlineError (AL411) where a run would take too long, and as runs do.
+    """
+    points = [_point(each, at, settings) for each, at in ((one, at_one), (other, at_other))]
+    vectors = _vectors(one) or _vectors(other)
+    orders: dict[str, Callable[[Any], Any]] = {"random": lambda values: values}
+    if vectors:
+        orders |= {"rising": np.sort, "falling": lambda values: np.sort(values)[::-1].copy()}
+    for name, order in orders.items():
+        for seed in range(settings.seed, settings.seed + (SEEDS if name == "random" else 1)):
+            first = _arguments(one, points[0], seed, order)
+            second = _shared(_arguments(other, points[1], seed, order), first)
+            data = f"random data (seed {seed})" if name == "random" else f"{name} data"
+            runs = [
+                _run(each, point, values, settings)
+                for each, point, values in ((one, points[0], first), (other, points[1], second))
+            ]
+            yield PairedRun(data, *runs)
+
+
+def _point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
+    report = chosen.report
+    point = report.point(at, report.names.for_a_run, settings.option)
+    limit = MAX_WORK if settings.compiled is not False and compiled_available() else MAX_PLAIN_WORK
+    cost = report.costs["work"]
+    try:
+        work = None if cost.upper is None else ends_at(cost, point)[1]
+    except EvaluationError:
+        work = None
+    if work is None or work > limit:
+        takes = "an unknown amount of" if work is None else f"up to {ceil(work)}"
+        raise error(rules.OPTIONS_CLASH, f"`{chosen.name}` takes {takes} work; at most {limit} is executed")
+    return point
+
+
+def _vectors(chosen: AlgorithmSubject) -> bool:
+    """Whether an array that is read is a vector of plain data."""
+    return any(_is_vector(each) for each in chosen.algorithm.node.parameters)
+
+
+def _is_vector(parameter: s.Parameter) -> bool:
+    return isinstance(parameter.type, s.ArrayType) and len(parameter.type.shape) == 1 and parameter.mode != "out"
+
+
+def _arguments(chosen: AlgorithmSubject, point: Point, seed: int, order: Callable[[Any], Any]) -> dict[str, Any]:
+    sizes, symbols = split(chosen.algorithm, point)
+    values = generate(*chosen.algorithm.executed, sizes, seed)
+    for parameter in chosen.algorithm.node.parameters:
+        if _is_vector(parameter):
+            values[parameter.name] = order(values[parameter.name])
+    return {**values, **symbols}
+
+
+def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with the data of another algorithm in arrays of the same name, shape and type."""
+
+    def same(name: str) -> bool:
+        mine, theirs = values[name], others.get(name)
+        if not isinstance(mine, np.ndarray) or not isinstance(theirs, np.ndarray):
+            return False
+        return mine.shape == theirs.shape and mine.dtype == theirs.dtype
+
+    return {name: others[name] if same(name) else value for name, value in values.items()}
+
+
+def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> Run:
+    cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
+    names = {name: value for name, value in values.items() if name not in ("Z", "L")}
+    return run(
+        chosen.algorithm, names, cache=cache, compiled=settings.compiled, chosen_cache=picked, _report=chosen.report
+    )

@@ -1,0 +1,330 @@
+"""What energies and comparisons are about: algorithms, whose metrics are derived or executed, or formulas of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from archline.algebra.evaluation import EvaluationError
+from archline.analysis.costs import Cost, ends_at
+from archline.analysis.io.accessed import accesses_of
+from archline.analysis.order import growth as growth_of
+from archline.api import rules
+from archline.api.algorithms import Algorithm, algorithm
+from archline.api.costs import CostReport
+from archline.api.data import run_generated, run_matrix
+from archline.api.running import DEFAULT_CACHE, Run, cache_at
+from archline.api.settings import Given, Names, Number, Point, checked_point
+from archline.energy.growth import Growth
+from archline.energy.intervals import Interval
+from archline.energy.model import Model
+from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
+from archline.energy.targets import FormulaTarget, is_formula, read_target
+from archline.execution.results import Cache
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.parser import parse_expression, parse_facts
+
+DERIVED = ("flops", "work", "span", "io", "accesses")
+EXECUTED = ("flops", "work", "span", "io", "accesses", "memory")
+NOT_RUN = "all inputs derived; nothing executed"
+BY_HAND = "formulas typed by hand; nothing derived or executed"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How inputs are found: the cache, what is executed, and on which data."""
+
+    cache: Cache = DEFAULT_CACHE
+    chosen_cache: bool = False
+    measured: bool = False
+    procs: int | None = None
+    seed: int = 0
+    matrix: Path | None = None
+    block: int | None = None
+    compiled: bool | None = None
+    option: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether a run is asked for."""
+        return self.measured or self.matrix is not None
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What an energy rests on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
+
+    at: Mapping[str, Number]
+    inputs: Mapping[str, Input]
+    cache: CacheUsed | None
+    data: str
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+    def amounts(self) -> dict[str, Interval]:
+        """The inputs' amounts."""
+        return {name: each.amount for name, each in self.inputs.items()}
+
+
+class AlgorithmSubject:
+    """An algorithm."""
+
+    def __init__(self, subject: Algorithm) -> None:
+        self.algorithm = subject
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.algorithm.name
+
+    @cached_property
+    def report(self) -> CostReport:
+        """Its derived costs."""
+        return self.algorithm.cost()
+
+    @property
+    def names(self) -> Names:
+        """What values may be given for."""
+        return self.report.names
+
+    @property
+    def where(self) -> tuple[s.Fact, ...]:
+        """The facts of its sizes."""
+        return self.report.where
+
+    metrics: Collection[str] = ("flops", "work", "span", "io", "accesses", "Z", "L")
+    """What models may take of it."""
+
+    def cost(self, metric: str, procs: int | None = None) -> Cost:
+        """A derived cost; with processors, time in place of span and the misses of all their caches."""
+        if metric == "accesses":
+            return accesses_of(self.algorithm.module, self.algorithm.node)
+        if procs is not None and metric == "span":
+            return self.report._time(procs)
+        if procs is not None and metric == "io":
+            return self.report._io_on(procs)
+        return self.report.costs[metric]
+
+    def basis(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+        """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
+
+        Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 where an input can be neither derived nor executed,
+        and as a run does.
+        """
+        if not settings.runs and settings.cache.policy == "optimal":
+            found = self.derived(at, wanted, settings)
+            if not found.unknown or not found.unknown.keys() & set(EXECUTED):
+                return found
+        ran = self.run(at, settings)
+        return self.executed(ran, wanted, settings)
+
+    def derived(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+        """The inputs that are derived, and why others are not. Raises ArchlineError for wrong sizes."""
+        report = self.report
+        point = report.point(at, report.names.for_a_run, settings.option)
+        cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
+        assert cache is not None
+        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, wanted, settings.procs)
+        used = CacheUsed(cache.Z, cache.L, cache.policy, chosen)
+        return Basis(_sizes(point), {**values, **_of_cache(cache, wanted)}, used, NOT_RUN, unknown)
+
+    def _derived_at(
+        self, point: Point, wanted: Collection[str], procs: int | None
+    ) -> tuple[dict[str, Input], dict[str, str]]:
+        found: dict[str, Input] = {}
+        unknown: dict[str, str] = {}
+        for name in (each for each in DERIVED if each in wanted):
+            cost = self.cost(name, procs)
+            try:
+                if cost.lower is None or cost.upper is None:
+                    raise EvaluationError(cost.reason or "it is not derived")
+                lower, upper = ends_at(cost, point)
+            except EvaluationError as problem:
+                unknown[name] = str(problem)
+                continue
+            origin = "declared" if cost.status == "declared" and cost.declared else "derived"
+            found[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, _status(cost, lower == upper))
+        return found, unknown
+
+    def run(self, at: Given, settings: Settings) -> Run:
+        """A run on generated data, or on a matrix. Raises ArchlineError."""
+        common = {
+            "option": settings.option,
+            "cache": settings.cache,
+            "chosen_cache": settings.chosen_cache,
+            "seed": settings.seed,
+            "compiled": settings.compiled,
+        }
+        if settings.matrix is not None:
+            return run_matrix(self.algorithm, settings.matrix, at, block=settings.block, **common)  # type: ignore[arg-type]
+        return run_generated(self.algorithm, at, **common)  # type: ignore[arg-type]
+
+    def executed(self, ran: Run, wanted: Collection[str], settings: Settings) -> Basis:
+        """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
+        cache = ran.cache
+        assert cache is not None
+        view = ran.view
+        point = {**view.at, "Z": cache.Z, "L": cache.L}
+        found: dict[str, Input] = {}
+        unknown: dict[str, str] = {}
+        if not settings.measured:
+            optimal = [name for name in wanted if name != "io" or cache.policy == "optimal"]
+            found, unknown = self._derived_at(point, optimal, settings.procs)
+        counts = {name: getattr(ran.counts, name) for name in EXECUTED}
+        for name in wanted:
+            if name in counts and name not in found and not (settings.procs and name in ("span", "io")):
+                found[name] = Input(Interval.of(counts[name]), "executed")
+        missing = [name for name in wanted if name in DERIVED and name not in found]
+        if missing:
+            reason = unknown.get(missing[0], "runs count the span and io of one processor")
+            raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
+        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
+        data = f"{view.matrix.path}; {ran.data}" if view.matrix is not None else ran.data
+        return Basis(_sizes(view.at), {**found, **_of_cache(cache, wanted)}, used, data)
+
+    def growth(self, metric: str) -> Growth:
+        """How a metric grows, under the facts of the algorithm and those that its growth rests on."""
+        cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
+        if cost.upper is None:
+            return Growth(None, None, self.where)
+        found = growth_of(module, node, self.report.costs, cost)
+        if not found.under:
+            return Growth(_parsed(found.lower), _parsed(found.upper), self.where)
+        if len(found.under) > 1:
+            return Growth(None, None, self.where)
+        (only,) = found.under
+        conditions = [each for each in only.condition.split(" and ") if each]
+        facts = (*self.where, *(fact for each in conditions for fact in parse_facts(each)))
+        upper = _parsed(only.growth)
+        return Growth(upper if only.tight else None, upper, facts)
+
+    def symbolic(self, metric: str) -> SymbolicMetric:
+        """A metric in sizes."""
+        if metric in ("Z", "L"):
+            return SymbolicMetric(metric, "given", Ends(metric, metric))
+        cost, write = self.cost(metric), self.report.write
+        if cost.lower is None or cost.upper is None:
+            return SymbolicMetric(metric, "unknown", None, reason=cost.reason or "")
+        told = [each for each in cost.alternatives if each.told]
+        regimes = tuple((each.when, write(each.upper)) for each in told)
+        growth = self.report.growth(cost) if metric != "accesses" else None
+        return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
+
+
+class FormulaSubject:
+    """Formulas typed by hand."""
+
+    def __init__(self, target: FormulaTarget) -> None:
+        self.target = target
+
+    where: tuple[s.Fact, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The text as typed."""
+        return self.target.name
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """The metrics that have a formula."""
+        return self.target.formulas.keys()
+
+    @property
+    def names(self) -> Names:
+        """Its sizes: numbers, 0 or more."""
+        own = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
+        return Names({}, amounts=own, needed=self.target.sizes)
+
+    def basis(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+        """The metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""
+        words = {"Z": (settings.cache.Z, None), "L": (settings.cache.L, None)}
+        held = {name: each for name, each in words.items() if name in self.target.sizes and name not in at}
+        if settings.procs is not None and "P" in self.target.sizes and "P" not in at:
+            held["P"] = (settings.procs, None)
+        point = checked_point({**at, **held}, self.names, option=settings.option)
+        amounts = self.target.amounts(point)
+        cache = settings.cache
+        used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache) if "Z" in held or "L" in held else None
+        inputs = {name: Input(each, "declared") for name, each in amounts.items()}
+        return Basis(point, {**_of_cache(cache, wanted), **inputs}, used, BY_HAND)
+
+    def growth(self, metric: str) -> Growth:
+        """The formula itself."""
+        expr = self.target.formulas.get(metric)
+        return Growth(expr, expr)
+
+    def symbolic(self, metric: str) -> SymbolicMetric:
+        """A metric in sizes."""
+        from archline.language.format_expressions import format_expression
+
+        text = format_expression(self.target.formulas[metric]) if metric in self.target.formulas else metric
+        return SymbolicMetric(metric, "declared", Ends(text, text))
+
+
+Subject: TypeAlias = AlgorithmSubject | FormulaSubject
+
+
+def subject(target: str | Algorithm, where: str | None = None) -> Subject:
+    """The subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError."""
+    if isinstance(target, Algorithm):
+        return AlgorithmSubject(target.assuming(where))
+    if is_formula(target):
+        return FormulaSubject(read_target(target))
+    found = algorithm(target)
+    return AlgorithmSubject(found.assuming(own_facts(found, where)))
+
+
+def own_facts(found: Algorithm, where: str | None) -> str | None:
+    """Of comma-separated facts those that an algorithm has the sizes for."""
+    if not where:
+        return None
+    from archline.language.format_expressions import format_fact
+
+    known = {*found.signature.size_names, *found.signature.indices, "Z", "L", "P", "K"}
+    return ", ".join(format_fact(fact) for fact in parse_facts(where, "--where") if s.names(fact) <= known) or None
+
+
+def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
+    """Raise ArchlineError (AL401) for a fact about a size that no algorithm has."""
+    if not where:
+        return
+    known = {"Z", "L", "P", "K"}.union(*(each.names.all for each in subjects))
+    for fact in parse_facts(where, "--where"):
+        for name in sorted(s.names(fact) - known):
+            raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
+
+
+def model_for(chosen: Subject, model: Model, given: bool) -> Model:
+    """The model of a target of formulas, where none was chosen on the command line."""
+    return chosen.target.model if isinstance(chosen, FormulaSubject) and not given else model
+
+
+def own(at: Given, chosen: Subject) -> Given:
+    """Of the values those that a subject has names for."""
+    return {name: each for name, each in at.items() if name in chosen.names.all}
+
+
+def _of_cache(cache: Cache, wanted: Collection[str]) -> dict[str, Input]:
+    words = {"Z": cache.Z, "L": cache.L}
+    return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in wanted}
+
+
+def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
+    return {name: value for name, value in point.items() if name not in ("Z", "L")}
+
+
+def _status(cost: Cost, exact: bool) -> str:
+    return "exact" if exact and cost.exact else "bounded"
+
+
+def _parsed(text: str | None) -> s.Expr | None:
+    if text is None:
+        return None
+    try:
+        return parse_expression(text)
+    except ArchlineError:
+        return None

@@ -1,0 +1,70 @@
+"""Sweeps over a size: `n=64..8192` by doubling, `n=m=p=64..8192` for several together, `n=10..90 step 20`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from archline.api import rules
+from archline.api.settings import Given
+from archline.language.diagnostics import error
+from archline.language.parser import parse_expression
+
+_SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Values of some sizes that change together; both ends are among them."""
+
+    names: tuple[str, ...]
+    points: tuple[int, ...]
+
+    @property
+    def variable(self) -> str:
+        """`n=m=p`."""
+        return "=".join(self.names)
+
+    def at(self, value: int) -> Given:
+        """The sizes at one of the values."""
+        return dict.fromkeys(self.names, (value, None))
+
+    @staticmethod
+    def read(text: str) -> Sweep:
+        """Read `n=m=p=64..8192`, by doubling, or with a `step`. Raises ArchlineError (AL404, AL411)."""
+        found = _SWEEP.fullmatch(text)
+        hint = "write n=64..8192 (by doubling), n=m=p=64..8192, or n=100..1000 step 100"
+        if found is None:
+            raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is no sweep", hint=hint)
+        names = tuple(name.strip() for name in found[1].split("=") if name.strip())
+        low, high = (_whole(part, hint) for part in (found[2], found[3]))
+        step = None if found[4] is None else _whole(found[4], hint)
+        if not 1 <= low <= high or (step is not None and step < 1):
+            raise error(rules.OPTIONS_CLASH, f"the sweep goes from {low} to {high}", hint=hint)
+        points = _points(low, high, step)
+        if len(points) > MOST:
+            raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MOST} points", hint="take a larger step")
+        return Sweep(names, points)
+
+
+def _whole(text: str, hint: str) -> int:
+    from archline.language.diagnostics import ArchlineError
+    from archline.language.evaluate import EvaluationError, evaluate
+
+    try:
+        value = evaluate(parse_expression(text.strip(), "--sweep"), {})
+    except (EvaluationError, ArchlineError):
+        value = None
+    if not isinstance(value, int):
+        raise error(rules.NOT_A_NUMBER, f"`{text.strip()[:40]}` is not a whole number", hint=hint)
+    return value
+
+
+def _points(low: int, high: int, step: int | None) -> tuple[int, ...]:
+    found: list[int] = []
+    value = low
+    while value < high and len(found) <= MOST:
+        found.append(value)
+        value = 2 * value if step is None else value + step
+    return (*found, high)

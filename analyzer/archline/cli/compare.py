@@ -1,0 +1,68 @@
+"""Compare algorithms: how their metrics and energies grow, and on machines which takes less, and how sure that is.
+
+Verdicts: `proved` by the bounds; `proved, thin` where the margin is below the model's stated error or the finer points
+of the model decide; `depends on the data` where executions go both ways; `executed` on stated data; `open`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from archline.cli import options as shared
+
+FORMATS = ("text", "json", "csv")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    shared.add_energy_targets(parser, "; two or more")
+    shared.add_machines(parser, required=False)
+    parser.add_argument("--model", default="ice", metavar="MODEL", help=f"{shared.MODELS} (default: ice)")
+    parser.add_argument(
+        "--by",
+        choices=("energy", "time", "power", "energy_delay"),
+        default="energy",
+        help="what is compared (default: energy)",
+    )
+    shared.add_at(parser)
+    parser.add_argument(
+        "--sweep", metavar="SIZES", help="sizes to go through: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
+    )
+    shared.add_where(parser)
+    shared.add_execution(parser)
+    parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
+    parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
+    parser.add_argument("--certificates", action="store_true", help="show how growth is proved")
+    parser.add_argument("--out", metavar="FILE", help="write a picture, .svg or .png (needs the extra `plots`)")
+    shared.add_format(parser, FORMATS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api.comparisons import comparison
+    from archline.api.subjects import subject
+    from archline.api.sweeps import Sweep
+    from archline.energy.models import model
+    from archline.report.layout import terminal_width
+
+    machines = shared.read_machines(options)
+    subjects = [subject(target, options.where) for target in options.targets]
+    at = None if options.at is None else shared.read_at(options)
+    sweep = None if options.sweep is None else Sweep.read(options.sweep)
+    if options.out is not None:
+        from archline.api.plots import check_target
+
+        check_target(options.out)
+    found = comparison(
+        subjects, machines, model(options.model), options.by, at, sweep, shared.energy_settings(options),
+        options.execute, options.where,
+    )  # fmt: skip
+    if options.out is not None:
+        from archline.api.pictures import save_comparison
+
+        save_comparison(found, options.out)
+    renderer = import_module(f"archline.report.comparisons.{options.format}")
+    sys.stdout.write(renderer.render(found, terminal_width(), certificates=options.certificates))
+    return 0

@@ -1,0 +1,74 @@
+"""How two algorithms' metrics, and the terms of their energy, grow beside each other; with certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archline.algebra.growth.domain import Domain
+from archline.algebra.growth.order import Proved, Refuted, Verdict, is_O
+from archline.energy.growth import Growth, quotient
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_fact
+
+LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The order of the first beside that of the second: less, same, greater or unknown.
+
+    `ratio` is what their quotient is Theta of, where both are known tightly; `bound` is O or Omega where one direction
+    alone is proved. `facts` are those that it rests on, `proofs` show it.
+    """
+
+    relation: str
+    ratio: str | None
+    first: str | None
+    second: str | None
+    bound: str = ""
+    facts: tuple[str, ...] = ()
+    proofs: tuple[Proved, ...] = ()
+
+
+def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, Relation]:
+    """The relation of each quantity that both have."""
+    return {name: relation(each, second[name]) for name, each in first.items() if name in second}
+
+
+def relation(one: Growth, other: Growth) -> Relation:
+    """The relation of two growths under the facts of both."""
+    facts = tuple(dict.fromkeys((*one.facts, *other.facts)))
+    texts = one.text, other.text
+    known = tuple(map(format_fact, facts))
+    try:
+        domain = Domain(facts)
+    except ArchlineError:
+        return Relation(UNKNOWN, None, *texts, facts=known)
+    at_most, at_least = _asked(one.upper, other.lower, domain), _asked(other.upper, one.lower, domain)
+    proofs = tuple(each for each in (at_most, at_least) if isinstance(each, Proved))
+    ratio = None
+    if one.tight and other.tight:
+        assert one.upper is not None
+        assert other.upper is not None
+        ratio = f"Theta({quotient(one.upper, other.upper)})"
+    match at_most, at_least:
+        case Proved(), Proved():
+            return Relation(SAME, "Theta(1)", *texts, facts=known, proofs=proofs)
+        case Proved(), _:
+            strict = isinstance(_asked(other.lower, one.upper, domain), Refuted)
+            return Relation(LESS if strict else UNKNOWN, ratio, *texts, bound="O", facts=known, proofs=proofs)
+        case _, Proved():
+            strict = isinstance(_asked(one.lower, other.upper, domain), Refuted)
+            return Relation(GREATER if strict else UNKNOWN, ratio, *texts, bound="Omega", facts=known, proofs=proofs)
+    return Relation(UNKNOWN, ratio, *texts, facts=known)
+
+
+def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain) -> Verdict | None:
+    if f is None or g is None:
+        return None
+    try:
+        return is_O(f, g, domain)
+    except ArchlineError:
+        return None

@@ -1,0 +1,50 @@
+"""What a comparison is told as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from archline.compare.crossovers import Crossover
+from archline.compare.growth import Relation
+from archline.compare.verdicts import Verdict
+from archline.energy.intervals import Interval, Number
+from archline.energy.machines import Machine
+from archline.energy.model import Estimate, Model
+from archline.energy.results import CacheUsed
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class ComparedPoint:
+    """Two algorithms at sizes on a machine; `first` and `second` are their estimates, None where there is none."""
+
+    at: Mapping[str, Number]
+    machine: Machine
+    pair: Pair
+    verdict: Verdict
+    first: Estimate | None = None
+    second: Estimate | None = None
+
+    @property
+    def winner(self) -> str | None:
+        """The name of the one that takes less."""
+        return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes."""
+
+    algorithms: tuple[str, ...]
+    model: Model
+    by: str
+    growth: Mapping[Pair, Mapping[str, Relation]]
+    points: tuple[ComparedPoint, ...] = ()
+    crossovers: tuple[Crossover, ...] = ()
+    cache: CacheUsed | None = None
+    assumptions: tuple[str, ...] = ()
+    variable: str = ""
+    values: Mapping[tuple[str, str, int], Interval] = field(default_factory=dict)
+    data: str = ""

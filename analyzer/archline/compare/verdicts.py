@@ -1,0 +1,158 @@
+"""Verdicts on two estimates: which takes less, proved by the bounds or executed, and how thin the margin is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from archline.energy.intervals import Interval
+from archline.energy.model import Applied, Estimate
+
+PROVED, THIN, DEPENDS, EXECUTED, OPEN = "proved", "proved, thin", "depends on the data", "executed", "open"
+QUANTITIES = ("energy", "time", "power", "energy_delay")
+FIRST, SECOND = "A", "B"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The ratio of two executions on the same kind of data."""
+
+    data: str
+    ratio: Interval
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which of two takes less: `less` is "A" (the first), "B" or None.
+
+    `ratio` bounds the first over the second over all data; `decides` names the term that decides, or that would;
+    `reason` says what is thin, or what is open.
+    """
+
+    verdict: str
+    less: str | None
+    ratio: Interval | None
+    decides: str
+    reason: str = ""
+    executions: tuple[Execution, ...] = field(default=())
+
+    @property
+    def decided(self) -> bool:
+        """Whether the bounds alone decide."""
+        return self.verdict in (PROVED, THIN)
+
+
+def judge(first: Estimate, second: Estimate, by: str) -> Verdict:
+    """The verdict of the bounds on a quantity of `QUANTITIES`."""
+    one, other = first.by(by), second.by(by)
+    if one is None or other is None:
+        lacks = first if one is None else second
+        reason = next(iter(lacks.reasons.values()), f"the {by} is not known")
+        return Verdict(OPEN, None, None, "", reason)
+    ratio = quotient(one, other)
+    less = _less(one, other)
+    if less is None and not (one.exact and one == other):
+        return Verdict(OPEN, None, ratio, _widest(first, second, by), _undecided(first, second, by))
+    decides = _largest_difference(first, second, by, less)
+    thin = _thin(first, second, by, less, ratio)
+    if less is None:
+        return Verdict(PROVED, None, ratio, decides, "equal")
+    return Verdict(THIN if thin else PROVED, less, ratio, decides, thin)
+
+
+def quotient(one: Interval, other: Interval) -> Interval | None:
+    """The ratio of two amounts; None where the second may be 0."""
+    return one / other if other.lower > 0 else None
+
+
+def _less(one: Interval, other: Interval) -> str | None:
+    if one.upper < other.lower:
+        return FIRST
+    return SECOND if other.upper < one.lower else None
+
+
+def _parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
+    return estimate.sides if by == "time" else estimate.terms
+
+
+def _differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
+    """The difference of each term, between bounds."""
+    one, other = _parts(first, by), _parts(second, by)
+    zero = Interval.of(0)
+    return {name: one.get(name, zero) - other.get(name, zero) for name in dict.fromkeys((*one, *other))}
+
+
+def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
+    """The term whose difference, in the direction of the verdict, is the largest."""
+    if less is None:
+        return ""
+    if by == "time":
+        loser = second if less == FIRST else first
+        return loser.binds
+    sign = -1 if less == FIRST else 1
+    found = _differences(first, second, by)
+    return max(found, key=lambda name: sign * found[name].middle)
+
+
+def _widest(first: Estimate, second: Estimate, by: str) -> str:
+    found = _differences(first, second, by)
+    return max(found, key=lambda name: found[name].width) if found else ""
+
+
+def _undecided(first: Estimate, second: Estimate, by: str) -> str:
+    """What is undecided, and what would decide it."""
+    name = _widest(first, second, by)
+    widths = {
+        place: _parts(each, by)[name].width
+        for place, each in ((FIRST, first), (SECOND, second))
+        if name in _parts(each, by)
+    }
+    if not any(widths.values()):
+        return "the two are equal within the rounding of the bounds"
+    side = max(widths, key=lambda place: widths[place])
+    return f"{name} of {side} is the widest term; an execution (--execute) or another cache may decide"
+
+
+def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
+    """Why a decided verdict is thin; empty where it is not."""
+    accuracy = first.model.accuracy
+    if accuracy is not None and ratio is not None and less is not None:
+        margin = 1 - ratio.upper if less == FIRST else 1 - 1 / ratio.lower
+        if margin < accuracy:
+            percent = f"{float(100 * margin):.3g} %"
+            return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
+    if by not in ("energy", "energy_delay", "power"):
+        return ""
+    coarse = [_coarse(each, by) for each in (first, second)]
+    if coarse[0] is None or coarse[1] is None:
+        return ""
+    other = _less(coarse[0], coarse[1])
+    if other == less:
+        return ""
+    return f"{'undecided' if other is None else 'turned round'} if eps_op multiplies flops instead of work"
+
+
+def _coarse(estimate: Estimate, by: str) -> Interval | None:
+    """The quantity by the model's coarser reading."""
+    energy = Applied(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
+    return None if energy is None else replace(estimate, energy=energy).by(by)
+
+
+def with_executions(verdict: Verdict, ratios: Sequence[Execution], decides: str) -> Verdict:
+    """A verdict that the bounds leave open, with what executions say."""
+    directions = {_side(each.ratio) for each in ratios}
+    if not ratios:
+        return verdict
+    if len(directions) > 1:
+        reason = "; ".join(f"{float(each.ratio.middle):.3g} with {each.data}" for each in ratios)
+        return replace(verdict, verdict=DEPENDS, less=None, reason=reason, executions=tuple(ratios))
+    (only,) = directions
+    reason = "with " + "; ".join(each.data for each in ratios)
+    return replace(verdict, verdict=EXECUTED, less=only, decides=decides, reason=reason, executions=tuple(ratios))
+
+
+def _side(ratio: Interval) -> str | None:
+    if ratio.upper < 1:
+        return FIRST
+    return SECOND if ratio.lower > Fraction(1) else None

@@ -1,0 +1,120 @@
+"""Formulas at many points at once: a list of numpy operations, each distinct subexpression computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.energy.formulas import fold
+from archline.language import syntax as s
+
+CHUNK = 2**13
+"""So many points at a time stay in a core's cache."""
+Array: TypeAlias = NDArray[np.float64]
+_BINARY: Mapping[str, Callable[..., Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
+    "max": np.maximum, "min": np.minimum,
+}  # fmt: skip
+_UNARY: Mapping[str, Callable[..., Any]] = {"sqrt": np.sqrt, "log2": np.log2, "floor": np.floor, "ceil": np.ceil}
+
+
+@dataclass
+class Compiled:
+    """Formulas compiled for arrays of their names; call it with a number or an array for each name."""
+
+    names: tuple[str, ...]
+    steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    results: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, values: Mapping[str, Any]) -> dict[str, Array]:
+        """The formulas' values, as arrays of the shape that the names' values broadcast to."""
+        given = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
+        shape = np.broadcast_shapes(*(each.shape for each in given.values())) if given else ()
+        length = int(np.prod(shape))
+        scalars = {name: float(each) for name, each in given.items() if each.ndim == 0}
+        columns = {name: np.broadcast_to(each, shape).ravel() for name, each in given.items() if each.ndim}
+        found = {name: np.empty(length) for name in self.results}
+        buffers: dict[int, Array] = {}
+        for start in range(0, length, CHUNK):
+            stop = min(start + CHUNK, length)
+            chunk: dict[str, Any] = {name: each[start:stop] for name, each in columns.items()}
+            slots = self._run({**scalars, **chunk}, buffers, stop - start)
+            for name, place in self.results.items():
+                found[name][start:stop] = _operand(place, slots)
+        return {name: each.reshape(shape) for name, each in found.items()}
+
+    def _run(self, names: Mapping[str, Any], buffers: dict[int, Array], length: int) -> list[Any]:
+        slots: list[Any] = []
+        for number, (operation, places) in enumerate(self.steps):
+            if operation == "name":
+                slots.append(names[places[0]])
+                continue
+            operands = [_operand(place, slots) for place in places]
+            function = _UNARY.get(operation) or _BINARY[operation]
+            if not any(isinstance(each, np.ndarray) for each in operands):
+                slots.append(float(function(*operands)))
+                continue
+            if number not in buffers or len(buffers[number]) < length:
+                buffers[number] = np.empty(length)
+            slots.append(function(*operands, out=buffers[number][:length]))
+        return slots
+
+
+def _operand(place: Any, slots: Sequence[Any]) -> Any:
+    return slots[place] if isinstance(place, int) else place
+
+
+def compiled(formulas: Mapping[str, s.Expr]) -> Compiled:
+    """Formulas, by a name each, for arrays of the names that they hold."""
+    builder = _Builder()
+    results = {name: fold(expr, builder) for name, expr in formulas.items()}
+    names = tuple(dict.fromkeys(places[0] for operation, places in builder.steps if operation == "name"))
+    return Compiled(names, builder.steps, results)
+
+
+class _Builder:
+    """Folds an expression into steps; places are numbers of steps, constants are floats."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []
+        self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
+
+    def _step(self, operation: str, *places: Any) -> Any:
+        if operation != "name" and all(isinstance(each, float) for each in places):
+            function = _UNARY.get(operation) or _BINARY[operation]
+            return float(function(*places))
+        key = (operation, places)
+        if key not in self._known:
+            self._known[key] = len(self.steps)
+            self.steps.append(key)
+        return self._known[key]
+
+    def number(self, value: Fraction, expr: s.Expr) -> Any:
+        return float(value)
+
+    def name(self, name: s.Name) -> Any:
+        return self._step("name", name.id)
+
+    def negated(self, value: Any) -> Any:
+        return self._step("*", -1.0, value)
+
+    def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:
+        if op == "^" and right in (2.0, 3.0):
+            square = self._step("*", left, left)
+            return square if right == 2.0 else self._step("*", square, left)
+        if op == "^" and right == 0.5:
+            return self._step("sqrt", left)
+        return self._step(op, left, right)
+
+    def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
+        if function in _UNARY:
+            return self._step(function, values[0])
+        found = values[0]
+        for each in values[1:]:
+            found = self._step(function, found, each)
+        return found

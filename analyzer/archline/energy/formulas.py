@@ -1,0 +1,289 @@
+"""Formulas of models and machines: expressions of the language over names, folded over several number domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import Generic, Protocol, TypeVar
+
+from archline.energy import rules
+from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.quantities import NAMES
+from archline.energy.units import NUMBER, Dimension
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+
+T = TypeVar("T")
+
+
+class Domain(Protocol[T]):
+    """A number domain: what a formula's numbers, names and operators mean in it."""
+
+    def number(self, value: Fraction, expr: s.Expr) -> T: ...
+    def name(self, name: s.Name) -> T: ...
+    def negated(self, value: T) -> T: ...
+    def binary(self, op: str, left: T, right: T, expr: s.Binary) -> T: ...
+    def call(self, function: str, values: Sequence[T], expr: s.Call) -> T: ...
+
+
+def fold(expr: s.Expr, domain: Domain[T]) -> T:
+    """The value of an expression in a domain. Raises ArchlineError (AL462) for what is no formula."""
+    match expr:
+        case s.Integer(value=value):
+            return domain.number(Fraction(value), expr)
+        case s.Real():
+            return domain.number(_real(expr), expr)
+        case s.Name():
+            return domain.name(expr)
+        case s.Unary(op="-", operand=operand):
+            return domain.negated(fold(operand, domain))
+        case s.Binary(op="+" | "-" | "*" | "/" | "^" as op, left=left, right=right):
+            return domain.binary(op, fold(left, domain), fold(right, domain), expr)
+        case s.Call(function="min" | "max" as function, arguments=[_, *_] as arguments):
+            return domain.call(function, [fold(each, domain) for each in arguments], expr)
+        case s.Call(function="sqrt" | "log2" | "floor" | "ceil" as function, arguments=(argument,)):
+            return domain.call(function, [fold(argument, domain)], expr)
+    hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
+    raise error(rules.FORMULA, f"`{format_expression(expr)}` does not belong in a formula", span=expr.span, hint=hint)
+
+
+def _real(expr: s.Expr) -> Fraction:
+    try:
+        return Fraction(evaluate(expr, {}))  # type: ignore[arg-type]
+    except EvaluationError as problem:
+        raise error(rules.FORMULA, str(problem), span=expr.span) from None
+
+
+@lru_cache(maxsize=512)
+def parsed(text: str) -> s.Expr:
+    """A formula that archline itself writes."""
+    return parse_expression(text, "formula")
+
+
+def names_in(expr: s.Expr) -> frozenset[str]:
+    """The names that a formula holds."""
+    return frozenset(s.names(expr))
+
+
+def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
+    """The expression with these names replaced."""
+    match expr:
+        case s.Name(id=name):
+            return values.get(name, expr)
+        case s.Unary(operand=operand):
+            return replace(expr, operand=substituted(operand, values))
+        case s.Binary(left=left, right=right):
+            return replace(expr, left=substituted(left, values), right=substituted(right, values))
+        case s.Call(arguments=arguments):
+            return replace(expr, arguments=tuple(substituted(each, values) for each in arguments))
+        case _:
+            return expr
+
+
+# Units
+def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension] | None = None) -> None:
+    """Raise ArchlineError (AL461, AL462), with the place, unless the formula has the expected dimension.
+
+    `units` are those of names that the registry does not have.
+    """
+    found = fold(expr, _Units(units or {}))
+    if found is not None and found != expected:
+        message = f"`{format_expression(expr)}` is in {found}, and {expected} is needed"
+        raise error(rules.DIMENSION, message, span=expr.span)
+
+
+def same_units(exprs: Sequence[s.Expr]) -> None:
+    """Raise ArchlineError (AL461) unless all formulas have one dimension."""
+    first = None
+    for expr in exprs:
+        found = fold(expr, _Units({}))
+        if first is not None and found is not None:
+            check_units(expr, first)
+        first = first or found
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The dimension of a formula; None for 0, which has any."""
+
+    own: Mapping[str, Dimension]
+
+    def number(self, value: Fraction, expr: s.Expr) -> Dimension | None:
+        return NUMBER if value else None
+
+    def name(self, name: s.Name) -> Dimension | None:
+        if name.id in self.own:
+            return self.own[name.id]
+        if name.id not in NAMES:
+            raise unknown_name(name, [*self.own, *NAMES])
+        return NAMES[name.id].dimension
+
+    def negated(self, value: Dimension | None) -> Dimension | None:
+        return value
+
+    def binary(self, op: str, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
+        match op:
+            case "+" | "-":
+                return self._same([left, right], expr)
+            case "*" | "/":
+                if left is None or right is None:
+                    return None
+                return left.times(right, 1 if op == "*" else -1)
+            case _:
+                return self._power(left, right, expr)
+
+    def _power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
+        if right not in (None, NUMBER):
+            raise error(rules.DIMENSION, f"an exponent is in {right}", span=expr.right.span)
+        if left in (None, NUMBER):
+            return left
+        assert left is not None
+        try:
+            exponent = value_of(expr.right, {})
+        except (UndefinedError, ArchlineError):
+            exponent = None
+        if exponent is None or not exponent.exact:
+            raise error(rules.DIMENSION, "what has a unit is raised to a number only", span=expr.right.span)
+        return left.power(exponent.lower)
+
+    def call(self, function: str, values: Sequence[Dimension | None], expr: s.Call) -> Dimension | None:
+        match function:
+            case "min" | "max":
+                return self._same(values, expr)
+            case "sqrt":
+                return None if values[0] is None else values[0].power(Fraction(1, 2))
+            case _:
+                return self._same([values[0], NUMBER], expr)
+
+    def _same(self, values: Sequence[Dimension | None], expr: s.Expr) -> Dimension | None:
+        known = list(dict.fromkeys(value for value in values if value is not None))
+        if len(known) > 1:
+            message = f"`{format_expression(expr)}` combines {known[0]} and {known[1]}"
+            raise error(rules.DIMENSION, message, span=expr.span)
+        return known[0] if known else None
+
+
+def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
+    """The error about a name in a formula that stands for nothing."""
+    hint = did_you_mean(name.id, known)
+    return error(rules.FORMULA, f"the formula has the unknown name `{name.id}`", span=name.span, hint=hint)
+
+
+# Values
+def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
+    """Sound bounds on a formula whose names lie in intervals. Raises UndefinedError, ArchlineError (AL462)."""
+    try:
+        return fold(expr, _Intervals(values))
+    except (EvaluationError, ValueError) as problem:
+        raise UndefinedError(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    values: Mapping[str, Interval]
+
+    def number(self, value: Fraction, expr: s.Expr) -> Interval:
+        return Interval(value, value)
+
+    def name(self, name: s.Name) -> Interval:
+        if name.id not in self.values:
+            raise unknown_name(name, list(self.values))
+        return self.values[name.id]
+
+    def negated(self, value: Interval) -> Interval:
+        return Interval(-value.upper, -value.lower)
+
+    def binary(self, op: str, left: Interval, right: Interval, expr: s.Binary) -> Interval:
+        match op:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case "/":
+                return left / right
+            case _:
+                return left.power(right)
+
+    def call(self, function: str, values: Sequence[Interval], expr: s.Call) -> Interval:
+        match function:
+            case "max":
+                return reduce(Interval.largest, values)
+            case "min":
+                return reduce(Interval.smallest, values)
+            case _:
+                return values[0].function(function)
+
+
+STEP = Fraction(1, 2**20)
+
+
+def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
+    """D log E/d log p of a formula E for each parameter p: by how many % E grows where p grows by 1 %.
+
+    By symmetric differences in exact arithmetic, so that they are right to about 10^-12; where two sides of a max are
+    equal, the mean of both. Parameters without an influence are left out.
+    """
+
+    def at(name: str, factor: Fraction) -> Fraction:
+        moved = {each: value * (factor if each == name else 1) for each, value in values.items()}
+        return value_of(expr, {each: Interval.of(value) for each, value in moved.items()}).middle
+
+    middle = at("", Fraction(1))
+    found = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
+    return {name: float(change / (2 * STEP * middle)) for name, change in found.items() if change and middle}
+
+
+# Bounds as expressions
+@dataclass(frozen=True)
+class Bounds(Generic[T]):
+    """A lower and an upper end of one kind; the same object where they are equal."""
+
+    lower: T
+    upper: T
+
+
+def bounds_of(expr: s.Expr, values: Mapping[str, Bounds[s.Expr]]) -> Bounds[s.Expr]:
+    """Lower and upper bounds on a formula, as expressions in sizes, where all names stand for amounts >= 0."""
+    return fold(expr, _Expressions(values))
+
+
+@dataclass(frozen=True)
+class _Expressions:
+    values: Mapping[str, Bounds[s.Expr]]
+
+    def number(self, value: Fraction, expr: s.Expr) -> Bounds[s.Expr]:
+        return Bounds(expr, expr)
+
+    def name(self, name: s.Name) -> Bounds[s.Expr]:
+        return self.values.get(name.id, Bounds(name, name))
+
+    def negated(self, value: Bounds[s.Expr]) -> Bounds[s.Expr]:
+        def minus(operand: s.Expr) -> s.Expr:
+            return s.Unary("-", operand, span=operand.span)
+
+        return _both(minus(value.upper), minus(value.lower), value.lower is value.upper)
+
+    def binary(self, op: str, left: Bounds[s.Expr], right: Bounds[s.Expr], expr: s.Binary) -> Bounds[s.Expr]:
+        def made(a: s.Expr, b: s.Expr) -> s.Expr:
+            return replace(expr, left=a, right=b)
+
+        same = left.lower is left.upper and right.lower is right.upper
+        if op in ("-", "/"):
+            return _both(made(left.lower, right.upper), made(left.upper, right.lower), same)
+        return _both(made(left.lower, right.lower), made(left.upper, right.upper), same)
+
+    def call(self, function: str, values: Sequence[Bounds[s.Expr]], expr: s.Call) -> Bounds[s.Expr]:
+        low = replace(expr, arguments=tuple(each.lower for each in values))
+        high = replace(expr, arguments=tuple(each.upper for each in values))
+        return _both(low, high, all(each.lower is each.upper for each in values))
+
+
+def _both(lower: s.Expr, upper: s.Expr, same: bool) -> Bounds[s.Expr]:
+    return Bounds(lower, lower) if same else Bounds(lower, upper)

@@ -1,0 +1,314 @@
+"""Machine files: read from TOML and checked, each mistake with its place."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from archline.energy import machines, rules
+from archline.energy.machines import DERIVED, KINDS, Machine, Provenance, Quantity, resolved
+from archline.energy.quantities import QUANTITIES
+from archline.energy.toml_places import Places
+from archline.energy.units import Unit, parse_unit
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.parser import parse_expression
+from archline.language.source import Source, Span, read_source
+from archline.resources import resource
+
+_NUMERAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "variant")
+_QUANTITY_KEYS = (
+    "value", "unit", "kind", "source", "from", "check", "error", "scope", "doubling_years", "halving_years",
+)  # fmt: skip
+_SOURCE_KEYS = ("document", "place", "quote", "note")
+_LINE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
+Path_ = tuple[str, ...]
+
+
+def read_machine(path: Path, collection: str = "", variant: str = "", above: tuple[Path, ...] = ()) -> Machine:
+    """Read and check a machine file, in a variant of it, or in the default one.
+
+    `above` are the files that extend this one. Raises ArchlineError: AL001 to AL006 where it cannot be read as text,
+    AL452 where it is not TOML, AL453 to AL457 and AL461 to AL463, all of them at once, for what is wrong in it, and
+    AL464 for an unknown variant.
+    """
+    shown = str(path)
+    # Reading a pipe or a device might never end.
+    if os.path.exists(path) and not os.path.isfile(path):
+        hint = "name a file of TOML text, such as `server.toml`"
+        raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
+    source = read_source(path)
+    reader = _Reader(source, Places(source))
+    data = _toml(source)
+    base = _extended(reader, data, (*above, path.resolve()))
+    result = reader.machine(path.stem, collection, data, variant, base)
+    if reader.findings:
+        raise ArchlineError(reader.findings)
+    assert result is not None
+    return result
+
+
+def _toml(source: Source) -> dict[str, Any]:
+    try:
+        return tomllib.loads(source.text)
+    # A numeral or a nesting beyond the interpreter's limits is reported like any other malformed text.
+    except (ValueError, RecursionError) as problem:
+        reason = str(problem) if isinstance(problem, ValueError) else "it is nested too deeply"
+        place = _LINE.search(reason)
+        span = None
+        if place is not None:
+            line, column = int(place[1] or len(source.lines)), int(place[2] or len(source.lines[-1]) + 1)
+            span = Span(source, line, column, line, column + 1)
+        once = "overwrite" in reason or "twice" in reason or "namespace" in reason
+        hint = "a table or key may stand once only" if once else "`archline explain AL452` shows an example"
+        message = f"`{source.path}` is not TOML: {_LINE.sub('', reason).strip()}"
+        raise error(rules.NOT_TOML, message, span=span, path=source.path, hint=hint) from None
+
+
+def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
+    """The machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
+    name = data.get("extends")
+    if not isinstance(name, str):
+        if name is not None:
+            reader.report(rules.MACHINE_FORM, "`extends` is not a text", ("extends",))
+        return None
+    span = reader.places.span(("extends",))
+    plain, variant = machines.without_variant(name)
+    if not plain.endswith(".toml"):
+        found = [each for each in machines.machine_names() if plain in (each, each.partition("/")[2])]
+        if len(found) != 1:
+            hint = did_you_mean(plain, machines.machine_names()) or "`archline machines` lists the machines"
+            raise error(rules.UNKNOWN_MACHINE, f"there is no one machine `{plain}` to extend", span=span, hint=hint)
+        path, collection = resource("machines") / f"{found[0]}.toml", found[0].partition("/")[0]
+    else:
+        path, collection = above[-1].parent / plain, ""
+    if not os.path.isfile(path):
+        hint = "a path is relative to the folder of this file"
+        raise error(rules.UNKNOWN_MACHINE, f"there is no file `{plain}` to extend", span=span, hint=hint)
+    if path.resolve() in above:
+        circle = " -> ".join([*(each.stem for each in above[above.index(path.resolve()) :]), path.stem])
+        hint = "one of them must stand by itself"
+        raise error(rules.EXTENDS, f"machines extend each other in a circle: {circle}", span=span, hint=hint)
+    return read_machine(path, collection, variant, above)
+
+
+@cache
+def documents() -> Mapping[str, str]:
+    """The citations of `machines/documents.toml`, by key."""
+    data = tomllib.loads((resource("machines") / "documents.toml").read_text(encoding="utf-8"))
+    return {key: str(table["citation"]) for key, table in data.items()}
+
+
+@dataclass
+class _Reader:
+    """Turns parsed TOML into a machine and keeps all that is wrong with it."""
+
+    source: Source
+    places: Places
+    findings: list[Diagnostic] = field(default_factory=list)
+
+    def machine(
+        self, name: str, collection: str, data: Mapping[str, Any], variant: str, base: Machine | None
+    ) -> Machine | None:
+        self.check_keys(data, _KEYS, "the machine", ())
+        if "title" not in data and base is None:
+            self.report(rules.MACHINE_FORM, "the machine has no `title`", ())
+        if base is None and "quantity" not in data and "variant" not in data:
+            self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
+        quantities = dict(base.quantities) if base is not None else {}
+        quantities |= self.quantities(data.get("quantity", {}), ("quantity",))
+        variants = data.get("variant", {})
+        if not isinstance(variants, dict) or not all(isinstance(each, dict) for each in variants.values()):
+            self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
+            return None
+        chosen = self.variant(name, data, variants, variant)
+        for each, table in variants.items():
+            path = ("variant", each)
+            self.check_keys(table, ("quantity",), f"variant `{each}`", path)
+            own = self.quantities(table.get("quantity", {}), (*path, "quantity"))
+            quantities |= own if each == chosen else {}
+        notes = data.get("notes", [])
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            self.report(rules.MACHINE_FORM, "`notes` is not a list of texts", ("notes",))
+            notes = []
+        year = data.get("year", None if base is None else base.year)
+        if year is not None and (isinstance(year, bool) or not isinstance(year, int)):
+            self.report(rules.MACHINE_FORM, "`year` is not a whole number", ("year",))
+            year = None
+        title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
+        if self.findings:
+            return None
+        return Machine(
+            f"{name}@{chosen}" if chosen else name,
+            collection,
+            title or (base.title if base else ""),
+            processor or (base.processor if base else ""),
+            (*(base.notes if base else ()), *notes),
+            resolved(quantities),
+            tuple(variants),
+            year,
+        )
+
+    def variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], wanted: str) -> str:
+        default = self.text(data, "default_variant", "the machine", ())
+        if default and default not in variants:
+            hint = did_you_mean(default, variants)
+            self.report(rules.UNKNOWN_VARIANT, f"there is no variant `{default}`", ("default_variant",), hint)
+        if variants and not default:
+            self.report(rules.MACHINE_FORM, "a machine with variants has a `default_variant`", ("variant",))
+        if wanted and wanted not in variants:
+            known = "it has " + ", ".join(f"`{name}@{each}`" for each in variants) if variants else "it has none"
+            message = f"machine `{name}` has no variant `{wanted}`"
+            raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=known)
+        return wanted or default
+
+    def quantities(self, tables: Any, path: Path_) -> dict[str, Quantity]:
+        if not isinstance(tables, dict):
+            self.report(rules.MACHINE_FORM, f"`{'.'.join(path)}` is not a table of quantities", path)
+            return {}
+        found = {name: self.quantity(name, table, (*path, name)) for name, table in tables.items()}
+        return {name: each for name, each in found.items() if each is not None}
+
+    def quantity(self, name: str, table: Any, path: Path_) -> Quantity | None:
+        where = f"quantity `{name}`"
+        if not isinstance(table, dict):
+            hint = f"write a table `[quantity.{name}]` with `value`, `unit`, `kind` and `source`"
+            self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
+            return None
+        if name not in QUANTITIES:
+            hint = did_you_mean(name, QUANTITIES) or "docs/energy.md lists the quantities"
+            self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
+            return None
+        before = len(self.findings)
+        self.check_keys(table, _QUANTITY_KEYS, where, path)
+        unit = self.unit(name, table, where, path)
+        derived = "from" in table
+        formula = self.formula(name, table, "from", where, path) if derived else None
+        check = self.formula(name, table, "check", where, path) if "check" in table else None
+        kind = self.kind(table, where, path, derived)
+        source = self.provenance(table, where, path, derived)
+        value = Fraction(0) if derived else self.number(table, "value", where, path)
+        if derived and "value" in table:
+            self.report(rules.MACHINE_FORM, f"{where} has both `value` and `from`", (*path, "from"))
+        margin = self.number(table, "error", where, path) if "error" in table else None
+        doubling = self.doubling(table, where, path)
+        if derived and doubling is not None:
+            self.report(rules.MACHINE_FORM, f"{where} has a trend, though it follows from others", (*path, "from"))
+        if len(self.findings) > before or unit is None or value is None:
+            return None
+        written = f"{table['from']}" if derived else f"{table['value'].strip()} {table['unit'].strip()}"
+        return Quantity(
+            name, value * unit.factor, written.removesuffix(" 1"), kind, source, formula, check,
+            None if margin is None else margin * unit.factor, self.text(table, "scope", where, path), doubling,
+            self.places.span((*path, "from" if derived else "value")),
+        )  # fmt: skip
+
+    def unit(self, name: str, table: Mapping[str, Any], where: str, path: Path_) -> Unit | None:
+        written = self.text(table, "unit", where, path)
+        unit = parse_unit(written)
+        base = QUANTITIES[name].unit
+        if unit is None:
+            problem = f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
+            hint = f"its unit is {base}" + ("" if base == "1" else f", or n{base}, ...")
+            self.report(rules.UNKNOWN_UNIT, f"{where} {problem}", (*path, "unit"), hint)
+        elif unit.dimension != QUANTITIES[name].dimension:
+            message = f"{where} is in {base}, and `{written}` is no unit of that dimension"
+            self.report(rules.DIMENSION, message, (*path, "unit"), f"write its value in {base}, or with a prefix")
+            return None
+        return unit
+
+    def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: Path_) -> s.Expr | None:
+        text = table[key]
+        if not isinstance(text, str):
+            self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a text", (*path, key))
+            return None
+        try:
+            expr = parse_expression(text, self.source.path)
+            machines.check_formula(expr, name)
+        except ArchlineError as problem:
+            for each in problem.diagnostics:
+                span = self.places.span((*path, key), each.span)
+                hint = each.hint or f"`archline explain {each.rule.code}` says how formulas are written"
+                self.findings.append(Diagnostic(each.rule, f"`{key}` of {where}: {each.message}", span, hint=hint))
+            return None
+        return expr
+
+    def kind(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> str:
+        if derived and "kind" not in table:
+            return DERIVED
+        kind = self.text(table, "kind", where, path)
+        if kind not in KINDS:
+            problem = f"has the unknown kind `{kind}`" if "kind" in table else "has no `kind`"
+            self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), "kinds are " + ", ".join(KINDS))
+        return kind
+
+    def provenance(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> Provenance:
+        given = table.get("source", {})
+        if isinstance(given, str):
+            given = {"note": given}
+        if not isinstance(given, dict):
+            self.report(rules.MACHINE_FORM, f"the source of {where} is not a table", (*path, "source"))
+            return Provenance()
+        self.check_keys(given, _SOURCE_KEYS, f"the source of {where}", (*path, "source"))
+        texts = {key: self.text(given, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
+        key = texts["document"]
+        if key and key not in documents():
+            hint = did_you_mean(key, documents()) or "documents are " + ", ".join(documents())
+            self.report(rules.MACHINE_FORM, f"there is no document `{key}`", (*path, "source"), hint)
+        if not derived and not key and not texts["note"].strip():
+            self.report(rules.MISSING_SOURCE, f"{where} has no source", path, "say where the number is from")
+        return Provenance(citation=documents().get(key, ""), **texts)
+
+    def doubling(self, table: Mapping[str, Any], where: str, path: Path_) -> Fraction | None:
+        for key, sign in (("doubling_years", 1), ("halving_years", -1)):
+            if key in table:
+                years = self.number(table, key, where, path)
+                if years == 0:
+                    self.report(rules.NOT_A_NUMBER, f"`{key}` of {where} is 0", (*path, key))
+                return None if years is None else sign * years
+        return None
+
+    def number(self, table: Mapping[str, Any], key: str, where: str, path: Path_) -> Fraction | None:
+        value = table.get(key)
+        place = (*path, key)
+        if value is None:
+            self.report(rules.NOT_A_NUMBER, f"{where} has no `{key}`", path, 'write a numeral in quotes, `"1.5e-9"`')
+        elif not isinstance(value, str):
+            hint = "write the numeral in quotes, so that it is read exactly"
+            self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a text", place, hint)
+        elif not _NUMERAL.fullmatch(value.strip()):
+            shown = value if len(value) <= 40 else value[:40] + "..."
+            hint = "at most 40 digits on either side of the point, and two in the exponent"
+            self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where}, `{shown}`, is not a decimal number", place, hint)
+        elif (number := Fraction(value.strip())) < 0:
+            message = f"the `{key}` of {where}, {value.strip()}, is negative"
+            self.report(rules.NEGATIVE_NUMBER, message, place, "quantities of a machine are 0 or more")
+        else:
+            return number
+        return None
+
+    def text(self, table: Mapping[str, Any], key: str, where: str, path: Path_) -> str:
+        value = table.get(key, "")
+        if isinstance(value, str):
+            return value
+        self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a text", (*path, key), "write it in quotes")
+        return ""
+
+    def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:
+        for key in table:
+            if key not in allowed:
+                hint = did_you_mean(key, allowed) or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
+                self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
+
+    def report(self, rule: Rule, message: str, path: Path_, hint: str | None = None) -> None:
+        span = self.places.span(path) or Span(self.source, 1, 1, 1, len(self.source.lines[0]) + 1)
+        hint = hint or f"`archline explain {rule.code}` says what is expected"
+        self.findings.append(Diagnostic(rule, message, span, path=self.source.path, hint=hint))

@@ -1,0 +1,110 @@
+"""The registry of what machines and formulas may name: quantities, metrics and constants, each with its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from archline.energy.units import Dimension, dimension
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a name stands for, and its base unit; `value` is set for constants alone."""
+
+    name: str
+    unit: str
+    meaning: str
+    value: Fraction | None = None
+
+    @property
+    def dimension(self) -> Dimension:
+        """The dimension of its unit."""
+        return dimension(self.unit)
+
+
+def _registry(*rows: tuple[str, str, str]) -> Mapping[str, Definition]:
+    return MappingProxyType({name: Definition(name, unit, meaning) for name, unit, meaning in rows})
+
+
+QUANTITIES = _registry(
+    # ICE: Tran and Ha 2016, Table 2.
+    ("eps_op", "J/op", "dynamic energy of one operation"),
+    ("pi_op", "J/op", "static energy while one operation is performed"),
+    ("eps_io", "J/line", "dynamic energy of one cache-line transfer"),
+    ("pi_io", "J/line", "static energy while one cache line is transferred"),
+    # Energy roofline: Choi et al. 2013, Table I.
+    ("tau_flop", "s/flop", "time of a flop at peak throughput"),
+    ("tau_mem", "s/B", "time of a byte at peak bandwidth"),
+    ("eps_flop", "J/flop", "energy of a flop"),
+    ("eps_mem", "J/B", "energy of a byte moved to or from slow memory"),
+    ("eps_cache", "J/B", "energy of a byte moved to or from the caches"),
+    ("pi0", "W", "constant power: drawn as long as the computation runs"),
+    ("power_limit", "W", "most power that the device may draw"),
+    ("peak", "flop/s", "peak throughput"),
+    ("peak_sustained", "flop/s", "highest throughput measured"),
+    ("bandwidth", "B/s", "peak bandwidth of slow memory"),
+    ("bandwidth_sustained", "B/s", "highest bandwidth measured"),
+    ("power_idle", "W", "power of the idle device"),
+    ("power_max", "W", "power while all cores compute"),
+    ("power_rated", "W", "thermal design power"),
+    # Perfect strong scaling: Demmel et al. 2013, equations (1) and (2).
+    ("gamma_t", "s/flop", "time of a flop on one processor"),
+    ("beta_t", "s/word", "time of a word sent: reciprocal bandwidth"),
+    ("alpha_t", "s/message", "time of a message: latency"),
+    ("gamma_e", "J/flop", "energy of a flop"),
+    ("beta_e", "J/word", "energy of a word sent"),
+    ("alpha_e", "J/message", "energy of a message"),
+    ("delta_e", "J/word/s", "energy of a word stored, per second"),
+    ("eps_e", "W", "leakage power of one processor"),
+    ("memory_max", "word", "memory of one processor"),
+    ("message_max", "word", "largest message"),
+    # Balance principles: Czechowski et al. 2011, figure 1 and Table 1.
+    ("core_rate", "op/s", "operations that one core performs in a second"),
+    ("cores", "1", "cores"),
+    ("latency", "s", "latency of slow memory"),
+    ("fast_memory", "B", "size of fast memory"),
+    # Sizes and parts.
+    ("word", "B/word", "bytes in a word"),
+    ("line", "B/line", "bytes in a cache line"),
+    ("frequency", "Hz", "clock of a core"),
+    ("simd", "1", "single-precision operands of one SIMD instruction"),
+    ("flop_per_cycle", "flop", "flops of one SIMD lane in a cycle"),
+    ("efficiency", "flop/J", "peak throughput over rated power"),
+    ("link_bandwidth", "B/s", "bandwidth of the link between processors"),
+    ("link_power", "W", "power of the link while it transfers"),
+    ("dimm_power", "W", "power of one memory module"),
+    ("dimms", "1", "memory modules of a processor"),
+)
+
+METRICS = _registry(
+    ("flops", "flop", "operations on reals; on one processor, where there are several"),
+    ("work", "op", "flops, iterations, tests and calls"),
+    ("span", "op", "the critical path of the work"),
+    ("io", "line", "cache misses: lines moved between slow and fast memory"),
+    ("traffic", "B", "bytes moved between slow and fast memory"),
+    ("accesses", "word", "elements of arrays read and written"),
+    ("words", "word", "words sent by one processor"),
+    ("messages", "message", "messages sent by one processor"),
+    ("memory", "word", "words of memory used on one processor"),
+    ("P", "1", "processors"),
+    ("Z", "word", "words of fast memory"),
+    ("L", "word/line", "words in a cache line"),
+)
+
+CONSTANTS = MappingProxyType(
+    {
+        name: Definition(name, unit, meaning, Fraction(1))
+        for name, unit, meaning in (
+            ("flop_per_op", "flop/op", "a flop is an operation"),
+            ("message_per_line", "message/line", "a cache line is moved by one message"),
+            ("per_word", "1/word", "a word is counted"),
+            ("latency_per_op", "1/op", "each operation of the critical path waits for slow memory once"),
+        )
+    }
+)
+
+NAMES: Mapping[str, Definition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
+"""Every name that a formula may hold."""

@@ -1,0 +1,78 @@
+"""What an energy is told as: an answer of a model, what it rests on, and the same in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from archline.energy.intervals import Interval, Number
+from archline.energy.machines import Machine
+from archline.energy.model import Estimate, Model
+
+
+@dataclass(frozen=True)
+class Input:
+    """An amount that a model takes: `origin` is derived, executed or declared; `status` says how well it is known."""
+
+    amount: Interval
+    origin: str
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class CacheUsed:
+    """The cache that io is of: Z and L in words, its replacement, whether it was asked for or assumed."""
+
+    words: int
+    line: int
+    policy: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Bounds as text in the language's syntax; the same text where they are equal."""
+
+    lower: str
+    upper: str
+
+
+@dataclass(frozen=True)
+class SymbolicMetric:
+    """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown."""
+
+    name: str
+    status: str
+    bounds: Ends | None
+    regimes: tuple[tuple[str, str], ...] = ()
+    growth: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth."""
+
+    metrics: tuple[SymbolicMetric, ...]
+    coefficients: str
+    time: Ends | None
+    terms: Mapping[str, Ends] = field(hash=False)
+    growth: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class EnergyResult:
+    """The energy of one target on one machine by one model: at sizes (`estimate`), or in symbols (`symbolic`)."""
+
+    algorithm: str
+    machine: Machine
+    model: Model
+    at: Mapping[str, Number] | None
+    inputs: Mapping[str, Input]
+    cache: CacheUsed | None
+    data: str
+    estimate: Estimate | None = None
+    symbolic: Symbolic | None = None
+    elasticities: Mapping[str, float] = field(default_factory=dict)
+    processors: int | None = None
+    converted: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,83 @@
+"""Targets of formulas typed by hand: `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from archline.energy import rules
+from archline.energy.formulas import names_in, value_of
+from archline.energy.intervals import Interval, Number, UndefinedError
+from archline.energy.model import Model
+from archline.energy.models import model
+from archline.energy.quantities import METRICS
+from archline.language import syntax as s
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_settings
+from archline.language.source import Source, Span
+
+_TARGET = re.compile(r"([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
+SYMBOLS = ("P", "Z", "L")
+"""Metrics that formulas may hold as sizes, and that are then known."""
+
+
+@dataclass(frozen=True)
+class FormulaTarget:
+    """Metrics as formulas of sizes. `name` is the text as typed, `model` the model whose letters it uses."""
+
+    name: str
+    model: Model
+    formulas: Mapping[str, s.Expr] = field(hash=False)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names that formulas hold, in the order of their appearance by metric."""
+        return tuple(dict.fromkeys(name for each in self.formulas.values() for name in sorted(names_in(each))))
+
+    def amounts(self, point: Mapping[str, Number]) -> dict[str, Interval]:
+        """The metrics at sizes. Raises ArchlineError (AL462) where a formula gives no number."""
+        known = {name: Interval.of(value) for name, value in point.items()}
+        found: dict[str, Interval] = {}
+        for name, expr in self.formulas.items():
+            try:
+                found[name] = value_of(expr, known)
+            except UndefinedError as problem:
+                message = f"`{format_expression(expr)}`, the {name}, has no value here: {problem}"
+                raise error(rules.FORMULA, message, span=expr.span) from None
+        return found
+
+
+def is_formula(text: str) -> bool:
+    """Whether a target is formulas rather than an algorithm."""
+    return _TARGET.fullmatch(text.strip()) is not None
+
+
+def read_target(text: str) -> FormulaTarget:
+    """The target of a text for which `is_formula` holds.
+
+    Raises ArchlineError: AL459 for an unknown model, AL101 for what does not parse, AL466 for an unknown metric.
+    """
+    found = _TARGET.fullmatch(text.strip())
+    assert found is not None
+    chosen = model(found[1])
+    offset = text.index(found[2])
+    # Spaces before the formulas, so that places are those in the whole text.
+    formulas: dict[str, s.Expr] = {}
+    for letter, expr, span in parse_settings(" " * offset + found[2], "target"):
+        metric = chosen.letters.get(letter, letter)
+        place = Span(Source("target", text), 1, span.column, 1, span.end_column)
+        if metric not in METRICS:
+            known = [*chosen.letters, *METRICS]
+            hint = did_you_mean(letter, known) or "metrics are " + ", ".join(f"`{each}`" for each in known)
+            raise error(rules.TARGET, f"model `{chosen.name}` takes no `{letter}`", span=place, hint=hint)
+        if metric in formulas:
+            raise error(rules.TARGET, f"the {metric} is given twice", span=place)
+        formulas[metric] = expr
+    held = frozenset().union(*map(names_in, formulas.values()))
+    letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
+    for letter, metric in letters.items():
+        if letter in held and metric not in formulas:
+            formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
+    return FormulaTarget(text.strip(), chosen, formulas)

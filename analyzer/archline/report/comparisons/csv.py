@@ -1,0 +1,34 @@
+"""Comparisons as CSV: a line a point, machine and pair; without points a line a metric and pair."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from archline.compare.results import Comparison
+
+
+def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
+    """The table; numbers are decimals in base units."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    if not found.points:
+        writer.writerow(["first", "second", "quantity", "relation", "ratio"])
+        for pair, relations in found.growth.items():
+            for name, relation in relations.items():
+                writer.writerow([*pair, name, relation.relation, relation.ratio or ""])
+        return target.getvalue()
+    sizes = list(dict.fromkeys(name for each in found.points for name in each.at))
+    values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
+    writer.writerow([*sizes, "machine", "model", "by", "first", "second", *values, "less", "verdict", "decides"])
+    for each in found.points:
+        amounts = [None if one is None else one.by(found.by) for one in (each.first, each.second)]
+        numbers = [
+            end
+            for one in (*amounts, each.verdict.ratio)
+            for end in (("", "") if one is None else (repr(float(one.lower)), repr(float(one.upper))))
+        ]
+        at = [str(each.at.get(name, "")) for name in sizes]
+        head = [*at, each.machine.name, found.model.name, found.by, *each.pair]
+        writer.writerow([*head, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
+    return target.getvalue()

@@ -1,0 +1,119 @@
+"""Comparisons as plain text: points with ratio and verdict, crossovers, growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from archline.compare.growth import Relation
+from archline.compare.results import ComparedPoint, Comparison, Pair
+from archline.compare.verdicts import OPEN
+from archline.energy.intervals import Interval
+from archline.report.energies import shown
+from archline.report.growth import proof_text
+from archline.report.layout import indented, table, wrap
+
+
+def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
+    """The comparison."""
+    lines = wrap(_heading(found), width)
+    if found.points:
+        rows = [_head(found), *(_row(found, each) for each in found.points)]
+        lines += ["", *indented(table(rows, width - 2))]
+        lines += ["", *indented([line for note in _notes(found) for line in wrap(note, width - 2)])]
+    for pair, relations in found.growth.items():
+        lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
+        lines += indented(table([_growth_row(pair, *each) for each in relations.items()], width - 4), 4)
+        if certificates:
+            lines += indented(list(_proofs(relations, width - 4)), 4)
+    if found.assumptions:
+        lines += ["", *indented(wrap("assuming " + ", ".join(found.assumptions), width - 2))]
+    return "\n".join(lines) + "\n"
+
+
+def _heading(found: Comparison) -> str:
+    if not found.points:
+        return f"growth of {' and '.join(found.algorithms)}, model {found.model.name}"
+    what = found.by.replace("_", "-")
+    named = f"{what}({found.algorithms[0]})/{what}({found.algorithms[1]})"
+    subject = named if len(found.algorithms) == 2 else f"{what} of {', '.join(found.algorithms)}"
+    machines = list(dict.fromkeys(each.machine.title for each in found.points))
+    on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
+    return "; ".join(filter(None, (f"{subject}, model {found.model.name}, {on}", shown.cache_text(found.cache))))
+
+
+def _several(found: Comparison) -> tuple[bool, bool]:
+    """Whether there are several machines, and several pairs."""
+    return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1
+
+
+def _head(found: Comparison) -> list[str]:
+    machines, pairs = _several(found)
+    size = found.variable.replace("=", " = ") or "sizes"
+    return [size, *(["machine"] * machines), *(["pair"] * pairs), "ratio", "verdict", "decides"]
+
+
+def _row(found: Comparison, point: ComparedPoint) -> list[str]:
+    machines, pairs = _several(found)
+    names = found.variable.split("=")
+    size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
+    head = [size, *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
+    return [*head, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
+
+
+def _ratio(ratio: Interval | None) -> str:
+    if ratio is None:
+        return "-"
+    low, high = (f"{float(each):.4g}" for each in (ratio.lower, ratio.upper))
+    return low if low == high else f"{low} .. {high}"
+
+
+def _verdict(point: ComparedPoint) -> str:
+    verdict = point.verdict
+    why = f" ({_named(verdict.reason, point.pair)})" if verdict.reason else ""
+    if point.winner is not None:
+        return f"{point.winner} takes less: {verdict.verdict}{why}"
+    return f"{verdict.verdict}{why}"
+
+
+def _named(reason: str, pair: Pair) -> str:
+    for letter, name in zip("AB", pair, strict=True):
+        reason = reason.replace(f" of {letter} ", f" of {name} ")
+    return reason
+
+
+def _notes(found: Comparison) -> Iterable[str]:
+    for each in found.crossovers:
+        where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
+        on = f" on {each.machine}" if _several(found)[0] else ""
+        ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
+        yield f"changes over {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
+    yield found.data
+    yield f"stated error of the model: {found.model.error}"
+    if any(each.verdict.verdict == OPEN for each in found.points):
+        yield "open: the bounds overlap"
+
+
+def _growth_title(found: Comparison, pair: Pair) -> str:
+    facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
+    more = [fact for fact in facts if fact not in found.assumptions]
+    return f"growth of {pair[0]} against {pair[1]}" + (f", where {', '.join(more)}" if more else "")
+
+
+def _growth_row(pair: Pair, name: str, relation: Relation) -> list[str]:
+    said = {
+        "less": f"{pair[0]} is of lower order",
+        "greater": f"{pair[0]} is of higher order",
+        "same": "same order",
+        "unknown": {"O": "at most that order", "Omega": "at least that order", "": "unknown"}[relation.bound],
+    }[relation.relation]
+    ratio = relation.ratio or ""
+    if relation.relation == "same":
+        ratio = relation.first if relation.first == relation.second and relation.first else ""
+    return [name, said, ratio]
+
+
+def _proofs(relations: Mapping[str, Relation], width: int) -> Iterable[str]:
+    for name, each in relations.items():
+        for proof in each.proofs:
+            yield f"{name}:"
+            yield from indented(list(proof_text(proof.certificate, width - 2)))

@@ -1,0 +1,113 @@
+"""Energies as JSON, version 2: numbers are exact strings in base units; without sizes they are expressions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from archline.energy.intervals import Interval
+from archline.energy.results import CacheUsed, Ends, EnergyResult, Input, Symbolic
+from archline.report.energies import shown
+from archline.report.numbers import exact
+
+VERSION = 2
+
+
+def render(results: Sequence[EnergyResult], width: int) -> str:
+    """The document."""
+    document = {"version": VERSION, "results": [one(each) for each in results]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def one(result: EnergyResult) -> dict[str, Any]:
+    """One result."""
+    answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
+    return {
+        "algorithm": result.algorithm,
+        "machine": result.machine.name,
+        "model": result.model.name,
+        "at": None if result.at is None else {name: exact(value) for name, value in result.at.items()},
+        **answer,
+        "expression": result.model.expression,
+        "converted": dict(result.converted),
+        "cache": cache(result.cache),
+        "processors": result.processors,
+        "inputs": {name: input_(each) for name, each in result.inputs.items()},
+        "stated_error": result.model.error,
+        "leaves_out": list(result.model.leaves_out),
+        "data": result.data,
+    }
+
+
+def input_(given: Input) -> dict[str, str]:
+    """An input; `from` is derived, executed or declared, or given for Z and L."""
+    return {"lower": exact(given.amount.lower), "upper": exact(given.amount.upper), "from": given.origin}
+
+
+def cache(used: CacheUsed | None) -> dict[str, Any] | None:
+    """The cache that io is of."""
+    if used is None:
+        return None
+    return {"Z": used.words, "L": used.line, "policy": used.policy, "assumed": not used.chosen}
+
+
+def _numbers(result: EnergyResult) -> dict[str, Any]:
+    estimate = result.estimate
+    assert estimate is not None
+    found = shown.answers(estimate)
+    document: dict[str, Any] = {}
+    for name, unit in shown.ANSWERS:
+        amount = found[name]
+        document[name] = None if amount is None else {**ends(amount), "unit": unit}
+    if document["energy"] is not None:
+        document["energy"]["terms"] = {
+            name: {"formula": result.model.energy[name], **ends(each)} for name, each in estimate.terms.items()
+        }
+    figures = {
+        name: {"formula": result.model.figures[name].formula, **ends(each), "unit": result.model.figures[name].unit}
+        for name, each in estimate.figures.items()
+    }
+    return {
+        **document,
+        "binds": estimate.binds,
+        "margin": None if estimate.margin is None else ends(estimate.margin),
+        "figures": figures,
+        "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
+        "reasons": dict(estimate.reasons),
+    }
+
+
+def ends(amount: Interval) -> dict[str, str]:
+    """Both ends of an interval."""
+    return {"lower": exact(amount.lower), "upper": exact(amount.upper)}
+
+
+def _symbols(result: EnergyResult, symbolic: Symbolic) -> dict[str, Any]:
+    terms = {name: {"formula": result.model.energy[name], **_texts(each)} for name, each in symbolic.terms.items()}
+    total = None
+    if len(terms) == len(result.model.energy):
+        low, high = (" + ".join(getattr(each, end) for each in symbolic.terms.values()) for end in ("lower", "upper"))
+        total = {"lower": low, "upper": high, "unit": "J", "terms": terms}
+    return {
+        "time": None if symbolic.time is None else {**_texts(symbolic.time), "unit": "s"},
+        "energy": total,
+        "power": None,
+        "flops_per_joule": None,
+        "energy_delay": None,
+        "binds": None,
+        "metrics": {
+            each.name: {
+                "status": each.status,
+                **({"lower": None, "upper": None} if each.bounds is None else _texts(each.bounds)),
+                "regimes": [{"when": when, "upper": upper} for when, upper in each.regimes],
+                "growth": each.growth,
+            }
+            for each in symbolic.metrics
+        },
+        "growth": dict(symbolic.growth),
+    }
+
+
+def _texts(found: Ends) -> Mapping[str, str]:
+    return {"lower": found.lower, "upper": found.upper}

@@ -1,0 +1,72 @@
+"""What the formats of energies have in common: sizes, amounts and inputs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from archline.energy.intervals import Interval
+from archline.energy.model import Estimate
+from archline.energy.results import CacheUsed, EnergyResult, Input
+from archline.report.numbers import readable
+
+Number = int | Fraction
+ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
+
+
+def answers(estimate: Estimate) -> dict[str, Interval | None]:
+    """Energy, time, power, flops per joule and energy-delay product."""
+    found = {name: estimate.by(name) for name, _ in ANSWERS if name != "flops_per_joule"}
+    return {name: found.get(name, estimate.flops_per_joule) for name, _ in ANSWERS}
+
+
+def sizes_text(at: Mapping[str, Number]) -> str:
+    """`n = m = p = 64, b = 8`: names of one value together."""
+    groups: dict[Number, list[str]] = {}
+    for name, value in at.items():
+        groups.setdefault(value, []).append(name)
+    return ", ".join(" = ".join((*names, readable(value))) for value, names in groups.items())
+
+
+def cache_text(cache: CacheUsed | None) -> str:
+    """`Z = 32768, L = 8 (assumed)`."""
+    if cache is None:
+        return ""
+    policy = ", LRU replacement" if cache.policy == "lru" else ""
+    return f"Z = {cache.words}, L = {cache.line}{policy}{'' if cache.chosen else ' (assumed)'}"
+
+
+def heading(result: EnergyResult) -> str:
+    """Algorithm, machine, model, sizes and cache."""
+    on = f"{result.algorithm} on {result.machine.title}, model {result.model.name}"
+    procs = "" if result.processors is None else f"P = {result.processors}"
+    at = "" if not result.at else sizes_text(result.at)
+    return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))
+
+
+def whole(amount: Interval) -> str:
+    """A count: all digits, `71794688 .. 202899456`."""
+    ends = [readable(each if each.denominator == 1 else round(each, 3)) for each in (amount.lower, amount.upper)]
+    return ends[0] if amount.exact else " .. ".join(ends)
+
+
+def origins(inputs: Mapping[str, Input]) -> str:
+    """What the inputs rest on, in a line: `all inputs derived`."""
+    found = sorted({each.origin for each in inputs.values() if each.origin != "given"})
+    names = {origin: [name for name, each in inputs.items() if each.origin == origin] for origin in found}
+    if len(found) == 1:
+        return f"all inputs {found[0]}"
+    return "; ".join(f"{', '.join(names[origin])} {origin}" for origin in found)
+
+
+def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
+    """The share of each term in the sum, at the midpoints of their bounds."""
+    total = sum((each.middle for each in terms.values()), Fraction(0))
+    return {name: each.middle / total if total else Fraction(0) for name, each in terms.items()}
+
+
+def unknown(result: EnergyResult, names: Iterable[str]) -> str:
+    """Why answers are missing."""
+    assert result.estimate is not None
+    reasons = result.estimate.reasons
+    return next((reasons[name] for name in names if name in reasons), "it is not known")

@@ -1,0 +1,232 @@
+"""Energies as plain text: one answer in full, several in a table, or one in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from archline.energy.intervals import Interval
+from archline.energy.model import Estimate
+from archline.energy.results import EnergyResult, SymbolicMetric
+from archline.report.energies import shown
+from archline.report.layout import indented, table, wrap
+
+BAR = 30
+REGIMES = 4
+LABELS = {
+    "energy": "energy", "time": "time", "power": "power", "flops_per_joule": "flops per joule",
+    "energy_delay": "energy-delay",
+}  # fmt: skip
+
+
+def render(results: Sequence[EnergyResult], width: int) -> str:
+    """The results: in full where there is one, as a table of those at sizes, and each of those in symbols."""
+    if len(results) == 1:
+        (only,) = results
+        return _numbers(only, width) if only.estimate is not None else _symbols(only, width)
+    numbers = [each for each in results if each.estimate is not None]
+    parts = [_table(numbers, width)] if numbers else []
+    parts += [_symbols(each, width) for each in results if each.estimate is None]
+    return "\n".join(parts)
+
+
+# At sizes
+def _numbers(result: EnergyResult, width: int) -> str:
+    estimate = result.estimate
+    assert estimate is not None
+    found = shown.answers(estimate)
+    rows = []
+    for name, unit in shown.ANSWERS:
+        amount = found[name]
+        if amount is not None:
+            rows.append([LABELS[name], amount.text(unit), _formula(result, name)])
+            if name == "energy":
+                rows += _terms(estimate)
+    facts = [
+        *_binding(estimate),
+        *(["inputs", *each] for each in _inputs(result)),
+        *_figures(estimate),
+        *_missing(result),
+        ["elasticities", _elasticities(result)],
+        ["stated error", result.model.error],
+        ["leaves out", "; ".join(result.model.leaves_out)],
+    ]
+    lines = wrap(shown.heading(result), width)
+    lines += ["", *indented(table(rows, width - 2)), ""]
+    lines += indented(_facts(facts, width - 2))
+    notes = [f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data, _width(estimate)]
+    lines += ["", *indented([line for each in notes if each for line in wrap(each, width - 2)])]
+    return "\n".join(lines) + "\n"
+
+
+def _formula(result: EnergyResult, name: str) -> str:
+    model = result.model
+    return {"energy": f"E = {model.expression}", "time": f"T = {model.time}"}.get(name, "")
+
+
+def _terms(estimate: Estimate) -> Iterable[list[str]]:
+    for name, share in shown.shares(estimate.terms).items():
+        bar = "#" * round(BAR * share) or ("." if share else "")
+        yield [f"  {name}", estimate.terms[name].text("J"), f"{float(100 * share):5.1f} %  {bar}"]
+
+
+def _binding(estimate: Estimate) -> list[list[str]]:
+    if not estimate.binds:
+        return []
+    margin = estimate.margin
+    far = "" if margin is None else f": {_times(margin)} times {' and '.join(_others(estimate))}"
+    return [["bound by", f"{estimate.binds}{far}"]]
+
+
+def _others(estimate: Estimate) -> list[str]:
+    return [name for name in estimate.sides if name != estimate.binds]
+
+
+def _times(ratio: Interval) -> str:
+    low, high = (f"{float(each):.3g}" for each in (ratio.lower, ratio.upper))
+    return low if low == high else f"{low} .. {high}"
+
+
+def _inputs(result: EnergyResult) -> list[list[str]]:
+    return [
+        [f"{name} = {shown.whole(each.amount)} ({', '.join(filter(None, (each.origin, each.status)))})"]
+        for name, each in result.inputs.items()
+        if each.origin != "given"
+    ]
+
+
+def _figures(estimate: Estimate) -> list[list[str]]:
+    rows = []
+    for name, amount in estimate.figures.items():
+        figure = estimate.model.figures[name]
+        unit = "" if figure.unit == "1" else f" {figure.unit}"
+        rows.append([name, f"{_times(amount)}{unit}{f'   {figure.source}' if figure.source else ''}"])
+    return rows
+
+
+def _missing(result: EnergyResult) -> list[list[str]]:
+    estimate = result.estimate
+    assert estimate is not None
+    return [
+        [f"no {LABELS[name]}", f"{estimate.reasons[name]} (--parameter gives it)"]
+        for name in ("time", "energy")
+        if name in estimate.reasons
+    ]
+
+
+def _elasticities(result: EnergyResult) -> str:
+    large = [(name, value) for name, value in result.elasticities.items() if abs(value) >= 0.0005]
+    return ", ".join(f"{name} {value:.3f}" for name, value in large) or "none"
+
+
+def _facts(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Labels and what they are of, a label once for several rows."""
+    labels = ["" if index and rows[index - 1][0] == row[0] else row[0] for index, row in enumerate(rows)]
+    size = max(map(len, labels), default=0) + 2
+    lines: list[str] = []
+    for label, row in zip(labels, rows, strict=True):
+        first, *rest = wrap(row[1], width - size)
+        lines += [label.ljust(size) + first, *(" " * size + each for each in rest)]
+    return lines
+
+
+def _executed(result: EnergyResult) -> bool:
+    return any(each.origin == "executed" for each in result.inputs.values())
+
+
+def _width(estimate: Estimate) -> str:
+    energy = estimate.energy
+    if energy is None or energy.exact or not energy.upper:
+        return ""
+    widest = max(estimate.terms, key=lambda name: estimate.terms[name].width)
+    return f"the energy is known within {float(100 * energy.width / energy.upper):.2g} %; the widest term is {widest}"
+
+
+# Several
+def _table(results: Sequence[EnergyResult], width: int) -> str:
+    same = {name: len({_cell(each, name) for each in results}) == 1 for name in ("algorithm", "machine", "model", "at")}
+    columns = [name for name in ("algorithm", "machine", "model", "at") if not same[name]]
+    rows = [[*columns, "energy", "time", "power", "Gflop/J", "bound by"]]
+    for each in results:
+        estimate = each.estimate
+        assert estimate is not None
+        found = shown.answers(estimate)
+        per = found["flops_per_joule"]
+        numbers = [_amount(found["energy"], "J"), _amount(found["time"], "s"), _amount(found["power"], "W")]
+        rows.append([*(_cell(each, name) for name in columns), *numbers, _giga(per), estimate.binds])
+    shared = [_cell(results[0], name) for name in ("algorithm", "machine", "model", "at") if same[name]]
+    caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
+    lines = wrap("; ".join([*filter(None, shared), *caches]), width)
+    lines += ["", *indented(table(rows, width - 2)), ""]
+    notes = dict.fromkeys(each.data for each in results)
+    reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
+    lines += indented([line for each in (*reasons, *notes) for line in wrap(each, width - 2)])
+    return "\n".join(lines) + "\n"
+
+
+def _reasons(result: EnergyResult) -> Iterable[str]:
+    estimate = result.estimate
+    assert estimate is not None
+    return [f"{reason}, so {name} is not known" for name, reason in estimate.reasons.items() if name in LABELS]
+
+
+def _cell(result: EnergyResult, name: str) -> str:
+    match name:
+        case "algorithm":
+            return result.algorithm
+        case "machine":
+            return result.machine.name
+        case "model":
+            return result.model.name
+        case _:
+            return shown.sizes_text(result.at or {})
+
+
+def _amount(amount: Interval | None, unit: str) -> str:
+    return "-" if amount is None else amount.text(unit)
+
+
+def _giga(amount: Interval | None) -> str:
+    if amount is None:
+        return "-"
+    return _times(Interval(amount.lower / 10**9, amount.upper / 10**9))
+
+
+# In symbols
+def _symbols(result: EnergyResult, width: int) -> str:
+    symbolic = result.symbolic
+    assert symbolic is not None
+    model = result.model
+    lines = wrap(shown.heading(result), width)
+    lines += ["", *indented([*wrap(f"E = {model.expression}", width - 2, "      ")])]
+    lines += indented(wrap(f"  = {symbolic.coefficients}", width - 2, "      "))
+    lines += indented(wrap(f"T = {model.time}", width - 2, "      "))
+    where = [f"{name} = {formula}" for name, formula in result.converted.items()]
+    lines += indented(wrap(f"where {', '.join(where)}", width - 2)) if where else []
+    rows = [row for each in symbolic.metrics for row in _metric(each)]
+    lines += ["", *indented(table(rows, width - 2))]
+    grown = [[f"{name}", growth] for name, growth in symbolic.growth.items()]
+    if grown:
+        lines += ["", "  growth of the energy and of its terms", *indented(table(grown, width - 4), 4)]
+    lines += [
+        "",
+        *indented(_facts([["stated error", model.error], ["leaves out", "; ".join(model.leaves_out)]], width - 2)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _metric(metric: SymbolicMetric) -> Iterable[list[str]]:
+    growth = metric.growth or ""
+    bounds = metric.bounds
+    assert bounds is not None
+    if bounds.lower == bounds.upper:
+        yield [metric.name, metric.status, f"= {bounds.upper}", growth]
+        return
+    yield [metric.name, metric.status, f">= {bounds.lower}", growth]
+    if not metric.regimes:
+        yield ["", "", f"<= {bounds.upper}", ""]
+    for when, upper in _few(metric.regimes):
+        yield ["", "", f"<= {upper}", f"where {when}"]
+
+
+def _few(regimes: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    return regimes if len(regimes) <= REGIMES else [*regimes[: REGIMES - 1], regimes[-1]]

@@ -303,6 +303,19 @@ def near_field(a: Any) -> Results:
     return {"phi": np.where(meets, a.x[:, 3] / distance, 0).sum(axis=1)}
 
 
+
+
+def coefficients(rng: Random, n: int, k: int) -> Arguments:
+    return {"a": rng.normal(size=k + 1), "x": rng.uniform(-1.5, 1.5, n), "k": k}
+
+
+add(
+    "arithmetic.polynomial::polynomial",
+    coefficients,
+    lambda a: {"y": np.polynomial.polynomial.polyval(a.x, a.a)},
+    n=SIZE,
+    k=SIZE,
+)
 add("nbody.direct::nbody_direct", bodies, accelerations, n=SIZE)
 add("nbody.fmm_u::fmm_u", leaves, near_field, nl=SIZE)
 

@@ -90,7 +90,7 @@ def compare(
     `by` is energy, time, power or energy_delay; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
     the bounds leave open is decided by runs on generated data. Raises ArchlineError for unknown names and wrong sizes.
     """
-    from archline.api.running import DEFAULT_CACHE
+    from archline.api.caches import DEFAULT_CACHE
 
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from archline.api.algorithms import Algorithm
-from archline.api.running import Processors, Run, cache_at, run
+from archline.api.caches import cache_at
+from archline.api.running import Processors, Run, run
 from archline.api.settings import Given, Point
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS, QUANTITIES
-from archline.energy.results import Ends, EnergyResult, Symbolic, SymbolicMetric
+from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.format_expressions import format_expression
+from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def energy(
     quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
     unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
-    from archline.api.running import DEFAULT_CACHE
+    from archline.api.caches import DEFAULT_CACHE
 
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
     chosen = machine if isinstance(machine, Machine) else machine_of(machine)
@@ -219,12 +220,19 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
+        notes=tuple(_other_lines(on, basis.cache)),
     )  # fmt: skip
 
 
-def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:
-    from dataclasses import replace
+def _other_lines(on: Applied, cache: CacheUsed | None) -> Iterator[str]:
+    """What to know where the machine's energy of a line is of another length than L words."""
+    held = names_in(on.complete(on.model.expanded(on.model.expression)))
+    word, line = (on.machine.values.get(name) for name in ("word", "line"))
+    if cache is not None and {"eps_io", "pi_io", "line"} & held and word and line and word * cache.line != line:
+        yield f"the machine's lines have {line} B, those of this cache {word * cache.line} B: L = {line / word} fits it"
 
+
+def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:
     return settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
 
 
@@ -271,8 +279,6 @@ def _growths(on: Applied, chosen: Subject, names: Sequence[str]) -> dict[str, st
 
 def told(growth: Growth, chosen: Subject) -> str | None:
     """A growth as text, with the facts that it rests on beside those of the algorithm."""
-    from archline.language.format_expressions import format_fact
-
     more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
     return text if text is None or not more else f"{text} where {', '.join(more)}"
@@ -319,10 +325,11 @@ def decimal(value: Fraction) -> str:
 def _with_units(expr: s.Expr, machine: Machine) -> str:
     """The formula with the machine's numbers and their units in place of their names, to be read."""
     text = format_expression(expr)
-    import re
 
     def shown(found: re.Match[str]) -> str:
         quantity = machine.quantities.get(found[0])
-        return format_si(quantity.value, quantity.unit) if quantity is not None else found[0]
+        if quantity is None:
+            return found[0]
+        return format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
 
     return re.sub(r"[A-Za-z_]\w*", shown, text)

@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from archline.api import rules
+from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import Metric
-from archline.api.running import DEFAULT_CACHE
 from archline.api.subjects import AlgorithmSubject, Subject
 from archline.energy.arrays import compiled
 from archline.energy.formulas import names_in, substituted

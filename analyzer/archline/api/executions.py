@@ -12,8 +12,9 @@ import numpy as np
 from archline.algebra.evaluation import EvaluationError
 from archline.analysis.costs import ends_at
 from archline.api import rules
+from archline.api.caches import cache_at
 from archline.api.data import split
-from archline.api.running import Run, cache_at, run
+from archline.api.running import Run, run
 from archline.api.settings import Given, Point
 from archline.api.subjects import AlgorithmSubject, Settings
 from archline.execution.data import generate
@@ -99,7 +100,7 @@ def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]
         mine, theirs = values[name], others.get(name)
         if not isinstance(mine, np.ndarray) or not isinstance(theirs, np.ndarray):
             return False
-        return mine.shape == theirs.shape and mine.dtype == theirs.dtype
+        return bool(mine.shape == theirs.shape and mine.dtype == theirs.dtype)
 
     return {name: others[name] if same(name) else value for name, value in values.items()}
 

@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluation import EvaluationError
 from archline.analysis.costs import Cost, ends_at
+from archline.analysis.floors import least, per_line
 from archline.analysis.io.accessed import accesses_of
 from archline.analysis.order import growth as growth_of
+from archline.analysis.order import growth_of as growth_in_sizes
+from archline.analysis.scope import declared
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
+from archline.api.caches import DEFAULT_CACHE, cache_at
 from archline.api.costs import CostReport
-from archline.api.data import run_generated, run_matrix
-from archline.api.running import DEFAULT_CACHE, Run, cache_at
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.energy.growth import Growth
+from archline.energy.growth import ZERO, Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
@@ -28,6 +30,9 @@ from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.parser import parse_expression, parse_facts
+
+if TYPE_CHECKING:
+    from archline.api.running import Run
 
 DERIVED = ("flops", "work", "span", "io", "accesses")
 EXECUTED = ("flops", "work", "span", "io", "accesses", "memory")
@@ -152,6 +157,8 @@ class AlgorithmSubject:
 
     def run(self, at: Given, settings: Settings) -> Run:
         """A run on generated data, or on a matrix. Raises ArchlineError."""
+        from archline.api.data import run_generated, run_matrix
+
         common = {
             "option": settings.option,
             "cache": settings.cache,
@@ -175,10 +182,10 @@ class AlgorithmSubject:
             optimal = [name for name in wanted if name != "io" or cache.policy == "optimal"]
             found, unknown = self._derived_at(point, optimal, settings.procs)
         counts = {name: getattr(ran.counts, name) for name in EXECUTED}
-        for name in wanted:
-            if name in counts and name not in found and not (settings.procs and name in ("span", "io")):
+        for name in EXECUTED:
+            if name in wanted and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in wanted if name in DERIVED and name not in found]
+        missing = [name for name in DERIVED if name in wanted and name not in found]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
@@ -191,16 +198,36 @@ class AlgorithmSubject:
         cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
         if cost.upper is None:
             return Growth(None, None, self.where)
+        if not cost.upper:
+            return Growth(ZERO, ZERO, self.where)
         found = growth_of(module, node, self.report.costs, cost)
         if not found.under:
-            return Growth(_parsed(found.lower), _parsed(found.upper), self.where)
+            lower = found.lower if found.lower == found.upper else self._lower(cost, found.lower)
+            return Growth(_parsed(lower), _parsed(found.upper), self.where)
         if len(found.under) > 1:
             return Growth(None, None, self.where)
         (only,) = found.under
         conditions = [each for each in only.condition.split(" and ") if each]
         facts = (*self.where, *(fact for each in conditions for fact in parse_facts(each)))
         upper = _parsed(only.growth)
-        return Growth(upper if only.tight else None, upper, facts)
+        return Growth(upper if only.tight else _parsed(self._lower(cost, None)), upper, facts)
+
+    def _lower(self, cost: Cost, lower: str | None) -> str | None:
+        """What a cost is Omega of; io also by the lower bound for any schedule."""
+        found = cost.orderless
+        if found is None:
+            return lower
+        module, node = self.algorithm.module, self.algorithm.node
+        known = declared(module, node).facts
+        if lower is None:
+            return least(self.report.costs, cost, known)
+        floors = {each.power: each.iterations for each in found.floors if each.power}
+        sizes = module.signatures[node].size_names
+        texts = {
+            power: growth_in_sizes(self.report.costs, count, sizes, self.where, known)
+            for power, count in floors.items()
+        }
+        return " + ".join([lower, *(per_line(f"({text})", power) for power, text in texts.items() if text)])
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""

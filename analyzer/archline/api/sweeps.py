@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from archline.api import rules
 from archline.api.settings import Given
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.parser import parse_expression
 
 _SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
@@ -49,9 +50,6 @@ class Sweep:
 
 
 def _whole(text: str, hint: str) -> int:
-    from archline.language.diagnostics import ArchlineError
-    from archline.language.evaluate import EvaluationError, evaluate
-
     try:
         value = evaluate(parse_expression(text.strip(), "--sweep"), {})
     except (EvaluationError, ArchlineError):

@@ -146,7 +146,7 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
     from dataclasses import replace
 
-    from archline.api.running import DEFAULT_CACHE
+    from archline.api.caches import DEFAULT_CACHE
 
     if options.cache is None:
         return replace(DEFAULT_CACHE, policy=options.policy), False

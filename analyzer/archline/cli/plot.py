@@ -53,7 +53,7 @@ def execute(options: argparse.Namespace) -> int:
 def _line(options: argparse.Namespace) -> int:
     """The L of `--cache`. Raises ArchlineError (AL408)."""
     from archline.api import rules
-    from archline.api.running import DEFAULT_CACHE
+    from archline.api.caches import DEFAULT_CACHE
     from archline.api.settings import read_settings
     from archline.language.diagnostics import error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import Proved, Refuted, Verdict, is_O
-from archline.energy.growth import Growth, quotient
+from archline.energy.growth import ZERO, Growth, quotient
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
@@ -20,7 +20,7 @@ class Relation:
     """The order of the first beside that of the second: less, same, greater or unknown.
 
     `ratio` is what their quotient is Theta of, where both are known tightly; `bound` is O or Omega where one direction
-    alone is proved. `facts` are those that it rests on, `proofs` show it.
+    alone is proved, `incomparable` where both are refuted. `facts` are those that it rests on, `proofs` show it.
     """
 
     relation: str
@@ -41,6 +41,11 @@ def relation(one: Growth, other: Growth) -> Relation:
     """The relation of two growths under the facts of both."""
     facts = tuple(dict.fromkeys((*one.facts, *other.facts)))
     texts = one.text, other.text
+    if ZERO in (one.upper, other.upper):
+        # Nothing is of a lower order than whatever is counted.
+        which = SAME if one.upper == other.upper else LESS if one.upper == ZERO else GREATER
+        positive = all(each.lower not in (None, ZERO) for each in (one, other) if each.upper != ZERO)
+        return Relation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     known = tuple(map(format_fact, facts))
     try:
         domain = Domain(facts)
@@ -62,7 +67,8 @@ def relation(one: Growth, other: Growth) -> Relation:
         case _, Proved():
             strict = isinstance(_asked(one.lower, other.upper, domain), Refuted)
             return Relation(GREATER if strict else UNKNOWN, ratio, *texts, bound="Omega", facts=known, proofs=proofs)
-    return Relation(UNKNOWN, ratio, *texts, facts=known)
+    both = isinstance(at_most, Refuted) and isinstance(at_least, Refuted) and one.tight and other.tight
+    return Relation(UNKNOWN, ratio, *texts, bound="incomparable" if both else "", facts=known)
 
 
 def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain) -> Verdict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +37,8 @@ class Option:
     energy: Mapping[str, str] = field(default_factory=dict, hash=False)
     sides: Mapping[str, str] = field(default_factory=dict, hash=False)
     inputs: tuple[str, ...] = ()
+    definitions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    positive: tuple[str, ...] = ()
     error: str = ""
     accuracy: Fraction | None = None
 
@@ -73,6 +76,8 @@ class Model:
     convention: str
     essential: str = "energy"
     accuracy: Fraction | None = None
+    positive: tuple[str, ...] = ()
+    """Formulas of quantities that have to be above 0."""
     processors: str = ""
     """What a number of processors sets: the `span` (by Brent's theorem), a quantity or a metric; empty: it has none."""
     scale: tuple[str, ...] = ()
@@ -99,7 +104,10 @@ class Model:
             energy={**self.energy, **option.energy},
             sides={**self.sides, **option.sides},
             inputs=(*self.inputs, *option.inputs),
+            definitions={**self.definitions, **option.definitions},
+            positive=(*self.positive, *option.positive),
             error=option.error or self.error,
+            leaves_out=tuple(each for each in self.leaves_out if f"`{self.name}+{name}`" not in each),
             accuracy=self.accuracy if option.accuracy is None else option.accuracy,
         )
 
@@ -206,10 +214,19 @@ class Applied:
             given = " ".join(f"--parameter {name}=..." for name in self.missing)
             message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
             raise error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
+        self._require_positive()
         for name in ("time", *self.model.energy):
             for held in sorted((names_in(self.formula(name)) & METRICS.keys()) - self._known):
                 hint = did_you_mean(held, self.metrics)
                 raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+
+    def _require_positive(self) -> None:
+        for text in self.model.positive:
+            expr = self.complete(parsed(text))
+            if names_in(expr) <= self.constants.keys() and value_of(expr, self.constants).lower <= 0:
+                where = f"machine `{self.machine.name}` does not suit model `{self.model.name}`"
+                hint = "give " + " ".join(f"--parameter {name}=..." for name in sorted(names_in(expr)))
+                raise error(rules.UNSUITED_MACHINE, f"{where}: {text} is not above 0", hint=hint)
 
     @cached_property
     def wanted(self) -> frozenset[str]:
@@ -276,7 +293,8 @@ class Applied:
         found: dict[str, Interval] = {}
         for name, expr in sides.items():
             if not (names_in(expr) & QUANTITIES.keys()) - self._known:
-                found[name] = value_of(expr, values)
+                with suppress(UndefinedError):
+                    found[name] = value_of(expr, values)
         return found
 
     def elasticities(self, estimate: Estimate) -> dict[str, float]:
@@ -287,7 +305,8 @@ class Applied:
         values = {name: each.upper for name, each in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
-        quantities = sorted(names_in(expr) & QUANTITIES.keys())
+        own = self.machine.quantities
+        quantities = sorted(name for name in names_in(expr) & own.keys() if own[name].kind != "definition")
         found = elasticities(expr, values, quantities)
         return dict(sorted(found.items(), key=lambda pair: -abs(pair[1])))
 

@@ -76,3 +76,4 @@ class EnergyResult:
     elasticities: Mapping[str, float] = field(default_factory=dict)
     processors: int | None = None
     converted: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

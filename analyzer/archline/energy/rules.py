@@ -82,7 +82,7 @@ UNSUITED_MACHINE = Rule(
     """
     An energy model reads certain quantities of a machine: ICE reads `eps_op`, `pi_op`, `eps_io` and `pi_io`. The
     message names those that are missing; `--parameter NAME=VALUE` gives one for this command, `archline machines` lists
-    which machine feeds which model.
+    which machine feeds which model. What a model divides by has to be above 0: `power_limit - pi0` in `roofline+cap`.
     """,
 )
 UNKNOWN_MODEL = Rule(

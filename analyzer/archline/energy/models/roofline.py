@@ -29,6 +29,7 @@ MODEL = Model(
     title="the energy roofline",
     source="Choi, Bedard, Fowler and Vuduc, IPDPS 2013, equations (1) to (8)",
     inputs=("flops", "traffic"),
+    definitions={"dynamic_energy": "flops*eps_flop + traffic*eps_mem"},
     time="max(flops*tau_flop, traffic*tau_mem)",
     energy={"computation": "flops*eps_flop", "memory": "traffic*eps_mem", "constant": "pi0*time"},
     sides={"computation": "flops*tau_flop", "memory": "traffic*tau_mem"},
@@ -45,12 +46,14 @@ MODEL = Model(
     options={
         "cap": Option(
             "the run is slowed down until its power is at most `power_limit` (section V-B)",
-            time="max(flops*tau_flop, traffic*tau_mem, (flops*eps_flop + traffic*eps_mem)/(power_limit - pi0))",
-            sides={"power cap": "(flops*eps_flop + traffic*eps_mem)/(power_limit - pi0)"},
+            time="max(flops*tau_flop, traffic*tau_mem, dynamic_energy/(power_limit - pi0))",
+            sides={"power cap": "dynamic_energy/(power_limit - pi0)"},
+            positive=("power_limit - pi0",),
         ),
         "cache": Option(
             "each element accessed costs `eps_cache` a byte (section V-C)",
             energy={"cache": "eps_cache*accesses*word"},
+            definitions={"dynamic_energy": "flops*eps_flop + traffic*eps_mem + eps_cache*accesses*word"},
             inputs=("accesses",),
             error="median 4.1 % on the variants of the FMM U-list that use the caches alone (section V-C)",
             accuracy=Fraction("0.041"),

@@ -6,6 +6,7 @@ import csv
 import io
 
 from archline.compare.results import Comparison
+from archline.report.energies.csv import decimal
 
 
 def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
@@ -26,7 +27,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
         numbers = [
             end
             for one in (*amounts, each.verdict.ratio)
-            for end in (("", "") if one is None else (repr(float(one.lower)), repr(float(one.upper))))
+            for end in (("", "") if one is None else (decimal(one.lower), decimal(one.upper)))
         ]
         at = [str(each.at.get(name, "")) for name in sizes]
         head = [*at, each.machine.name, found.model.name, found.by, *each.pair]

@@ -22,7 +22,8 @@ def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
         lines += ["", *indented([line for note in _notes(found) for line in wrap(note, width - 2)])]
     for pair, relations in found.growth.items():
         lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
-        lines += indented(table([_growth_row(pair, *each) for each in relations.items()], width - 4), 4)
+        rows = [["", "", *pair], *(_growth_row(*each) for each in relations.items())]
+        lines += indented(table(rows, width - 4), 4)
         if certificates:
             lines += indented(list(_proofs(relations, width - 4)), 4)
     if found.assumptions:
@@ -36,7 +37,7 @@ def _heading(found: Comparison) -> str:
     what = found.by.replace("_", "-")
     named = f"{what}({found.algorithms[0]})/{what}({found.algorithms[1]})"
     subject = named if len(found.algorithms) == 2 else f"{what} of {', '.join(found.algorithms)}"
-    machines = list(dict.fromkeys(each.machine.title for each in found.points))
+    machines = list(dict.fromkeys(shown.machine_text(each.machine) for each in found.points))
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
     return "; ".join(filter(None, (f"{subject}, model {found.model.name}, {on}", shown.cache_text(found.cache))))
 
@@ -63,7 +64,7 @@ def _row(found: Comparison, point: ComparedPoint) -> list[str]:
 def _ratio(ratio: Interval | None) -> str:
     if ratio is None:
         return "-"
-    low, high = (f"{float(each):.4g}" for each in (ratio.lower, ratio.upper))
+    low, high = (shown.approximate(each, 4) for each in (ratio.lower, ratio.upper))
     return low if low == high else f"{low} .. {high}"
 
 
@@ -96,20 +97,20 @@ def _notes(found: Comparison) -> Iterable[str]:
 def _growth_title(found: Comparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
     more = [fact for fact in facts if fact not in found.assumptions]
-    return f"growth of {pair[0]} against {pair[1]}" + (f", where {', '.join(more)}" if more else "")
+    return f"{pair[0]} grows, beside {pair[1]}" + (f", where {', '.join(more)}" if more else "")
 
 
-def _growth_row(pair: Pair, name: str, relation: Relation) -> list[str]:
+def _growth_row(name: str, relation: Relation) -> list[str]:
     said = {
-        "less": f"{pair[0]} is of lower order",
-        "greater": f"{pair[0]} is of higher order",
+        "less": "lower order",
+        "greater": "higher order",
         "same": "same order",
-        "unknown": {"O": "at most that order", "Omega": "at least that order", "": "unknown"}[relation.bound],
+        "unknown": {"O": "at most the order", "Omega": "at least the order"}.get(
+            relation.bound, relation.bound or "open"
+        ),
     }[relation.relation]
-    ratio = relation.ratio or ""
-    if relation.relation == "same":
-        ratio = relation.first if relation.first == relation.second and relation.first else ""
-    return [name, said, ratio]
+    first, second = relation.first or "unknown", relation.second or "unknown"
+    return [name, said, first, "" if first == second and relation.relation == "same" else second]
 
 
 def _proofs(relations: Mapping[str, Relation], width: int) -> Iterable[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from fractions import Fraction
 
 from archline.energy.results import EnergyResult
 from archline.report.energies import shown
@@ -35,10 +36,14 @@ def _row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -> li
     assert estimate is not None
     amounts = [*shown.answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
     numbers = [
-        end for each in amounts for end in (("", "") if each is None else (_decimal(each.lower), _decimal(each.upper)))
+        end for each in amounts for end in (("", "") if each is None else (decimal(each.lower), decimal(each.upper)))
     ]
     return [*head, *numbers, estimate.binds]
 
 
-def _decimal(value: object) -> str:
-    return repr(float(value))  # type: ignore[arg-type]
+def decimal(value: Fraction) -> str:
+    """A number as a decimal, as near as a floating-point number is."""
+    try:
+        return repr(float(value))
+    except OverflowError:
+        return shown.approximate(value, 17)

@@ -36,6 +36,7 @@ def one(result: EnergyResult) -> dict[str, Any]:
         "inputs": {name: input_(each) for name, each in result.inputs.items()},
         "stated_error": result.model.error,
         "leaves_out": list(result.model.leaves_out),
+        "notes": list(result.notes),
         "data": result.data,
     }
 

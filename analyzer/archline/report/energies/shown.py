@@ -6,12 +6,22 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from archline.energy.intervals import Interval
+from archline.energy.machines import Machine
 from archline.energy.model import Estimate
 from archline.energy.results import CacheUsed, EnergyResult, Input
+from archline.energy.units import format_si
 from archline.report.numbers import readable
 
 Number = int | Fraction
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
+
+
+def approximate(value: Number, digits: int) -> str:
+    """A number in floating-point notation, however large: `0.00123`, `1.23e+45`."""
+    try:
+        return f"{float(value):.{digits}g}"
+    except OverflowError:
+        return format_si(Fraction(value), "", digits)
 
 
 def answers(estimate: Estimate) -> dict[str, Interval | None]:
@@ -28,6 +38,12 @@ def sizes_text(at: Mapping[str, Number]) -> str:
     return ", ".join(" = ".join((*names, readable(value))) for value, names in groups.items())
 
 
+def machine_text(machine: Machine) -> str:
+    """The machine's title, with its variant."""
+    _, _, variant = machine.name.partition("@")
+    return f"{machine.title} ({variant})" if variant else machine.title
+
+
 def cache_text(cache: CacheUsed | None) -> str:
     """`Z = 32768, L = 8 (assumed)`."""
     if cache is None:
@@ -38,7 +54,7 @@ def cache_text(cache: CacheUsed | None) -> str:
 
 def heading(result: EnergyResult) -> str:
     """Algorithm, machine, model, sizes and cache."""
-    on = f"{result.algorithm} on {result.machine.title}, model {result.model.name}"
+    on = f"{result.algorithm} on {machine_text(result.machine)}, model {result.model.name}"
     procs = "" if result.processors is None else f"P = {result.processors}"
     at = "" if not result.at else sizes_text(result.at)
     return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from archline.energy.intervals import Interval
-from archline.energy.model import Estimate
+from archline.energy.model import Estimate, Model
 from archline.energy.results import EnergyResult, SymbolicMetric
+from archline.language.format_expressions import format_expression
 from archline.report.energies import shown
 from archline.report.layout import indented, table, wrap
 
@@ -53,14 +54,20 @@ def _numbers(result: EnergyResult, width: int) -> str:
     lines = wrap(shown.heading(result), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
     lines += indented(_facts(facts, width - 2))
-    notes = [f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data, _width(estimate)]
+    rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
+    notes = [rests, _width(estimate), *result.notes]
     lines += ["", *indented([line for each in notes if each for line in wrap(each, width - 2)])]
     return "\n".join(lines) + "\n"
 
 
 def _formula(result: EnergyResult, name: str) -> str:
     model = result.model
-    return {"energy": f"E = {model.expression}", "time": f"T = {model.time}"}.get(name, "")
+    return {"energy": f"E = {model.expression}", "time": f"T = {_defined(model)}"}.get(name, "")
+
+
+def _defined(model: Model) -> str:
+    """The time, with definitions in place of their names."""
+    return format_expression(model.formula("time"))
 
 
 def _terms(estimate: Estimate) -> Iterable[list[str]]:
@@ -82,7 +89,7 @@ def _others(estimate: Estimate) -> list[str]:
 
 
 def _times(ratio: Interval) -> str:
-    low, high = (f"{float(each):.3g}" for each in (ratio.lower, ratio.upper))
+    low, high = (shown.approximate(each, 3) for each in (ratio.lower, ratio.upper))
     return low if low == high else f"{low} .. {high}"
 
 
@@ -138,6 +145,9 @@ def _width(estimate: Estimate) -> str:
     if energy is None or energy.exact or not energy.upper:
         return ""
     widest = max(estimate.terms, key=lambda name: estimate.terms[name].width)
+    if 2 * energy.lower < energy.upper:
+        apart = f"a factor of {float(energy.upper / energy.lower):.3g}" if energy.lower else "any factor"
+        return f"the bounds on the energy are {apart} apart; the widest term is {widest}"
     return f"the energy is known within {float(100 * energy.width / energy.upper):.2g} %; the widest term is {widest}"
 
 
@@ -153,7 +163,11 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
         per = found["flops_per_joule"]
         numbers = [_amount(found["energy"], "J"), _amount(found["time"], "s"), _amount(found["power"], "W")]
         rows.append([*(_cell(each, name) for name in columns), *numbers, _giga(per), estimate.binds])
-    shared = [_cell(results[0], name) for name in ("algorithm", "machine", "model", "at") if same[name]]
+    shared = [
+        f"model {_cell(results[0], name)}" if name == "model" else _cell(results[0], name)
+        for name in ("algorithm", "machine", "model", "at")
+        if same[name]
+    ]
     caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
     lines = wrap("; ".join([*filter(None, shared), *caches]), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
@@ -199,7 +213,7 @@ def _symbols(result: EnergyResult, width: int) -> str:
     lines = wrap(shown.heading(result), width)
     lines += ["", *indented([*wrap(f"E = {model.expression}", width - 2, "      ")])]
     lines += indented(wrap(f"  = {symbolic.coefficients}", width - 2, "      "))
-    lines += indented(wrap(f"T = {model.time}", width - 2, "      "))
+    lines += indented(wrap(f"T = {_defined(model)}", width - 2, "      "))
     where = [f"{name} = {formula}" for name, formula in result.converted.items()]
     lines += indented(wrap(f"where {', '.join(where)}", width - 2)) if where else []
     rows = [row for each in symbolic.metrics for row in _metric(each)]

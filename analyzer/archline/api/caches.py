@@ -1,0 +1,27 @@
+"""The cache that io is of: as given, as Z and L among sizes, or the one that is assumed."""
+
+from __future__ import annotations
+
+from archline.api import rules
+from archline.api.settings import Point
+from archline.execution.results import Cache
+from archline.language.diagnostics import error
+
+DEFAULT_CACHE = Cache(Z=32768, L=8)
+"""256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
+
+
+def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+    """The cache whose Z and L a point has, and that it was asked for; where it has none, the one that is given.
+
+    Raises ArchlineError (AL408) for one of the two alone, and beside a cache that was asked for.
+    """
+    words = {name: int(point[name]) for name in ("Z", "L") if name in point}
+    if not words:
+        return cache, chosen
+    if chosen and cache is not None:
+        raise error(rules.WRONG_CACHE, f"a cache is given, and {' and '.join(words)} among the sizes too")
+    missing = [name for name in ("Z", "L") if name not in words]
+    if missing:
+        raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")
+    return Cache(words["Z"], words["L"], "optimal" if cache is None else cache.policy), True

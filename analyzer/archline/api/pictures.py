@@ -1,0 +1,143 @@
+"""Pictures of machines and comparisons: the data behind them, and the files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archline.api import rules
+from archline.api.algorithms import Algorithm
+from archline.api.energies import energies
+from archline.api.plots import check_target
+from archline.api.settings import Given, Number, unplaced
+from archline.api.subjects import Settings, Subject, subject
+from archline.compare.results import Comparison
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine
+from archline.energy.machines import machine as machine_of
+from archline.energy.models import model
+from archline.language.diagnostics import error
+from archline.report.energies.shown import cache_text, sizes_text
+from archline.report.pictures import Cell, View
+
+if TYPE_CHECKING:
+    from archline.execution.results import Cache
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture: `points` are its data, `str()` a table of them, `save` draws it."""
+
+    view: View
+
+    @property
+    def points(self) -> tuple[Mapping[str, Cell], ...]:
+        """The data, by column."""
+        return self.view.points
+
+    def save(self, path: str | Path) -> None:
+        """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
+        form = check_target(path)
+        from archline.report.pictures.drawing import picture
+
+        drawn = picture(self.view, form)
+        try:
+            Path(path).write_bytes(drawn)
+        except OSError as problem:
+            message = f"cannot write the picture: {problem.strerror or problem}"
+            raise error(rules.NOT_WRITTEN, message, path=str(path)) from None
+
+    def __repr__(self) -> str:
+        return f"<{self.view.title}, {len(self.points)} points>"
+
+    def __str__(self) -> str:
+        return self.view.text(100)
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            from archline.report.pictures.drawing import picture
+        except ImportError:
+            return None
+        return picture(self.view, "svg").decode()
+
+
+def roofline(
+    machine: str | Machine,
+    *targets: str | Algorithm,
+    at: Mapping[str, Number] | None = None,
+    cache: Cache | None = None,
+    where: str | None = None,
+) -> Picture:
+    """Roofline, arch line and power of a machine against the intensity, with the intensities of algorithms at sizes.
+
+    Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
+    """
+    from archline.api.running import DEFAULT_CACHE
+
+    settings = Settings(cache or DEFAULT_CACHE, cache is not None)
+    return roofline_of(_machine(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where)
+
+
+def roofline_of(
+    machine: Machine, subjects: Sequence[Subject], at: Given, settings: Settings, where: str | None = None
+) -> Picture:
+    """The picture for values as `--at` gives them. Raises ArchlineError."""
+    from archline.report.pictures.roofline import view
+
+    intensities: dict[str, Interval] = {}
+    notes = []
+    for found in energies(subjects, [machine], model("roofline"), at, settings, where):
+        result = found.result
+        intensity = None if result.estimate is None else result.estimate.figures.get("intensity")
+        if intensity is None or intensity.lower <= 0:
+            notes.append(f"{result.algorithm} has no flops or no traffic here, and no place on the axis")
+            continue
+        name = result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
+        intensities[name] = intensity
+        known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
+        notes.append(f"algorithms at {known}; intensities are flops/(io*L*word), between bounds")
+    return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
+
+
+def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
+    """Where an algorithm of f*W flops and Q/m bytes takes less time or energy than one of W and Q = W/intensity.
+
+    Raises ArchlineError: AL458 where the machine lacks a quantity, AL411 for an intensity that is not above 0.
+    """
+    from archline.report.pictures.greenup import view
+
+    if not 0 < intensity < 10**18:
+        raise error(rules.OPTIONS_CLASH, f"an intensity is a number of flop/B above 0, not {intensity}")
+    return Picture(view(_machine(machine), float(Fraction(intensity))))
+
+
+def balance(machine: str | Machine, years: tuple[int, int] = (2010, 2025)) -> Picture:
+    """The two sides of the balance principles for matrix products and sorting, from a year to another.
+
+    Raises ArchlineError: AL458 for a machine without trends, AL411 for years out of order.
+    """
+    from archline.report.pictures.balance import view
+
+    if not years[0] < years[1] <= years[0] + 1000:
+        raise error(rules.OPTIONS_CLASH, f"{years[0]} to {years[1]} are no years in order", hint="--years 2010..2025")
+    return Picture(view(_machine(machine), *years))
+
+
+def save_comparison(found: Comparison, path: str | Path) -> None:
+    """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
+    from archline.report.pictures.comparison import MOST, view
+
+    series = len(found.algorithms) * len({each.machine.name for each in found.points})
+    if not series:
+        raise error(rules.NO_PICTURE, "growth alone is not drawn", hint="give --machine, and sizes by --at or --sweep")
+    if series > MOST:
+        hint = "leave some algorithms or machines out; `--format csv` has the numbers of all"
+        raise error(rules.NO_PICTURE, f"a picture shows {MOST} series at most, and these are {series}", hint=hint)
+    Picture(view(found)).save(path)
+
+
+def _machine(named: str | Machine) -> Machine:
+    return named if isinstance(named, Machine) else machine_of(named)

@@ -1,0 +1,109 @@
+"""A machine's balance carried on over the years, against what matrix products and sorting need.
+
+Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: both sides of (5) and of (6), figure 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from archline.energy import rules
+from archline.energy.formulas import names_in, value_of
+from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.machines import Machine
+from archline.energy.model import Applied
+from archline.energy.models import model
+from archline.language.diagnostics import error
+from archline.report.pictures import View
+
+if TYPE_CHECKING:
+    from archline.report.pictures.drawing import Sheet
+
+WORDS, BYTES, ROOT, LOG = "p*C0/beta in op/word", "p*C0/beta in op/B", "sqrt(Z/p)", "log2(Z/p)"
+FORMULAS = {WORDS: "machine balance", ROOT: "sqrt(Z/p)", LOG: "log2(Z/p)"}
+SAID = {
+    WORDS: "left side of (5), (6): p*C0/beta, op/word",
+    BYTES: "as figure 2 has it: p*C0/beta, op/B",
+    ROOT: "right side of (5), matrix products: sqrt(Z/p)",
+    LOG: "right side of (6), sorting: log2(Z/p)",
+}
+
+
+@dataclass(frozen=True)
+class Balance(View):
+    """The sides by year; `crossings` have the sides that cross, and when."""
+
+    kind: ClassVar[str] = "balance"
+    crossings: tuple[tuple[str, str, float], ...]
+
+    def draw(self, sheet: Sheet) -> None:
+        """A line a side, crossings marked by their years."""
+        from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
+
+        (axes,) = sheet.panels(1.0)
+        year, *rest = (np.array([each[name] for each in self.points], dtype=float) for name in self.columns)
+        sides = dict(zip(self.columns[1:], rest, strict=True))
+        axes.set_xlim(year[0], year[-1])
+        axes.set_yscale("log", base=2)
+        axes.set_ylim(min(each.min() for each in rest) / 1.5, max(each.max() for each in rest) * 1.5)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("year")
+        axes.set_ylabel("operations a word (left sides), numbers (right sides)")
+        labels = Labels(axes)
+        looks = {WORDS: ("-", DARK), BYTES: ((0, (1, 1.5)), DARK), ROOT: ((0, (6, 2)), UPPER), LOG: ((0, (6, 2, 1, 2)), LOWER)}
+        lines = {name: labels.line(year, side, looks[name][0], color=looks[name][1], linewidth=1.7)
+                 for name, side in sides.items()}  # fmt: skip
+        for _, right, when in self.crossings:
+            place = (when, float(np.exp2(np.interp(when, year, np.log2(sides[right])))))
+            axes.plot(*place, "o", color=DARK, markersize=5)
+            labels.put(f"{when:.1f}", [place], [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)], weight="bold")
+        for name, line in lines.items():
+            beside = [(-1, 1), (1, -1), (0, 1), (0, -1), (1, 1), (-1, -1)]
+            labels.along(SAID[name], line, range(len(year) - 1, -1, -1), beside, color=looks[name][1])
+
+
+def view(machine: Machine, first: int, end: int) -> Balance:
+    """The sides from one year to another. Raises ArchlineError (AL458)."""
+    rows = tuple((year, *_sides(machine.in_year(year))) for year in range(first, end + 1))
+    columns = ("year", *SAID)
+    crossings = tuple(_crossings(np.array(rows, dtype=float)))
+    said = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
+    notes = (
+        "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while the left "
+        "side is at most the right one; (6) up to a constant. Trends of Table 1.",
+        "Here the left side is in op/word, as beta is in (4). The paper's 7.2 for 2010 and its figure 2 count bytes: op/B.",
+        "; ".join(said) if said else "no left side passes a right one in these years",
+    )
+    title = f"{machine.title} ({machine.name}): both sides of (5) and (6), {first} to {end}; model balance"
+    return Balance(title, notes, columns, rows, crossings)
+
+
+def _sides(machine: Machine) -> list[float]:
+    on = Applied(model("balance"), machine, ())
+    exprs = {name: on.formula(each) for name, each in FORMULAS.items()}
+    missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
+    if missing:
+        message = f"machine `{machine.name}` has no `{missing[0]}`, which (5) and (6) take"
+        raise error(rules.UNSUITED_MACHINE, message, hint=f"give --parameter {missing[0]}=...")
+    numbers = {name: Interval.of(value) for name, value in machine.values.items()}
+    try:
+        words, root, log = (float(value_of(each, numbers).middle) for each in exprs.values())
+    except UndefinedError as problem:
+        message = f"the sides of (5) and (6) have no value for machine `{machine.name}`: {problem}"
+        raise error(rules.UNSUITED_MACHINE, message) from None
+    return [words, words / float(machine.values["word"]), root, log]
+
+
+def _crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
+    """Where a left side passes a right one: all are powers of two in the years, or nearly so."""
+    names: Sequence[str] = tuple(SAID)
+    for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):
+        gap = np.log2(table[:, left]) - np.log2(table[:, right])
+        for row in np.flatnonzero((gap[:-1] <= 0) & (gap[1:] > 0)):
+            when = table[row, 0] - gap[row] / (gap[row + 1] - gap[row])
+            yield names[left - 1], names[right - 1], float(when)

@@ -43,9 +43,9 @@ BALANCE = made(cores=4, core_rate=2, latency=3, bandwidth=8, word=2, power_max=1
 
 
 def values(chosen: str, on: Machine, /, **amounts: Any) -> dict[str, Any]:
-    """The exact answers of a model, and what binds."""
+    """The exact answers of a model (all but some roots and logarithms), and what binds."""
     estimate = model(chosen)(on, amounts)
-    found = {name: exact(each) for name, each in answers(estimate).items() if each is not None}
+    found = {name: each.lower for name, each in answers(estimate).items() if each is not None and each.exact}
     return {**found, "binds": estimate.binds}
 
 
@@ -330,17 +330,23 @@ def test_a_cap_that_constant_power_alone_reaches_is_refused(limit: int) -> None:
     assert values("roofline", on, flops=10, traffic=4)["energy"] == 120
 
 
+PLAIN = replace(model("roofline"), figures={})
+
+
+def energy_of(p: dict[str, Fraction], flops: Fraction, traffic: Fraction) -> Fraction:
+    """The roofline's energy."""
+    return exact(PLAIN(made(p), {"flops": flops, "traffic": traffic}).energy)
+
+
 def test_greenups() -> None:
     """When (f*W, Q/m) takes less energy than (W, Q), by which side binds before and after, from (2)."""
     source = random.Random(1)
     seen: dict[tuple[bool, bool], set[bool]] = {}
-    while sum(map(len, seen.values())) < 8 or source.random() > 1 / 500:
+    for _ in range(2000):
         p = {name: F(source.randint(1, 99), source.randint(1, 9)) for name in ROOFLINE_NAMES}
         i, f, m = (F(source.randint(1, 400), source.randint(1, 40)) for _ in range(3))
         f, m = 1 + f / 8, 1 + m / 8
-        on = made(p)
-        before = values("roofline", on, flops=i, traffic=1)
-        after = values("roofline", on, flops=f * i, traffic=1 / m)
+        before, after = energy_of(p, i, F(1)), energy_of(p, f * i, 1 / m)
         b_tau = p["tau_mem"] / p["tau_flop"]
         eps_hat = p["eps_flop"] + p["pi0"] * p["tau_flop"]
         bound = i < b_tau, f * m * i < b_tau
@@ -352,12 +358,10 @@ def test_greenups() -> None:
             case True, False:
                 saved = (1 - 1 / m) * p["eps_mem"] + p["pi0"] * p["tau_mem"]
                 green = f * eps_hat < p["eps_flop"] + saved / i
-            case _:
-                continue
-        assert green == (after["energy"] < before["energy"])
+        assert green == (after < before)
         seen.setdefault(bound, set()).add(green)
-        if len(seen) == 3 and all(len(each) == 2 for each in seen.values()) and source.random() < 1 / 2000:
-            break
+    assert len(seen) == 3
+    assert all(each == {True, False} for each in seen.values())
 
 
 def test_a_slower_algorithm_may_become_memory_bound() -> None:
@@ -370,12 +374,11 @@ def test_a_slower_algorithm_may_become_memory_bound() -> None:
         i = b_tau * F(source.randint(10, 30), 10)
         m = F(source.randint(1, 30), 20)
         f = b_tau / (i * m) * F(source.randint(1, 99), 100)
-        before = values("roofline", made(p), flops=i, traffic=1)
-        after = values("roofline", made(p), flops=f * i, traffic=1 / m)
+        before, after = energy_of(p, i, F(1)), energy_of(p, f * i, 1 / m)
         eps_hat = p["eps_flop"] + p["pi0"] * p["tau_flop"]
         lost = (p["eps_mem"] + p["pi0"] * p["tau_mem"]) / m - p["eps_mem"]
         green = f * p["eps_flop"] < eps_hat - lost / i
-        assert green == (after["energy"] < before["energy"])
+        assert green == (after < before)
         seen.add(green)
     assert seen == {True, False}
 
@@ -486,10 +489,8 @@ def test_3d_matrix_products_are_equation_11(on: Machine, n: int, root: int, m: i
 
 
 CAPS = "F=n^w/P,W=n^w/(P*M^(w/2-1)),S=n^w/(P*M^(w/2-1)*m)"
-STEPS = range(1, 40)
 
-
-@pytest.mark.parametrize("w", [3, F(5, 2), F("2.807354922")])
+@pytest.mark.parametrize("w", [F(3), F(5, 2), F("2.807354922")])
 def test_strassen_is_equation_13(w: Fraction) -> None:
     """Any exponent; for 3 and powers of 2 all is rational, elsewhere irrational powers are enclosed."""
     import mpmath
@@ -504,7 +505,8 @@ def test_strassen_is_equation_13(w: Fraction) -> None:
             assert estimate is not None
 
             def power(base: Any, exponent: Fraction) -> Fraction:
-                return _fraction(mpmath.power(base, mpmath.mpf(exponent.numerator) / exponent.denominator))
+                ratio = mpmath.mpf(exponent.numerator) / exponent.denominator
+                return _fraction(mpmath.power(mpmath.mpf(base), ratio))
 
             flops = power(n, w)
             energy = (

@@ -75,10 +75,12 @@ def roofline(
 
     Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
     """
-    from archline.api.running import DEFAULT_CACHE
+    from archline.api.caches import DEFAULT_CACHE
 
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
-    return roofline_of(_machine(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where)
+    return roofline_of(
+        _machine(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where
+    )
 
 
 def roofline_of(
@@ -95,7 +97,9 @@ def roofline_of(
         if intensity is None or intensity.lower <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, and no place on the axis")
             continue
-        name = result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
+        name = (
+            result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
+        )
         intensities[name] = intensity
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {known}; intensities are flops/(io*L*word), between bounds")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluation import EvaluationError
+from archline.algebra.growth.simplify import ZERO
 from archline.analysis.costs import Cost, ends_at
 from archline.analysis.floors import least, per_line
 from archline.analysis.io.accessed import accesses_of
@@ -21,7 +22,7 @@ from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
 from archline.api.costs import CostReport
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.energy.growth import ZERO, Growth
+from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric

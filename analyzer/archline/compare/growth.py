@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import Proved, Refuted, Verdict, is_O
-from archline.energy.growth import ZERO, Growth, quotient
+from archline.algebra.growth.simplify import ZERO, quotient
+from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact

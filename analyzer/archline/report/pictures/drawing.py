@@ -17,12 +17,13 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from archline.report.pictures import View
-from archline.report.plots import MARKS, SETTINGS
+from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
+__all__ = ["DARK", "LOWER", "MARKS", "UPPER", "Labels", "Sheet", "figure", "picture", "spread"]
 WIDTH, LINE, LEFT, RIGHT = 8.0, 0.175, 0.85, 0.25
 DARK = "#222222"
 BESIDE = ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache as once
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
+import sympy
 
 import archline as al
 from archline.api.data import run_generated
 from archline.api.settings import unplaced
-from archline.compare.verdicts import Verdict, judge
+from archline.compare.verdicts import OPEN, THIN, Verdict, judge
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.energy.models import model
@@ -33,7 +35,7 @@ from archline.execution.sparse_matrix import SparseMatrix
 MACHINES = ("xeon-e5-2650l-v3", "xeon-phi-31s1p")
 LINE, LARGE, SMALL = 8, 3932160, 4096
 """Words of 8 bytes: a line of 64 bytes, a cache of 30 MiB (assumed: the paper gives no size), one of 32 KiB."""
-NEITHER = "-"
+CACHES = (512, 4096)
 
 
 # Printed formulas (Table 5 for the sparse products, Table 6 for the dense ones; logarithms to base 2)
@@ -42,8 +44,7 @@ CSB_PRINTED = "ice:work=n^2/b^2+nz,span=b*log2(n/b)+n/b,io=n^2/b^2+nz/B"
 PRODUCT = "ice:work=2*n*m*p,span=2*n*m*p/N,io="
 BASIC_PRINTED = PRODUCT + "(n*m+m*p+n*p)/B"
 CO_PRINTED = PRODUCT + "n+m+p+(n*m+m*p+n*p)/B+n*m*p/(B*sqrt(z))"
-BASIC_PROSE = PRODUCT + "(n*m+n*m*p+n*p)/B"
-"""Section 5.1 in words: a matrix B larger than the cache is loaded n times, once for each row of C."""
+BASIC_PROSE = PRODUCT + "(n*m+n*m*p+n*p)/B"  # section 5.1 in words: B is loaded once for each row of C
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,13 @@ class Pair:
         return self.verdict.ratio
 
     def less(self, first: str, second: str) -> str:
-        """The name of the one that takes less; `-` where the bounds leave it open."""
-        return {"A": first, "B": second, None: NEITHER}[self.verdict.less]
+        """The name of the one that takes less; `open` where the bounds do not decide."""
+        return {"A": first, "B": second, None: OPEN}[self.verdict.less]
 
 
-def estimate(target: str | al.Algorithm, machine: str, at: Mapping[str, int], cache: al.Cache | None = None) -> Estimate:
+def estimate(
+    target: str | al.Algorithm, machine: str, at: Mapping[str, int], cache: al.Cache | None = None
+) -> Estimate:
     """The energy of an algorithm or of formulas at the sizes that it has."""
     found = al.energy(target, machine=machine, at=at, cache=cache).result.estimate
     assert found is not None
@@ -124,25 +127,35 @@ def printed_sparse(shape: Shape, machine: str) -> Pair:
 
 
 def derived_sparse(shape: Shape, machine: str, words: int) -> Pair:
-    """Bounds that hold for every matrix of the shape.
+    """Bounds that hold for every matrix of the shape: of CSC with the cache, of CSB with any cache.
 
-    Blocks may hold up to b^2 entries; the most entries in a row of blocks enters none of the bounds.
+    Blocks may hold any number of entries: the bounds on CSB do not depend on it.
     """
-    chosen, nz = al.Cache(Z=words, L=LINE), shape.nz
-    csc = {"n": shape.n, "m": shape.m, "nz": nz, "nc": shape.nc}
-    csb = {"nb": shape.nb, "b": shape.b, "nz": nz, "nmax": min(shape.b**2, nz)}
-    return Pair(
-        estimate(algorithm("sparse.csc::spmv_csc"), machine, csc, chosen),
-        estimate(algorithm("sparse.csb::spmv_csb"), machine, csb, chosen),
-    )
+    at = {"n": shape.n, "m": shape.m, "nz": shape.nz, "nc": shape.nc}
+    csc = estimate(algorithm("sparse.csc::spmv_csc"), machine, at, al.Cache(Z=words, L=LINE))
+    return Pair(csc, model("ice")(al.machine(machine), csb_bounds(shape)))
 
 
 def packed(shape: Shape, machine: str, words: int) -> Pair:
     """The same with the two indices of an entry of CSB in one word, so with nz/L fewer lines at the least."""
-    pair = derived_sparse(shape, machine, words)
-    io = pair.second.amounts["io"]
-    fewer = Interval(io.lower - -(-shape.nz // LINE), io.upper)
-    return Pair(pair.first, model("ice")(al.machine(machine), {**pair.second.amounts, "io": fewer}))
+    bounds = csb_bounds(shape)
+    fewer = Interval(bounds["io"].lower - -(-shape.nz // LINE), bounds["io"].upper)
+    csc = derived_sparse(shape, machine, words).first
+    return Pair(csc, model("ice")(al.machine(machine), {**bounds, "io": fewer}))
+
+
+@once
+def csb_bounds(shape: Shape) -> dict[str, Interval]:
+    """The derived bounds in sizes on work, span and io of CSB."""
+    cost = algorithm("sparse.csb::spmv_csb").cost()
+    sizes = {"nb": shape.nb, "b": shape.b, "nz": shape.nz, "L": LINE}
+
+    def value(bound: sympy.Expr | None) -> Fraction:
+        assert bound is not None
+        found = bound.subs({each: sizes[each.name] for each in bound.free_symbols})
+        return Fraction(int(found.p), int(found.q))
+
+    return {each.name: Interval(value(each.lower), value(each.upper)) for each in (cost.work, cost.span, cost.io)}
 
 
 @once
@@ -194,6 +207,11 @@ def printed_dense(n: int, machine: str, basic: str = BASIC_PRINTED) -> Pair:
     return Pair(estimate(basic, machine, at), estimate(CO_PRINTED, machine, {**at, "z": LARGE}))
 
 
+def prose_dense(n: int, machine: str) -> Pair:
+    """The same with B loaded n times where it does not fit."""
+    return printed_dense(n, machine, BASIC_PROSE if n * n > LARGE else BASIC_PRINTED)
+
+
 def derived_dense(sizes: str = "n=m=p=1024..8192") -> al.Compared:
     """The comparison of bounds on both machines."""
     names = ("dense.matmul::matmul_basic", "dense.matmul::matmul_co")
@@ -220,49 +238,59 @@ def equation(found: Estimate) -> str:
     return {"computation": "(12)", "memory": "(14)"}.get(found.binds, "(12) or (14)")
 
 
-def say(*lines: str) -> None:
-    """Print indented lines."""
-    for line in lines:
-        print(f"  {line}" if line else "")
+def row(text: str) -> None:
+    """Print a row of a table."""
+    print(f"  {text}")
+
+
+def note(*paragraphs: str) -> None:
+    """Print paragraphs after a blank line."""
+    print()
+    for each in paragraphs:
+        print(fill(each, 98, initial_indent="  ", subsequent_indent="    "))
 
 
 def sparse_at_sizes() -> None:
     """Section 1."""
-    print("1  E_CSC/E_CSB at the sizes of Table 7: above 1, CSB takes less\n")
-    say("                        printed (17)/(18)   derived, Z = 30 MiB                       derived, Z = 32 KiB")
-    say("matrix             b      Xeon       Phi    Xeon             Phi              less     less")
-    printed: list[Pair] = []
-    large: dict[str, list[str]] = {name: [] for name in MACHINES}
-    small, joined = [], []
+    print("\n1  E_CSC/E_CSB at the sizes of Table 7: above 1, CSB takes less\n")
+    row("                      printed        derived, Z = 30 MiB                          32 KiB")
+    row("matrix             b  Xeon   Phi     Xeon             Phi              less       less")
+    equations: set[str] = set()
+    found: dict[str, list[str]] = {"large": [], "small": [], "packed": []}
     for shape in SHAPES:
-        ratios = [printed_sparse(shape, name) for name in MACHINES]
-        bounds = [derived_sparse(shape, name, LARGE) for name in MACHINES]
-        least = [each.less("CSC", "CSB") for each in bounds]
-        for name, which in zip(MACHINES, least, strict=True):
-            large[name].append(which)
-        in_small = [derived_sparse(shape, name, SMALL).less("CSC", "CSB") for name in MACHINES]
-        small += in_small
-        joined.append(packed(shape, MACHINES[0], LARGE).less("CSC", "CSB"))
-        printed += ratios
-        say(
-            f"{shape.name:<14} {shape.b:>5}  {shown(ratios[0].ratio):>8}  {shown(ratios[1].ratio):>8}    "
-            f"{shown(bounds[0].ratio):<16} {shown(bounds[1].ratio):<16} {both(least):<8} {both(in_small)}"
+        printed = [printed_sparse(shape, name) for name in MACHINES]
+        large = [derived_sparse(shape, name, LARGE) for name in MACHINES]
+        equations |= {equation(each) for pair in printed for each in (pair.first, pair.second)}
+        least = {
+            "large": [each.less("CSC", "CSB") for each in large],
+            "small": [derived_sparse(shape, name, SMALL).less("CSC", "CSB") for name in MACHINES],
+            "packed": [packed(shape, name, LARGE).less("CSC", "CSB") for name in MACHINES],
+        }
+        for name, which in least.items():
+            found[name] += which
+        row(
+            f"{shape.name:<14} {shape.b:>5}  {shown(printed[0].ratio):<6} {shown(printed[1].ratio):<6}  "
+            f"{shown(large[0].ratio):<16} {shown(large[1].ratio):<16} {both(least['large']):<10} {both(least['small'])}"
         )
-    used = sorted({equation(each) for pair in printed for each in (pair.first, pair.second)})
-    sides = [sum(which == "CSC" for which in large[name]) for name in MACHINES]
-    wins = f"{sides[0]} of 9 on the Xeon and {sides[1]} of 9 on the Phi"
-    say(
-        "",
-        f"Printed: {' and '.join(used)} applies throughout by (6), as the paper says. The printed io decides: a line for",
-        "each entry in CSC, one word for each entry in CSB (its x, y, temporaries and index words are not charged).",
-        f"Derived: CSC takes less for every matrix of the shape, proved, on {wins}.",
-        "  Where y fits in the cache, CSC moves about 2 words an entry (row and value); CSB at least 3 (row, column and",
-        "  value, a word each). On rajat31 y has 4.7 million words and does not fit. The bounds on CSB are wide.",
-        f"  With both indices of an entry in one word, CSC is proved to take less on {joined.count('CSC')} of 9 (Xeon);",
-        f"  the others are open. At 32 KiB {small.count(NEITHER)} of {len(small)} are open: the positions of the entries decide.",
-        "Assumed: b is the power of 2 nearest to sqrt(n), B = L = 8 words, CSB padded to a square, a cache of 30 MiB.",
-        "",
+    note(
+        f"Printed: (17) and (18) with Table 5. By (6), {' and '.join(sorted(equations))} applies throughout, as in the "
+        "paper. The io decides: nz lines for CSC, a line for each entry, and nz/B for CSB, one word for each entry; "
+        "the x, y and indices of CSB are not charged, nor is it that lines of CSC hold several entries.",
+        f"Derived: CSC takes less for {times(found['large'])}, proved for every matrix of the shape. Where y fits in "
+        "the cache CSC moves about 2 words an entry (row, value), CSB at least 3 (row, column, value). On rajat31, "
+        "y has 4.7 million words and does not fit. With row and column of CSB in one word, CSC is proved to take less "
+        f"for {times(found['packed'])}, and the others are open. At 32 KiB {found['small'].count(OPEN)} of "
+        f"{len(found['small'])} are open: the io depends on where the entries are. The upper bounds on CSB are wide: "
+        "106 operations and 21 lines an entry.",
+        "Assumed: b is the power of 2 nearest to sqrt(n), logarithms are to base 2, B = L = 8 words, CSB is padded to "
+        "a square, a cache of 30 MiB (the paper gives no size).",
     )
+
+
+def times(which: Sequence[str]) -> str:
+    """On how many of the matrices CSC takes less, on each machine."""
+    counts = [which[start::2].count("CSC") for start in range(2)]
+    return f"{counts[0]} of 9 on the Xeon and {counts[1]} of 9 on the Phi"
 
 
 def both(names: Sequence[str]) -> str:
@@ -272,85 +300,89 @@ def both(names: Sequence[str]) -> str:
 
 def sparse_executed() -> None:
     """Section 2."""
-    print("2  E_CSC/E_CSB executed: work and lines as counted, L = 8 words, optimal replacement\n")
-    say("                                  work an entry        lines moved        E_CSC/E_CSB")
-    say("matrix         nz     b     Z      CSC     CSB       CSC       CSB       Xeon     Phi")
+    print("\n2  E_CSC/E_CSB executed: work and lines as counted, L = 8 words, optimal replacement\n")
+    row("                                work an entry    lines moved       E_CSC/E_CSB")
+    row("matrix          nz    b     Z     CSC     CSB      CSC     CSB       Xeon     Phi")
     for name, matrix, b in matrices():
-        csc = executed_sparse("sparse.csc::spmv_csc", matrix, None, (512, 4096))
-        csb = executed_sparse("sparse.csb::spmv_csb", matrix, b, (512, 4096))
-        for words in (512, 4096):
-            ratios = [Pair(csc.on(each, words), csb.on(each, words)).ratio for each in MACHINES]
-            each = [f"{counted.work / matrix.nz:.1f}" for counted in (csc, csb)]
-            say(
-                f"{name:<9} {matrix.nz:>7}   {b:>3}  {words:>4}  {each[0]:>7} {each[1]:>7}  {csc.io[words]:>8}  "
-                f"{csb.io[words]:>8}   {shown(ratios[0]):>8}{shown(ratios[1]):>8}"
+        csc = executed_sparse("sparse.csc::spmv_csc", matrix, None, CACHES)
+        csb = executed_sparse("sparse.csb::spmv_csb", matrix, b, CACHES)
+        for words in CACHES:
+            ratios = [shown(Pair(csc.on(each, words), csb.on(each, words)).ratio) for each in MACHINES]
+            per = [f"{counted.work / matrix.nz:.1f}" for counted in (csc, csb)]
+            row(
+                f"{name:<10} {matrix.nz:>7}  {b:>3}  {words:>4}  {per[0]:>6} {per[1]:>7}  {csc.io[words]:>7} "
+                f"{csb.io[words]:>7}   {ratios[0]:>8}{ratios[1]:>8}"
             )
-    say(
-        "",
-        "Where y stays in the cache CSC moves fewer lines, and fewer by about the third word of an entry. Where entries",
-        "are anywhere and y does not fit (random, Z = 512) CSB moves fewer; on the Phi, where a line costs as much as",
-        "4170 operations, that is less energy, on the Xeon, where it costs as much as 34, CSB's work outweighs it.",
-        "The work of CSB grows where blocks hold more than b entries: quadrants are then found by binary searches.",
-        "",
+    note(
+        "Real matrices: CSC takes less on all of them. What it reuses of y stays in the cache, and it moves fewer "
+        "lines, chiefly by the third word of an entry that CSB stores. CSB also does more work: where a block holds "
+        "more than b entries, its quadrants are found by binary search.",
+        "Random matrix (2048 by 2048): at Z = 512 y does not fit and CSB moves fewer lines. On the Phi, where a line "
+        f"costs as much as {round(balance(MACHINES[1]))} operations, it takes less energy; on the Xeon, where a line "
+        f"costs as much as {round(balance(MACHINES[0]))}, its work outweighs that.",
     )
 
 
 def dense() -> None:
     """Section 3."""
-    print("3  E_basic/E_CO: above 1, the cache-oblivious product takes less; n = m = p, Z = 30 MiB\n")
-    say("            (19)/(20) printed   (19) after the prose    derived")
-    say("n              Xeon       Phi      Xeon       Phi    Xeon             Phi              less")
+    print("\n3  E_basic/E_CO for n = m = p: above 1, the cache-oblivious product takes less; Z = 30 MiB\n")
+    row("      printed           with section 5.1   derived")
+    row("n     Xeon     Phi      Xeon   Phi         Xeon             Phi              less")
     found = derived_dense()
-    by_size: dict[int, list[Interval]] = {}
-    less: dict[int, list[str]] = {}
-    for point in found.points:
-        n = int(point.at["n"])
-        assert point.verdict.ratio is not None
-        by_size.setdefault(n, []).append(point.verdict.ratio)
-        name = {"A": "basic", "B": "CO", None: NEITHER}[point.verdict.less]
-        less.setdefault(n, []).append(f"{name}, thin" if "thin" in point.verdict.verdict else name)
-    for n, ratios in by_size.items():
-        printed = [printed_dense(n, name).ratio for name in MACHINES]
-        prose = [printed_dense(n, name, BASIC_PROSE if n * n > LARGE else BASIC_PRINTED) for name in MACHINES]
-        say(
-            f"{n:<7} {decimals(printed[0]):>11} {decimals(printed[1]):>9}  {shown(prose[0].ratio):>8}  "
-            f"{shown(prose[1].ratio):>8}    {shown(ratios[0]):<16} {shown(ratios[1]):<16} {both(less[n])}"
+    for n, one, other in grouped(found):
+        printed = [f"{float(printed_dense(n, name).ratio.middle):.5f}" for name in MACHINES]
+        prose = [shown(prose_dense(n, name).ratio) for name in MACHINES]
+        bounds = [shown(each.ratio) for each in (one, other) if each.ratio is not None]
+        row(
+            f"{n:<5} {printed[0]}  {printed[1]}  {prose[0]:<6} {prose[1]:<10}  {bounds[0]:<16} {bounds[1]:<16} "
+            f"{both([named(each) for each in (one, other)])}"
         )
-    changes = "; ".join(f"{each.start} to {each.end} on the {short(each.machine)}" for each in found.crossovers)
-    last = printed_dense(8192, MACHINES[0], BASIC_PROSE)
-    say(
-        "",
-        "Printed: Table 6 gives both products the same work and span, and the basic one less io at every size, by",
-        "  n + m + p + n*m*p/(B*sqrt(Z)) lines: E_basic < E_CO, against figures 7 and 8, which show the opposite, and",
-        "  against section 6.6, which says the basic product has more io.",
-        "Prose: section 5.1 has B loaded n times where it does not fit, n*m*p/B lines, but prints n*m/B for it and leaves",
-        f"  it out of Table 6. With it, by (6), the basic product is memory-bound: {equation(last.first)}, where the paper takes",
-        f"  (12); the other stays under {equation(last.second)}.",
-        "Derived: where B fits, both move about the same lines, and the calls and leaves of the recursion cost 2 %",
-        "  more work: a thin verdict, turned round if eps_op multiplies flops. Where B does not fit, the basic product moves",
-        f"  more lines. The lesser changes at n = {changes}.",
-        "Derived span is that of unlimited cores, not 2*n*m*p/N; it decides nothing here.",
-        "",
+    changes = " and ".join(f"{each.start} to {each.end} on the {short(each.machine)}" for each in found.crossovers)
+    large = prose_dense(8192, MACHINES[0])
+    note(
+        "Printed: (19) and (20). Table 6 gives both the same work and span, and the basic product fewer lines at "
+        "every size, by n + m + p + n*m*p/(B*sqrt(Z)). So E_basic < E_CO: the opposite of figures 7 and 8, and of "
+        "section 6.6, by which the basic product has more io.",
+        "Section 5.1: where B does not fit it is loaded n times, n*m*p/B lines. It prints n*m/B for that, and Table 6 "
+        f"leaves it out. With n*m*p/B, E_basic > E_CO where B does not fit; by (6) {equation(large.first)} applies to "
+        f"the basic product (16 operations a line) and {equation(large.second)} to the other, where the paper takes "
+        "(12) for both.",
+        "Derived: where B fits, both move nearly the same lines, and the recursion adds 2 % of work in calls and "
+        "short loops: basic takes less, thin, since that turns round if eps_op multiplies flops. Where B does not "
+        f"fit, CO takes less, as figures 7 and 8 show. It changes at n = {changes}.",
     )
-    say("executed, n = 48    io of basic: printed  prose  executed    io of CO: printed  executed    Xeon     Phi")
+    row("")
+    row("Executed, n = m = p = 48    lines of basic            lines of CO         E_basic/E_CO")
+    row("                         printed   5.1  executed   printed  executed    Xeon     Phi")
     for words in (1024, 4096):
         basic, co = (executed_dense(f"dense.matmul::matmul_{name}", 48, words) for name in ("basic", "co"))
-        ratios = [Pair(basic.on(each, words), co.on(each, words)).ratio for each in MACHINES]
-        loaded = 48 if 48**2 > words else 1
-        say(
-            f"Z = {words:<14} {3 * 48**2 // LINE:>20}  {(2 + loaded) * 48**2 // LINE:>5}  {basic.io[words]:>8}"
-            f"  {co_lines(48, words):>18}  {co.io[words]:>8}  {shown(ratios[0]):>6}  {shown(ratios[1]):>6}"
+        ratios = [shown(Pair(basic.on(each, words), co.on(each, words)).ratio) for each in MACHINES]
+        fits = "B fits" if words >= 48**2 else "B does not fit"
+        lines = [round(each) for each in printed_lines(48, words)]
+        row(
+            f"{f'Z = {words}, {fits}':<24} {lines[0]:>7} {lines[1]:>5} {basic.io[words]:>9} "
+            f"{lines[2]:>9} {co.io[words]:>9}    {ratios[0]:<8} {ratios[1]}"
         )
 
 
-def co_lines(n: int, words: int) -> int:
-    """The io that Table 6 prints for the cache-oblivious product, rounded."""
-    return round(3 * n + 3 * n**2 / LINE + n**3 / (LINE * words**0.5))
+def grouped(found: al.Compared) -> Iterator[tuple[int, Verdict, Verdict]]:
+    """Each size with the verdicts on both machines."""
+    points = iter(found.points)
+    for one, other in zip(points, points, strict=True):
+        yield int(one.at["n"]), one.verdict, other.verdict
 
 
-def decimals(ratio: Interval) -> str:
-    """A ratio that may be near 1."""
-    return f"{float(ratio.middle):.5f}"
+def named(verdict: Verdict) -> str:
+    """Which of the products takes less."""
+    name = {"A": "basic", "B": "CO", None: OPEN}[verdict.less]
+    return f"{name}, thin" if verdict.verdict == THIN else name
+
+
+def printed_lines(n: int, words: int) -> tuple[float, float, float]:
+    """The io of Table 6 for the basic product, that of section 5.1, and that of Table 6 for the cache-oblivious one."""
+    flat = 3 * n**2 / LINE
+    loads = n if n**2 > words else 1
+    return flat, (2 + loads) * n**2 / LINE, 3 * n + flat + n**3 / (LINE * words**0.5)
 
 
 def short(machine: str) -> str:
@@ -365,7 +397,8 @@ def balance(machine: str) -> Fraction:
 
 
 if __name__ == "__main__":
-    print("What the ICE paper prints, beside what archline derives and executes (equation (6), parameters of Table 3)\n")
+    print("The ICE paper's case studies: what it prints, and what archline derives and executes.")
+    print("All energies by equation (6) with the parameters of Table 3; (6) becomes (12) or (14).")
     sparse_at_sizes()
     sparse_executed()
     dense()

@@ -241,23 +241,24 @@ def test_energy() -> None:
     assert answer.total == sum(answer.parts.values())
     eps_op = Fraction(263, 10**12)
     assert answer.parts["computation"] == eps_op * algorithm.cost().work.at(**at)
-    assert answer.bound in ("CPU-bound", "memory-bound", "balanced")
-    assert "Z = 64 words" in str(answer)
+    assert answer.binds in ("computation", "memory", "balanced")
+    assert "Z = 64, L = 8" in str(answer)
     bounds = al.energy(algorithm, machine="xeon-e5-2650l-v3", at=at, cache=al.Cache(Z=64, L=8)).total
     low, high = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     assert low <= answer.total <= high
     shown = " ".join(str(al.energy(algorithm, machine="xeon-e5-2650l-v3", at=at)).split())
-    assert "the default, as --cache is not given" in shown
+    assert "Z = 32768, L = 8 (assumed)" in shown
     with pytest.raises(al.ArchlineError) as problem:
         al.energy(algorithm, machine="xeon", at=at)
     assert code_of(problem) == {"AL450"}
 
 
 def test_energy_is_a_package_too() -> None:
-    import archline.energy.ice as ice
+    import archline.energy.models.ice as ice
 
-    assert ice.ICE.name == "ice"
+    assert ice.MODEL.name == "ice"
     assert callable(al.energy)
+    assert callable(al.compare)
 
 
 # The package

@@ -101,7 +101,7 @@ def _widest(first: Estimate, second: Estimate, by: str) -> str:
 
 
 def _undecided(first: Estimate, second: Estimate, by: str) -> str:
-    """What is undecided, and what would decide it."""
+    """What leaves it undecided: the term whose bounds are the furthest apart."""
     name = _widest(first, second, by)
     widths = {
         place: _parts(each, by)[name].width
@@ -111,7 +111,7 @@ def _undecided(first: Estimate, second: Estimate, by: str) -> str:
     if not any(widths.values()):
         return "the two are equal within the rounding of the bounds"
     side = max(widths, key=lambda place: widths[place])
-    return f"{name} of {side} is the widest term; an execution (--execute) or another cache may decide"
+    return f"widest: {name} of {side}"
 
 
 def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
@@ -145,7 +145,9 @@ def with_executions(verdict: Verdict, ratios: Sequence[Execution], decides: str)
     if not ratios:
         return verdict
     if len(directions) > 1:
-        reason = "; ".join(f"{float(each.ratio.middle):.3g} with {each.data}" for each in ratios)
+        ordered = sorted(ratios, key=lambda each: each.ratio.middle)
+        ends = [f"{float(each.ratio.middle):.3g} with {each.data}" for each in (ordered[0], ordered[-1])]
+        reason = f"{ends[0]}, {ends[1]}"
         return replace(verdict, verdict=DEPENDS, less=None, reason=reason, executions=tuple(ratios))
     (only,) = directions
     reason = "with " + "; ".join(each.data for each in ratios)

@@ -88,7 +88,7 @@ class Interval:
             if number < 0:
                 return Interval(Fraction(1), Fraction(1)) / self.power(Interval(-exponent.lower, -exponent.lower))
             ends = (self.lower**number, self.upper**number)
-            low = Fraction(0) if number % 2 == 0 and self.lower < 0 < self.upper else min(ends)
+            low = Fraction(0) if number > 0 and number % 2 == 0 and self.lower < 0 < self.upper else min(ends)
             return Interval(low, max(ends))
         if self.lower <= 0:
             raise UndefinedError("a power of a number that is not positive")

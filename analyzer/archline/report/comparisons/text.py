@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from archline.compare.growth import Relation
@@ -78,7 +79,7 @@ def _verdict(point: ComparedPoint) -> str:
 
 def _named(reason: str, pair: Pair) -> str:
     for letter, name in zip("AB", pair, strict=True):
-        reason = reason.replace(f" of {letter} ", f" of {name} ")
+        reason = re.sub(rf"\bof {letter}\b", f"of {name}", reason)
     return reason
 
 
@@ -91,7 +92,7 @@ def _notes(found: Comparison) -> Iterable[str]:
     yield found.data
     yield f"stated error of the model: {found.model.error}"
     if any(each.verdict.verdict == OPEN for each in found.points):
-        yield "open: the bounds overlap"
+        yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
 
 
 def _growth_title(found: Comparison, pair: Pair) -> str:

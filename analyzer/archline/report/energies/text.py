@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from archline.algebra.growth.simplify import ONE, reduced
+from archline.energy.formulas import substituted
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate, Model
+from archline.energy.quantities import CONSTANTS
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.language.format_expressions import format_expression
 from archline.report.energies import shown
@@ -45,6 +48,11 @@ def _numbers(result: EnergyResult, width: int) -> str:
     facts = [
         *_binding(estimate),
         *(["inputs", *each] for each in _inputs(result)),
+        *(
+            [["where", ", ".join(f"{name} = {text}" for name, text in result.converted.items())]]
+            if result.converted
+            else []
+        ),
         *_figures(estimate),
         *_missing(result),
         ["elasticities", _elasticities(result)],
@@ -66,8 +74,8 @@ def _formula(result: EnergyResult, name: str) -> str:
 
 
 def _defined(model: Model) -> str:
-    """The time, with definitions in place of their names."""
-    return format_expression(model.formula("time"))
+    """The time, with definitions in place of their names, and without factors that only convert units."""
+    return format_expression(reduced(substituted(model.formula("time"), dict.fromkeys(CONSTANTS, ONE))))
 
 
 def _terms(estimate: Estimate) -> Iterable[list[str]]:
@@ -99,6 +107,11 @@ def _inputs(result: EnergyResult) -> list[list[str]]:
         for name, each in result.inputs.items()
         if each.origin != "given"
     ]
+
+
+def _converted(result: EnergyResult) -> list[list[str]]:
+    found = ", ".join(f"{name} = {text}" for name, text in result.converted.items())
+    return [["where", found]] if found else []
 
 
 def _figures(estimate: Estimate) -> list[list[str]]:

@@ -67,3 +67,8 @@ def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
         fine = holds(np.exp2(middle))
         low, high = np.where(fine, middle, low), np.where(fine, high, middle)
     return np.exp2(low)
+
+
+def power_of_two(value: float, _: object) -> str:
+    """How an axis of powers of two is labelled."""
+    return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"

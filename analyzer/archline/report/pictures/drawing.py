@@ -13,8 +13,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from archline.report.pictures import View
 from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
@@ -87,7 +85,7 @@ class Labels:
     """Labels of one panel that keep clear of its lines and of each other; limits and scales must be set before."""
 
     axes: Axes
-    texts: list[Bbox] = field(default_factory=list)
+    boxes: list[Any] = field(default_factory=list)
     lines: list[Any] = field(default_factory=list)
 
     def line(self, xs: Iterable[float], ys: Iterable[float], style: Any = "-", **look: Any) -> tuple[Any, Any]:
@@ -95,67 +93,63 @@ class Labels:
         x, y = (np.asarray(list(each), dtype=float) for each in (xs, ys))
         self.axes.plot(x, y, linestyle=style, **look)
         places = self.axes.transData.transform(np.column_stack([x, y]))
-        places = places[np.isfinite(places).all(axis=1)]
         for start, end in zip(places, places[1:], strict=False):
-            count = max(2, int(np.hypot(*(end - start)) / 2))
-            self.lines.append(start + np.linspace(0, 1, min(count, 2000))[:, None] * (end - start))
+            if np.isfinite([start, end]).all():
+                steps = np.linspace(0, 1, min(2000, 2 + int(np.hypot(*(end - start)) / 2)))
+                self.lines.append(start + steps[:, None] * (end - start))
         return x, y
 
-    def along(self, text: str, line: tuple[Any, Any], among: Sequence[int], **look: Any) -> Annotation:
+    def along(self, text: str, line: tuple[Any, Any], among: Sequence[int], beside: Any = BESIDE, **look: Any) -> Annotation:
         """A label at the first of these corners of a line where there is room."""
-        return self.put(text, [(line[0][each], line[1][each]) for each in among], **look)
+        return self.put(text, [(line[0][each], line[1][each]) for each in among], beside, **look)
 
     def put(
         self, text: str, anchors: Sequence[tuple[float, float]], beside: Sequence[tuple[int, int]] = BESIDE, **look: Any
     ) -> Annotation:
-        """A label beside the first anchor with room; else at the nearest free place, with a line to it."""
-        made = self.axes.annotate(
-            text, anchors[0], textcoords="offset points", **{"fontsize": 8, "color": DARK, **look}
-        )
-        for anchor, (dx, dy) in product(anchors, beside):
-            made.xy = anchor
-            _turn(made, (5 * dx, 4 * dy), dx, dy)
-            if self._free(made):
+        """A label beside the first anchor with room; else at a free place near the first, with a line to it."""
+        look = {"fontsize": 8, "color": DARK, "ha": "center", "va": "center", "textcoords": "axes fraction", **look}
+        made = self.axes.annotate(text, anchors[0], (0.5, 0.5), **look)
+        canvas: Any = self.axes.figure.canvas
+        box = made.get_window_extent(canvas.get_renderer())
+        size = np.array([box.width, box.height]) / 2 + 2
+        obstacles = np.concatenate(self.lines) if self.lines else np.empty((0, 2))
+        for anchor, way in product(self.axes.transData.transform(anchors), np.array(beside)):
+            middle = anchor + way * (size + 3)
+            if self._free(middle, size, obstacles):
                 break
         else:
-            made = self._far(made, anchors[0], {"fontsize": 8, "color": DARK, **look})
-        self.texts.append(_box(made))
+            middle = self._near(self.axes.transData.transform(anchors[0]), size, obstacles)
+            made.remove()
+            arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 2}
+            made = self.axes.annotate(text, anchors[0], (0.5, 0.5), arrowprops=arrow, **look)
+        made.set_position(self.axes.transAxes.inverted().transform(middle))
+        self.boxes.append((middle, size))
         return made
 
-    def _far(self, near: Annotation, anchor: tuple[float, float], look: dict[str, Any]) -> Annotation:
-        text = near.get_text()
-        near.remove()
-        arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 2}
-        made = self.axes.annotate(text, anchor, textcoords="axes fraction", arrowprops=arrow, va="center", **look)
-        place = self.axes.transAxes.inverted().transform(self.axes.transData.transform(anchor))
-        spots = [(x, y) for x in np.linspace(0.01, 0.9, 41) for y in np.linspace(0.04, 0.96, 31)]
-        for spot in sorted(spots, key=lambda each: float(np.hypot(each[0] - place[0], each[1] - place[1]))):
-            made.set_position(spot)
-            if self._free(made):
-                return made
-        return made
-
-    def _free(self, made: Annotation) -> bool:
-        box = _box(made)
+    def _near(self, anchor: Any, size: Any, obstacles: Any) -> Any:
+        """The free place nearest to an anchor; one whose line to it crosses others counts as further away."""
         inside = self.axes.bbox
-        if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
+        spots = [np.array(each) for each in product(np.linspace(inside.x0, inside.x1, 70), np.linspace(inside.y0, inside.y1, 50))]
+        distances = [(float(np.hypot(*np.maximum(np.abs(each - anchor) - size, 0))), each) for each in spots]
+        best, least = anchor, np.inf
+        for distance, spot in sorted(distances, key=lambda each: each[0]):
+            if distance >= least:
+                break
+            if distance > 8 and self._free(spot, size, obstacles):
+                leader = anchor + np.linspace(0.1, 1, 60)[:, None] * (spot - anchor)
+                near = obstacles[(np.abs(obstacles - anchor) > 6).any(axis=1)]
+                crossed = (np.abs(near[:, None] - leader[None]) < 1.5).all(axis=2).any()
+                if (cost := distance + 120 * crossed) < least:
+                    best, least = spot, cost
+        return best
+
+    def _free(self, middle: Any, size: Any, obstacles: Any) -> bool:
+        inside = self.axes.bbox
+        if (middle - size < inside.min).any() or (middle + size > inside.max).any():
             return False
-        if any(box.overlaps(each) for each in self.texts):
+        if any((np.abs(middle - other) < size + more).all() for other, more in self.boxes):
             return False
-        return not any(
-            ((each >= (box.x0, box.y0)) & (each <= (box.x1, box.y1))).all(axis=1).any() for each in self.lines
-        )
-
-
-def _turn(made: Annotation, offset: tuple[int, int], dx: int, dy: int) -> None:
-    made.set_position(offset)
-    made.set_horizontalalignment(("right", "center", "left")[dx + 1])
-    made.set_verticalalignment(("top", "center", "bottom")[dy + 1])
-
-
-def _box(made: Annotation) -> Bbox:
-    made.update_positions(None)  # type: ignore[arg-type]
-    return Text.get_window_extent(made).padded(2.0)
+        return not (np.abs(obstacles - middle) < size).all(axis=1).any()
 
 
 def spread(places: Sequence[float], least: float) -> list[float]:

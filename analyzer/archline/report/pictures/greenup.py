@@ -14,10 +14,10 @@ from archline.energy.arrays import Array, compiled
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
-from archline.report.pictures import View, last
+from archline.report.pictures import View, last, power_of_two
 
 if TYPE_CHECKING:
-    from archline.report.pictures.drawing import Sheet
+    from archline.report.pictures.drawing import Labels, Sheet
 
 LOW, HIGH = -2, 6
 """Powers of two between which m, the reduction of the traffic, lies."""
@@ -34,49 +34,54 @@ class Greenup(View):
     intensity: float
 
     def draw(self, sheet: Sheet) -> None:
-        """The outlines of speedup and greenup, and the region of both shaded."""
+        """The outlines of speedup and greenup, the region of both shaded, each region named."""
         from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
 
         (axes,) = sheet.panels(1.0)
         m, greenup, speedup = (np.array([each[name] for each in self.points]) for name in self.columns)
-        most = max(float(np.max(greenup)), float(np.max(speedup)))
-        left, right = 2.0**LOW, float(np.exp2(np.ceil(np.log2(max(most, 2.0)) + 1)))
-        axes.set_xlim(left, right)
+        left, most = 2.0**LOW, max(2.0, float(max(greenup.max(), speedup.max())))
+        axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
         axes.set_ylim(m[0], m[-1])
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:g}" if value >= 1 else f"1/{1 / value:g}")
-        axes.set_xlabel("f, the flops as a multiple of those of the base")
-        axes.set_ylabel("m, the traffic is that of the base over m")
+            axis.set_major_formatter(power_of_two)
+        axes.set_xlabel("f: the flops are f times those of the base")
+        axes.set_ylabel("m: the traffic is that of the base over m")
         axes.fill_betweenx(m, left, np.maximum(np.minimum(greenup, speedup), left), color="#d9dee3", linewidth=0)
         labels = Labels(axes)
-        shown = [(SIDES["time"], speedup, LOWER, "-"), (SIDES["energy"], greenup, UPPER, (0, (6, 2)))]
-        lines = [labels.line(*_outline(f, m, left), style, color=color, linewidth=1.8) for _, f, color, style in shown]
         axes.plot([1], [1], "o", color=DARK, markersize=5)
-        labels.put(f"the base, I = {self.intensity:g} flop/B", [(1, 1)], [(1, -1), (-1, -1), (1, 1)])
-        for (_, _, color, _), line, said in zip(shown, lines, ("same time", "same energy"), strict=True):
+        looks = (("same time", speedup, LOWER, "-"), ("same energy", greenup, UPPER, (0, (6, 2))))
+        lines = [labels.line(*_outline(f, m), style, color=color, linewidth=1.8) for _, f, color, style in looks]
+        labels.put(f"base, I = {self.intensity:g} flop/B", [(1, 1)], [(1, -1), (-1, -1), (1, 1)])
+        for (said, _, color, _), line in zip(looks, lines, strict=True):
             labels.along(said, line, range(len(line[0]) - 4, 0, -1), [(1, 0), (-1, 0)], color=color)
-        f, places = (each.ravel() for each in np.meshgrid(np.geomspace(left, right, 49), np.geomspace(m[0], m[-1], 49)))
-        fast, green = (f < np.interp(np.log2(places), np.log2(m), each) for each in (speedup, greenup))
+        self._name_regions(labels, m, speedup, greenup)
+
+    def _name_regions(self, labels: Labels, m: Array, speedup: Array, greenup: Array) -> None:
+        """Each region's name where there is the most room for it."""
+        across, up = (np.log2(ends) for ends in (labels.axes.get_xlim(), labels.axes.get_ylim()))
+        f, place = (each.ravel() for each in np.meshgrid(np.linspace(*across, 57), np.linspace(*up, 57)))
+        fast, green = (np.exp2(f) < np.interp(place, np.log2(m), each) for each in (speedup, greenup))
+        shares = np.column_stack([(f - across[0]) / (across[1] - across[0]), 4 * (place - up[0]) / (up[1] - up[0])])
+        frame = np.minimum(shares, np.array([1, 4]) - shares).min(axis=1)
         for said, where in {
             "speedup and greenup": fast & green,
             "speedup, no greenup": fast & ~green,
             "greenup, no speedup": green & ~fast,
             "neither": ~fast & ~green,
         }.items():
-            spots = np.column_stack([np.log2(f), np.log2(places)])
-            inner, outer = spots[where], spots[~where]
-            if len(inner):
-                room = np.min(np.hypot(*(inner[:, None] - outer[None]).transpose(2, 0, 1) / [[[1.0]], [[0.6]]]), axis=1)
-                order = np.argsort(-room, kind="stable")[:200]
-                labels.put(said, [(float(x), float(y)) for x, y in np.exp2(inner[order])], [(0, 0)], weight="bold")
+            if where.any():
+                apart = np.hypot(*(shares[where][:, None] - shares[~where][None]).transpose(2, 0, 1)).min(axis=1)
+                order = np.argsort(-np.minimum(apart, frame[where]), kind="stable")
+                spots = np.exp2(np.column_stack([f, place])[where][order])
+                labels.put(said, [(float(x), float(y)) for x, y in spots], [(0, 0)], weight="bold")
 
 
-def _outline(f: Array, m: Array, left: float) -> tuple[Array, Array]:
-    """The points of an outline in sight, and where it comes in."""
-    inside = f > left
-    return f[inside], m[inside]
+def _outline(f: Array, m: Array) -> tuple[Array, Array]:
+    """An outline, which comes from the far left at the least m."""
+    inside = f > 0
+    return np.array([2.0 ** (2 * LOW - 8), *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
 def view(machine: Machine, intensity: float) -> Greenup:
@@ -90,8 +95,11 @@ def view(machine: Machine, intensity: float) -> Greenup:
     def taken(what: str, f: Array, m: Array) -> Array:
         return answers({**numbers, "flops": f * intensity, "traffic": 1 / m})[what]
 
-    m = np.exp2(np.linspace(LOW, HIGH, (HIGH - LOW) * AN_OCTAVE + 1))
     base = {what: taken(what, np.ones(1), np.ones(1)) for what in SIDES}
+    # The least m of each outline, where even without flops no less is taken: there it comes in from the left.
+    ends = [1 / last(lambda q, what=what: taken(what, 0 * q, 1 / q) < base[what], -60.0, 60.0).item() for what in SIDES]
+    grid = np.exp2(np.linspace(LOW, HIGH, (HIGH - LOW) * AN_OCTAVE + 1))
+    m = np.array(sorted([*grid, *(each * (1 + 1e-9) for each in ends if grid[0] < each < grid[-1])]))
     edge = {what: last(lambda f, what=what: taken(what, f, m) < base[what], np.full_like(m, -60), np.full_like(m, 60))
             for what in SIDES}  # fmt: skip
     columns = [np.where(each > 2.0**-59, each, 0.0) for each in edge.values()]

@@ -20,7 +20,7 @@ from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.units import format_si
 from archline.language.diagnostics import error
-from archline.report.pictures import Cell, View, last
+from archline.report.pictures import Cell, View, last, power_of_two
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ class Roofline(View):
         shares.set_xlim(intensity[0], intensity[-1])
         shares.set_xscale("log", base=2)
         power.set_xlabel("intensity I = W/Q, flop/B")
-        power.xaxis.set_major_formatter(_power_of_two)
+        power.xaxis.set_major_formatter(power_of_two)
         for axes in (shares, *strips, power):
             for name in ("B_tau", "B_eps"):
                 axes.axvline(self.marks[name], color=MARKS, linestyle=":", linewidth=0.9)
@@ -103,7 +103,7 @@ class Roofline(View):
         least = float(np.exp2(np.floor(np.log2(min(roof.min(), arch.min())))))
         axes.set_ylim(least, 1.5)
         axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(_power_of_two)
+        axes.yaxis.set_major_formatter(power_of_two)
         axes.set_ylabel("share of the peak")
         labels = Labels(axes)
         self._balances(labels, least, 1.5)
@@ -112,6 +112,10 @@ class Roofline(View):
         capped = None
         if CAP in self.columns:
             capped = labels.line(intensity, self._column(CAP), (0, (1, 1.5)), color=DARK, linewidth=1.3)
+        for each in self.points:
+            if each["at"] and each["at"] not in self.marks:
+                ends = [each["roofline"], each["arch line"]]
+                axes.plot([each["intensity"]] * 2, ends, "o", color=DARK, markerfacecolor="white", markersize=4.5)
         half = self.marks["y = 1/2"]
         axes.plot([half], [0.5], "o", color=UPPER, markersize=5)
         labels.put(
@@ -124,8 +128,7 @@ class Roofline(View):
         labels.along(f"roofline (3); 1 is {peak}", solid, near[::-1], [(0, 1), (-1, 1), (1, -1)], color=LOWER)
         labels.along(f"arch line (5); 1 is {best}", dashed, near, [(-1, 1), (1, -1)], color=UPPER)
         if capped is not None and self.limit is not None:
-            most = format_si(Fraction(float(capped[1].max()) * self.peaks[0]), "flop/s")
-            labels.along(f"roofline under {self.limit:g} W: {most} at most", capped, near[::-1], [(0, -1), (-1, -1)])
+            labels.along(f"roofline under {self.limit:g} W", capped, near[::-1], [(0, -1), (-1, -1), (1, -1)])
         pair = sorted((self.marks[name], name) for name in ("B_tau", "B_eps"))
         for (place, name), side in zip(pair, ("right", "left"), strict=True):
             axes.text(place, 1.01, f" {name} = {place:.3g} flop/B ", transform=axes.get_xaxis_transform(),
@@ -145,13 +148,16 @@ class Roofline(View):
             above = below + self._column(name)
             axes.fill_between(intensity, below, above, color=shade, linewidth=0)
             labels.line(intensity, above, color="white", linewidth=0.8)
-            order = np.argsort(below - above, kind="stable")
+            order = np.argsort(np.round(below - above, 6), kind="stable")
             middles[name] = [(intensity[i], (below[i] + above[i]) / 2) for i in order if above[i] > below[i]]
             below = above
         line = labels.line(intensity, power, color=DARK, linewidth=1.6)
         if self.limit is not None:
             edge = labels.line(intensity, np.full_like(power, self.limit), (0, (6, 2)), color=DARK, linewidth=1.1)
-            labels.along(f"limit, {self.limit:g} W", edge, range(2, len(power)), [(1, 1), (1, -1)])
+            if CAP in self.columns:
+                labels.line(intensity, np.minimum(power, self.limit), color=DARK, linewidth=2.6)
+            over = [i for i in range(2, len(power)) if power[i] > self.limit] or range(2, len(power))
+            labels.along(f"limit {self.limit:g} W", edge, over, [(1, -1), (1, 1), (-1, 1)])
         labels.along("power (7)", line, range(len(power) // 2, len(power)), [(1, 1), (-1, 1)])
         for name, places in middles.items():
             watts = self._column(name)
@@ -168,11 +174,8 @@ class Roofline(View):
             right = np.sqrt(low * high) < middle
             said = f"{low:.3g}" if ends.exact else f"{low:.3g} .. {high:.3g}"
             axes.annotate(f"{name}: {said} flop/B", (high if right else low, row), (7 if right else -7, 0),
-                          textcoords="offset points", ha="left" if right else "right", va="center", fontsize=8)  # fmt: skip
-
-
-def _power_of_two(value: float, _: object) -> str:
-    return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
+                          textcoords="offset points", ha="left" if right else "right", va="center", fontsize=8,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
 
 
 def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[str] = ()) -> Roofline:

@@ -275,7 +275,7 @@ def sparse_at_sizes() -> None:
     note(
         f"Printed: (17) and (18) with Table 5. By (6), {' and '.join(sorted(equations))} applies throughout, as in the "
         "paper. The io decides: nz lines for CSC, a line for each entry, and nz/B for CSB, one word for each entry; "
-        "the x, y and indices of CSB are not charged, nor is it that lines of CSC hold several entries.",
+        "x, y and the indices of CSB are not charged, and of CSC it is not used that a line holds several entries.",
         f"Derived: CSC takes less for {times(found['large'])}, proved for every matrix of the shape. Where y fits in "
         "the cache CSC moves about 2 words an entry (row, value), CSB at least 3 (row, column, value). On rajat31, "
         "y has 4.7 million words and does not fit. With row and column of CSB in one word, CSC is proved to take less "
@@ -348,10 +348,11 @@ def dense() -> None:
         f"the basic product (16 operations a line) and {equation(large.second)} to the other, where the paper takes "
         "(12) for both.",
         "Derived: where B fits, both move nearly the same lines, and the recursion adds 2 % of work in calls and "
-        "short loops: basic takes less, thin, since that turns round if eps_op multiplies flops. Where B does not "
-        f"fit, CO takes less, as figures 7 and 8 show. It changes at n = {changes}.",
+        "short loops: basic takes less, thin, since that turns round if eps_op multiplies flops. When B no "
+        "longer fits, the io of basic rises and CO takes less, as figures 7 and 8 show for the sizes that they have. "
+        f"The lesser changes at n = {changes}; the paper gives no sizes in its text.",
     )
-    row("")
+    print()
     row("Executed, n = m = p = 48    lines of basic            lines of CO         E_basic/E_CO")
     row("                         printed   5.1  executed   printed  executed    Xeon     Phi")
     for words in (1024, 4096):

@@ -272,7 +272,7 @@ def test_energy_says_what_it_rests_on() -> None:
     measured = cli("energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", matrix, "--measured")
     assert re.search(r"io = \d+ \(executed\)", measured.out)
     assert "all inputs executed" in measured.out
-    assert "n = 479" in shown
+    assert "n = m = 479, nz = 1910" in shown
     assert matrix in shown
     assert "Z = 32768, L = 8 (assumed)" in shown
     assert "the vectors were generated (seed 0)" in shown

@@ -40,13 +40,13 @@ def picture(view: View, form: str) -> bytes:
 def figure(view: View) -> Figure:
     """The figure: title, what the view draws, its notes."""
     with rc_context(SETTINGS):
-        title = wrap(view.title, 92)
+        title = wrap(view.title, 96)
         notes = [line for note in view.notes for line in wrap(note, 122)]
         above, below = 0.35 + 0.2 * len(title), 0.62 + LINE * len(notes)
         height = view.height + above + below
         made = Figure(figsize=(WIDTH, height))
         FigureCanvasAgg(made)
-        made.text(LEFT / WIDTH, 1 - 0.12 / height, "\n".join(title), va="top", fontsize=11)
+        made.text(LEFT / WIDTH, 1 - 0.12 / height, "\n".join(title), va="top", fontsize=10.5)
         made.text(0.03, (below - 0.5) / height, "\n".join(notes), va="top", fontsize=8, linespacing=1.35)
         view.draw(Sheet(made, height, above, below))
     return made
@@ -104,43 +104,45 @@ class Labels:
         return self.put(text, [(line[0][each], line[1][each]) for each in among], beside, **look)
 
     def put(
-        self, text: str, anchors: Sequence[tuple[float, float]], beside: Sequence[tuple[int, int]] = BESIDE, **look: Any
+        self, text: str, anchors: Sequence[tuple[float, float]], beside: Any = BESIDE, avoid: Any = (), **look: Any
     ) -> Annotation:
-        """A label beside the first anchor with room; else at a free place near the first, with a line to it."""
+        """A label beside the first anchor with room; else near the first, off the points to avoid, with a line to it."""
         look = {"fontsize": 8, "color": DARK, "ha": "center", "va": "center", "textcoords": "axes fraction", **look}
         made = self.axes.annotate(text, anchors[0], (0.5, 0.5), **look)
         canvas: Any = self.axes.figure.canvas
         box = made.get_window_extent(canvas.get_renderer())
-        size = np.array([box.width, box.height]) / 2 + 2
+        size = np.array([box.width, box.height]) / 2 + 3
         obstacles = np.concatenate(self.lines) if self.lines else np.empty((0, 2))
         for anchor, way in product(self.axes.transData.transform(anchors), np.array(beside)):
-            middle = anchor + way * (size + 3)
+            middle = anchor + way * (size + 2)
             if self._free(middle, size, obstacles):
                 break
         else:
-            middle = self._near(self.axes.transData.transform(anchors[0]), size, obstacles)
+            middle = self._near(self.axes.transData.transform(anchors[0]), size, obstacles, avoid)
             made.remove()
-            arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 2}
+            arrow = {"arrowstyle": "-|>,head_width=0.12,head_length=0.3", "color": MARKS, "linewidth": 0.7, "shrinkB": 1}
             made = self.axes.annotate(text, anchors[0], (0.5, 0.5), arrowprops=arrow, **look)
         made.set_position(self.axes.transAxes.inverted().transform(middle))
         self.boxes.append((middle, size))
         return made
 
-    def _near(self, anchor: Any, size: Any, obstacles: Any) -> Any:
+    def _near(self, anchor: Any, size: Any, lines: Any, avoid: Any) -> Any:
         """The free place nearest to an anchor; one whose line to it crosses others counts as further away."""
         inside = self.axes.bbox
-        spots = [np.array(each) for each in product(np.linspace(inside.x0, inside.x1, 70), np.linspace(inside.y0, inside.y1, 50))]
-        distances = [(float(np.hypot(*np.maximum(np.abs(each - anchor) - size, 0))), each) for each in spots]
+        grid = np.array(list(product(np.linspace(inside.x0, inside.x1, 60), np.linspace(inside.y0, inside.y1, 45))))
+        distances = np.hypot(*np.maximum(np.abs(grid - anchor) - size, 0).T)
+        obstacles = np.concatenate([lines, self.axes.transData.transform(avoid)]) if len(avoid) else lines
+        far = lines[(np.abs(lines - anchor) > 6).any(axis=1)] - anchor
         best, least = anchor, np.inf
-        for distance, spot in sorted(distances, key=lambda each: each[0]):
-            if distance >= least:
+        for each in np.argsort(distances, kind="stable"):
+            if distances[each] >= least:
                 break
-            if distance > 8 and self._free(spot, size, obstacles):
-                leader = anchor + np.linspace(0.1, 1, 60)[:, None] * (spot - anchor)
-                near = obstacles[(np.abs(obstacles - anchor) > 6).any(axis=1)]
-                crossed = (np.abs(near[:, None] - leader[None]) < 1.5).all(axis=2).any()
-                if (cost := distance + 120 * crossed) < least:
-                    best, least = spot, cost
+            if distances[each] > 8 and self._free(grid[each], size, obstacles):
+                way = grid[each] - anchor
+                share, aside = far @ way / (way @ way), np.abs(far @ (-way[1], way[0])) / np.hypot(*way)
+                cost = distances[each] + 120 * bool(((share > 0) & (share < 1) & (aside < 1.5)).any())
+                if cost < least:
+                    best, least = grid[each], cost
         return best
 
     def _free(self, middle: Any, size: Any, obstacles: Any) -> bool:

@@ -74,14 +74,14 @@ class Greenup(View):
             if where.any():
                 apart = np.hypot(*(shares[where][:, None] - shares[~where][None]).transpose(2, 0, 1)).min(axis=1)
                 order = np.argsort(-np.minimum(apart, frame[where]), kind="stable")
-                spots = np.exp2(np.column_stack([f, place])[where][order])
-                labels.put(said, [(float(x), float(y)) for x, y in spots], [(0, 0)], weight="bold")
+                spots, others = (np.exp2(np.column_stack([f, place])[each]) for each in (where, fast | green))
+                labels.put(said, spots[order], [(0, 0)], others, weight="bold")
 
 
 def _outline(f: Array, m: Array) -> tuple[Array, Array]:
-    """An outline, which comes from the far left at the least m."""
-    inside = f > 0
-    return np.array([2.0 ** (2 * LOW - 8), *f[inside]]), np.array([m[inside][0], *m[inside]])
+    """An outline, from where it comes in at the left."""
+    inside = f >= 2.0**LOW * (1 - 1e-6)
+    return np.array([2.0**LOW, *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
 def view(machine: Machine, intensity: float) -> Greenup:
@@ -96,8 +96,9 @@ def view(machine: Machine, intensity: float) -> Greenup:
         return answers({**numbers, "flops": f * intensity, "traffic": 1 / m})[what]
 
     base = {what: taken(what, np.ones(1), np.ones(1)) for what in SIDES}
-    # The least m of each outline, where even without flops no less is taken: there it comes in from the left.
-    ends = [1 / last(lambda q, what=what: taken(what, 0 * q, 1 / q) < base[what], -60.0, 60.0).item() for what in SIDES]
+    # Where each outline comes in at the left edge.
+    edge_f = np.array([2.0**LOW])
+    ends = [1 / last(lambda q, what=what: taken(what, edge_f, 1 / q) < base[what], -60.0, 60.0).item() for what in SIDES]
     grid = np.exp2(np.linspace(LOW, HIGH, (HIGH - LOW) * AN_OCTAVE + 1))
     m = np.array(sorted([*grid, *(each * (1 + 1e-9) for each in ends if grid[0] < each < grid[-1])]))
     edge = {what: last(lambda f, what=what: taken(what, f, m) < base[what], np.full_like(m, -60), np.full_like(m, 60))

@@ -118,9 +118,7 @@ class Roofline(View):
                 axes.plot([each["intensity"]] * 2, ends, "o", color=DARK, markerfacecolor="white", markersize=4.5)
         half = self.marks["y = 1/2"]
         axes.plot([half], [0.5], "o", color=UPPER, markersize=5)
-        labels.put(
-            f"half of the best flop/J (y = 1/2)\nat {half:.3g} flop/B", [(half, 0.5)], [(1, -1), (-1, 1)], color=UPPER
-        )
+        labels.put(f"y = 1/2 at {half:.3g} flop/B", [(half, 0.5)], [(1, -1), (-1, 1), (1, 0)], color=UPPER)
         peak, best = (
             format_si(Fraction(each), unit) for each, unit in zip(self.peaks, ("flop/s", "flop/J"), strict=True)
         )

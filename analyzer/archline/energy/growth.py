@@ -67,7 +67,7 @@ def of_formula(
         return Growth(bounds.lower, bounds.upper, facts)
     lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or bounds.lower
     upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or bounds.upper
-    candidates = dict.fromkeys((upper, lower, *_orders(growths), *_sums(growths)))
+    candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
     found = simplified(Bounds(lower, upper), candidates, facts, domain)
     nothing = not found.tight and found.lower is not None and is_number(found.lower, 0)
     return replace(found, lower=None) if nothing else found

@@ -338,7 +338,11 @@ class Estimate:
     @property
     def flops_per_joule(self) -> Interval | None:
         """Flops per joule; None where the flops are not known."""
-        return _quotient(self.amounts.get("flops"), self.energy)
+        flops, processors = self.amounts.get("flops"), self.amounts.get("P")
+        if flops is not None and processors is not None and self.model.processors == "P":
+            # These are the flops of one processor, the energy is that of all.
+            flops *= processors
+        return _quotient(flops, self.energy)
 
     @property
     def energy_delay(self) -> Interval | None:

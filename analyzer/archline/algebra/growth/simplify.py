@@ -23,9 +23,9 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else _with_share(expr, share)))
-    if found is None or len(found) > MAX_TERMS:
+    texts = list(dict.fromkeys(_product(each) for each in found or ()))
+    if not 0 < len(texts) <= MAX_TERMS:
         return None
-    texts = list(dict.fromkeys(_product(each) for each in found))
     exprs = [parse_expression(text) for text in texts]
     kept = list(range(len(exprs)))
     for index in range(len(exprs)):

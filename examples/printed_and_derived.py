@@ -347,8 +347,9 @@ def dense() -> None:
         f"leaves it out. With n*m*p/B, E_basic > E_CO where B does not fit; by (6) {equation(large.first)} applies to "
         f"the basic product (16 operations a line) and {equation(large.second)} to the other, where the paper takes "
         "(12) for both.",
-        "Derived: where B fits, both move nearly the same lines, and the recursion adds 2 % of work in calls and "
-        "short loops: basic takes less, thin, since that turns round if eps_op multiplies flops. When B no "
+        "Derived: at 1024 all matrices fit, both move 3*n^2/L lines, and the recursion adds 2 % of work in calls and "
+        "short loops: basic takes less, thin. If eps_op multiplies flops, static energy decides, by the span, and CO "
+        "takes less. When B no "
         "longer fits, the io of basic rises and CO takes less, as figures 7 and 8 show for the sizes that they have. "
         f"The lesser changes at n = {changes}; the paper gives no sizes in its text.",
     )

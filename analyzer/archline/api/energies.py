@@ -202,7 +202,9 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
     """The machine with that many cores, where the model counts them. Raises ArchlineError (AL411)."""
     fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
-        return machine.with_parameters({"cores": parameter("cores", str(procs))})
+        # Each core stays as fast as it is, also where the machine gives that as its peak over its cores.
+        rates = {name: replace(each, formula=None) for name, each in machine.quantities.items() if name == "core_rate"}
+        return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
     if not fine:
         what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
         hint = "its rates are the whole device's" if not model.processors else "give formulas that hold P"

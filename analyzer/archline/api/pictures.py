@@ -118,16 +118,19 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
     return Picture(view(_machine(machine), float(Fraction(intensity))))
 
 
-def balance(machine: str | Machine, years: tuple[int, int] = (2010, 2025)) -> Picture:
+def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
     """The two sides of the balance principles for matrix products and sorting, from a year to another.
 
-    Raises ArchlineError: AL458 for a machine without trends, AL411 for years out of order.
+    Without years, from the machine's own on for 15. Raises ArchlineError: AL458 for a machine without trends or without
+    a quantity, AL411 for years out of order.
     """
     from archline.report.pictures.balance import view
 
-    if not years[0] < years[1] <= years[0] + 1000:
-        raise error(rules.OPTIONS_CLASH, f"{years[0]} to {years[1]} are no years in order", hint="--years 2010..2025")
-    return Picture(view(_machine(machine), *years))
+    chosen = _machine(machine)
+    first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
+    if not first < end <= first + 1000:
+        raise error(rules.OPTIONS_CLASH, f"{first} to {end} are no years in order", hint="such as --years 2010..2025")
+    return Picture(view(chosen, first, end))
 
 
 def save_comparison(found: Comparison, path: str | Path) -> None:
@@ -140,7 +143,10 @@ def save_comparison(found: Comparison, path: str | Path) -> None:
     if series > MOST:
         hint = "leave some algorithms or machines out; `--format csv` has the numbers of all"
         raise error(rules.NO_PICTURE, f"a picture shows {MOST} series at most, and these are {series}", hint=hint)
-    Picture(view(found)).save(path)
+    drawn = Picture(view(found))
+    if not drawn.points:
+        raise error(rules.NO_PICTURE, f"the {found.by} is not known at any point, so there is nothing to draw")
+    drawn.save(path)
 
 
 def _machine(named: str | Machine) -> Machine:

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluation import EvaluationError
+from archline.algebra.growth.simplify import ZERO, is_number
+from archline.algebra.polynomial import TooComplexError
 from archline.algebra.growth.simplify import ZERO
 from archline.analysis.costs import Cost, ends_at
 from archline.analysis.floors import least, per_line
 from archline.analysis.io.accessed import accesses_of
+from archline.analysis.io.untraced import UntracedError
 from archline.analysis.order import growth as growth_of
 from archline.analysis.order import growth_of as growth_in_sizes
 from archline.analysis.scope import declared
@@ -108,7 +111,13 @@ class AlgorithmSubject:
     def cost(self, metric: str, procs: int | None = None) -> Cost:
         """A derived cost; with processors, time in place of span and the misses of all their caches."""
         if metric == "accesses":
-            return accesses_of(self.algorithm.module, self.algorithm.node)
+            # Each element that `+=` updates is read and written, as runs count.
+            try:
+                return accesses_of(self.algorithm.module, self.algorithm.node, updates=2)
+            except UntracedError as problem:
+                return Cost(metric, "unknown", None, None, problem.reason, problem.span)
+            except TooComplexError as problem:
+                return Cost(metric, "unknown", None, None, str(problem), self.algorithm.node.span)
         if procs is not None and metric == "span":
             return self.report._time(procs)
         if procs is not None and metric == "io":
@@ -283,7 +292,8 @@ class FormulaSubject:
     def growth(self, metric: str) -> Growth:
         """The formula itself."""
         expr = self.target.formulas.get(metric)
-        return Growth(expr, expr)
+        known = ZERO if expr is not None and is_number(expr, 0) else expr
+        return Growth(known, known)
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""

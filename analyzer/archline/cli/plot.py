@@ -1,32 +1,50 @@
-"""Plot io against Z at sizes: derived bounds, and what optimal replacement fetches in a run on generated data.
+"""Plot io against Z at sizes, or a machine: its roofline, where algorithms save energy, its balance over the years.
 
-Without `--out` the points are printed. Exits with 1 where a simulated point lies outside the bounds, which is a defect
-in archline.
+io (the default): derived bounds, and what optimal replacement fetches in a run on generated data. Exits with 1 where a
+simulated point lies outside the bounds, which is a defect in archline. `--kind roofline`: shares of peak flop/s and
+flop/J and power of a machine, with the intensities of TARGETs; `--kind greenup`: which (f*W, Q/m) take less time and
+energy than (W, Q) of an intensity; `--kind balance`: a machine with trends. Without `--out` the points are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
 
 if TYPE_CHECKING:
+    from archline.api.pictures import Picture
     from archline.api.plots import IoPlot
+
+ON_A_MACHINE = ("machines", "parameters")
+TAKEN = {
+    "io": ("targets", "at", "where", "cache", "metric", "seed", "plain"),
+    "roofline": (*ON_A_MACHINE, "targets", "at", "where", "cache"),
+    "greenup": (*ON_A_MACHINE, "intensity"),
+    "balance": (*ON_A_MACHINE, "years"),
+}
+"""The options that each kind of plot takes, beside --out and --format."""
+WRITTEN = {"targets": "TARGET", "machines": "--machine", "parameters": "--parameter"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_target(parser, many=False)
+    text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline as many as you like"
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
+    parser.add_argument("--kind", choices=tuple(TAKEN), default="io", help="what is drawn (default: io)")
+    shared.add_machines(parser, required=False)
     shared.add_at(parser)
     shared.add_where(parser)
-    parser.add_argument("--cache", metavar="L=..", help="words of a line (default: L=8); the plot runs over Z")
-    parser.add_argument("--metric", choices=("io",), default="io", help="what is plotted (default: io)")
+    parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
+    parser.add_argument("--intensity", type=_intensity, metavar="I", help="greenup: flop/B of the algorithm as it is")
+    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="balance (default: 15 from the machine's on)")
+    parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
-    parser.add_argument(
-        "--seed", type=shared.natural, default=0, metavar="N", help="seed of the generated data (default: 0)"
-    )
+    parser.add_argument("--seed", type=shared.natural, metavar="N", help="seed of the generated data (default: 0)")
     parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
     parser.add_argument(
         "--format", choices=("text", "json", "csv"), help="print the points (default: text, or nothing with --out)"
@@ -35,19 +53,88 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.algorithms import algorithm
-    from archline.api.plots import check_target, plotted
+    from archline.api.plots import check_target
 
+    _check(options)
     if options.out is not None:
         # A wrong name is told before the run, not after it.
         check_target(options.out)
-    subject = algorithm(options.target).assuming(options.where)
+    if options.kind == "io":
+        return _io(options)
+    picture = _picture(options)
+    if options.out is not None:
+        picture.save(options.out)
+    sys.stdout.write(_told(picture, options.format or ("text" if options.out is None else "path"), options.out))
+    return 0
+
+
+def _io(options: argparse.Namespace) -> int:
+    from archline.api.algorithms import algorithm
+    from archline.api.plots import plotted
+
+    subject = algorithm(options.targets[0]).assuming(options.where)
     line, compiled = _line(options), False if options.plain else None
-    plot = plotted(subject, shared.read_at(options), line=line, seed=options.seed, option="--at", compiled=compiled)
+    plot = plotted(
+        subject, shared.read_at(options), line=line, seed=options.seed or 0, option="--at", compiled=compiled
+    )
     if options.out is not None:
         plot.save(options.out)
     sys.stdout.write(_rendered(plot, options.format or ("text" if options.out is None else "path"), options.out))
     return 1 if plot.outside else 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise ArchlineError (AL411) for options that the kind does not take, or that it lacks."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    kind = options.kind
+    taken = TAKEN[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
+    for name in dict.fromkeys(name for each in TAKEN.values() for name in each):
+        if getattr(options, name) not in (None, [], False) and name not in taken:
+            written = ", ".join(WRITTEN.get(each, f"--{each}") for each in taken)
+            lone = " without a TARGET" if kind == "roofline" else ""
+            message = f"`--kind {kind}`{lone} takes no `{WRITTEN.get(name, f'--{name}')}`"
+            raise error(rules.OPTIONS_CLASH, message, hint=f"it takes {written}, --out and --format")
+    if kind == "io" and len(options.targets) != 1:
+        raise error(rules.OPTIONS_CLASH, "io is that of one TARGET", hint="such as dense.gemv::gemv --at n=6,m=20")
+    if kind != "io" and len(options.machines) != 1:
+        raise error(rules.OPTIONS_CLASH, f"`--kind {kind}` takes one machine", hint="give --machine NAME once")
+    if kind == "greenup" and options.intensity is None:
+        raise error(rules.OPTIONS_CLASH, "`--kind greenup` needs an intensity in flop/B", hint="--intensity 4")
+
+
+def _picture(options: argparse.Namespace) -> Picture:
+    from archline.api import pictures
+    from archline.api.caches import DEFAULT_CACHE
+    from archline.api.subjects import Settings, subject
+    from archline.execution.results import Cache
+
+    (machine,) = shared.read_machines(options)
+    if options.kind == "greenup":
+        return pictures.greenup(machine, options.intensity)
+    if options.kind == "balance":
+        return pictures.balance(machine, options.years)
+    subjects = [subject(target, options.where) for target in options.targets]
+    words = None if options.cache is None else shared.read_words(options.cache)
+    cache = DEFAULT_CACHE if words is None else Cache(words["Z"], words["L"])
+    settings = Settings(cache, words is not None, option="--at")
+    return pictures.roofline_of(machine, subjects, shared.read_at(options), settings, options.where)
+
+
+def _intensity(text: str) -> Fraction:
+    """A number above 0: 4, 0.5, 1/3."""
+    if not re.fullmatch(r"\d{1,15}(\.\d{1,15}|/\d{1,15})?", text) or not re.search(r"[1-9]", text) or "/0" in text:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0, such as 4, 0.5 or 1/3")
+    return Fraction(text)
+
+
+def _years(text: str) -> tuple[int, int]:
+    """2010..2025."""
+    found = re.fullmatch(r"(\d{4})\.\.(\d{4})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} are not years, such as 2010..2025")
+    return int(found[1]), int(found[2])
 
 
 def _line(options: argparse.Namespace) -> int:
@@ -81,3 +168,16 @@ def _rendered(plot: IoPlot, form: str, path: str | None) -> str:
         case "path":
             return f"{path}: {plot.view.title}; {plot.view.note}\n"
     return plot_view.text(plot.view, terminal_width())
+
+
+def _told(picture: Picture, form: str, path: str | None) -> str:
+    from archline.report.layout import terminal_width
+
+    match form:
+        case "json":
+            return picture.view.json()
+        case "csv":
+            return picture.view.csv()
+        case "path":
+            return f"{path}: {picture.view.title}\n"
+    return picture.view.text(terminal_width())

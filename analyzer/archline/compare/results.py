@@ -32,6 +32,16 @@ class ComparedPoint:
         """The name of the one that takes less."""
         return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
 
+    def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
+        """What is compared; None where it rests on a quantity that was assumed, as ratios do not depend on it."""
+        first, second = (
+            None
+            if each is None or (by != "energy" and not self.machine.quantities.keys() >= set(each.model.scale))
+            else each.by(by)
+            for each in (self.first, self.second)
+        )
+        return first, second
+
 
 @dataclass(frozen=True)
 class Comparison:

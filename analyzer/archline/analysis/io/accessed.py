@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 from archline.algebra.polynomial import ZERO
@@ -32,13 +33,14 @@ KIND = "declared"
 METRIC_OF_KIND = f"flops.{KIND}"
 
 
-def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
+def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
     """At most so many elements are read and written by one call, as a cost that is `bounded` from above alone.
 
-    An upper bound: of `and` and `or` both sides count, of `elif` all tests. Raises UntracedError where io is declared,
-    or words move otherwise; TooComplexError.
+    An upper bound: of `and` and `or` both sides count, of `elif` all tests. An update such as `+=` counts `updates`
+    accesses of its target: one finds the element in the cache that the other brought. Raises UntracedError where io is
+    declared, or words move otherwise; TooComplexError.
     """
-    counted, copies = instrumented(module, algorithm, Counting(module))
+    counted, copies = instrumented(module, algorithm, Counting(module, updates))
     own, statements = copies[algorithm], Accesses(counted, coarse=False)
     flops = statements.algorithm(own)[0].flops
     amount = flops[UNKNOWN] if UNKNOWN in flops else flops.get(KIND, NOTHING)
@@ -48,7 +50,9 @@ def accesses_of(module: Module, algorithm: s.Algorithm) -> Cost:
     if amount is not NOTHING and component(counted, own):
         closed = statements.recursions.closed(own, METRIC_OF_KIND)
         regimes = tuple(replace(each, lower=ZERO) for each in closed.regimes)
-        return replace(cost, regimes=regimes, ends=closed.ends)
+        ends = closed.ends
+        # From below they count both sides of `and` too.
+        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1])))
     return with_regimes(cost, declared(counted, own).facts, counted.signatures[own].size_names)
 
 
@@ -106,8 +110,9 @@ def instrumented(module: Module, algorithm: s.Algorithm, counting: Counting) -> 
 class Counting:
     """Writes costs into blocks."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, updates: int = 1) -> None:
         self._module = module
+        self._updates = updates
 
     def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
         """The algorithm with what its body costs."""
@@ -137,6 +142,10 @@ class Counting:
                 yield from self._filled(statement, shape, value)
             case s.Assign(target=target, value=value) if self._is_view(target):
                 yield from self._filled(statement, self._module.shapes[target], value)
+            case s.Assign(target=s.Element(), op=op) if op != "=" and self._updates > 1:
+                yield _cost(self._updates - 1, statement.span)
+                yield from self._costs(statement, statement.span)
+                yield statement
             case _:
                 yield from self._costs(statement, statement.span)
                 yield statement

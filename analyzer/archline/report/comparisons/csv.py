@@ -23,7 +23,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
     values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
     writer.writerow([*sizes, "machine", "model", "by", "first", "second", *values, "less", "verdict", "decides"])
     for each in found.points:
-        amounts = [None if one is None else one.by(found.by) for one in (each.first, each.second)]
+        amounts = each.amounts(found.by)
         numbers = [
             end
             for one in (*amounts, each.verdict.ratio)

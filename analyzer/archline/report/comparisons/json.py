@@ -59,7 +59,7 @@ def _relation(relation: Relation, certificates: bool) -> Mapping[str, Any]:
 
 def _point(found: Comparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
-    values = [None if each is None else each.by(found.by) for each in (point.first, point.second)]
+    values = point.amounts(found.by)
     return {
         "at": {name: exact(value) for name, value in point.at.items()},
         "machine": point.machine.name,

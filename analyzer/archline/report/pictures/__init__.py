@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -37,6 +39,10 @@ class View:
         """The rows of the table, by column."""
         return tuple(dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
+    def column(self, name: str) -> Any:
+        """A column as an array of numbers."""
+        return np.array([each[name] for each in self.points], dtype=float)
+
     def text(self, width: int) -> str:
         """The points for people."""
         rows = [self.columns, *([_short(each) for each in row] for row in self.rows)]
@@ -46,8 +52,9 @@ class View:
 
     def csv(self) -> str:
         """The points, a line each; an empty cell where there is no value."""
-        rows = [self.columns, *([str("" if each is None else each) for each in row] for row in self.rows)]
-        return "".join(",".join(row) + "\n" for row in rows)
+        target = StringIO()
+        csv.writer(target, lineterminator="\n").writerows([self.columns, *self.rows])
+        return target.getvalue()
 
     def json(self) -> str:
         """The points as a JSON document."""

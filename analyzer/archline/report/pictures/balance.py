@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,29 +42,32 @@ class Balance(View):
 
     def draw(self, sheet: Sheet) -> None:
         """A line a side, crossings marked by their years."""
+        from matplotlib.ticker import MaxNLocator
+
         from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
 
         (axes,) = sheet.panels(1.0)
-        year, *rest = (np.array([each[name] for each in self.points], dtype=float) for name in self.columns)
+        year, *rest = map(self.column, self.columns)
         sides = dict(zip(self.columns[1:], rest, strict=True))
         axes.set_xlim(year[0], year[-1])
         axes.set_yscale("log", base=2)
         axes.set_ylim(min(each.min() for each in rest) / 1.5, max(each.max() for each in rest) * 1.5)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("year")
-        axes.set_ylabel("operations a word (left sides), numbers (right sides)")
+        axes.set_ylabel("op/word, op/B (left sides); numbers (right sides)")
         labels = Labels(axes)
-        looks = {WORDS: ("-", DARK), BYTES: ((0, (1, 1.5)), DARK), ROOT: ((0, (6, 2)), UPPER), LOG: ((0, (6, 2, 1, 2)), LOWER)}
-        lines = {name: labels.line(year, side, looks[name][0], color=looks[name][1], linewidth=1.7)
-                 for name, side in sides.items()}  # fmt: skip
+        styles: tuple[Any, ...] = ("-", (0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)))
+        colors = dict(zip(sides, (DARK, DARK, UPPER, LOWER), strict=True))
+        lines = {name: labels.line(year, side, style, color=colors[name], linewidth=1.7)
+                 for (name, side), style in zip(sides.items(), styles, strict=True)}  # fmt: skip
         for _, right, when in self.crossings:
             place = (when, float(np.exp2(np.interp(when, year, np.log2(sides[right])))))
             axes.plot(*place, "o", color=DARK, markersize=5)
             labels.put(f"{when:.1f}", [place], [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)], weight="bold")
         for name, line in lines.items():
             beside = [(-1, 1), (1, -1), (0, 1), (0, -1), (1, 1), (-1, -1)]
-            labels.along(SAID[name], line, range(len(year) - 1, -1, -1), beside, color=looks[name][1])
+            labels.along(SAID[name], line, range(len(year) - 1, -1, -1), beside, color=colors[name])
 
 
 def view(machine: Machine, first: int, end: int) -> Balance:
@@ -74,9 +77,9 @@ def view(machine: Machine, first: int, end: int) -> Balance:
     crossings = tuple(_crossings(np.array(rows, dtype=float)))
     said = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
     notes = (
-        "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while the left "
-        "side is at most the right one; (6) up to a constant. Trends of Table 1.",
-        "Here the left side is in op/word, as beta is in (4). The paper's 7.2 for 2010 and its figure 2 count bytes: op/B.",
+        "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while "
+        "the left side is at most the right one; (6) up to a constant. Years by the machine's trends.",
+        "The left side is in op/word, as beta is in (4); the paper's 7.2 for 2010 and its figure 2 count bytes, op/B.",
         "; ".join(said) if said else "no left side passes a right one in these years",
     )
     title = f"{machine.title} ({machine.name}): both sides of (5) and (6), {first} to {end}; model balance"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import product
+from itertools import pairwise, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
 
-__all__ = ["DARK", "LOWER", "MARKS", "UPPER", "Labels", "Sheet", "figure", "picture", "spread"]
+__all__ = ["DARK", "LOWER", "MARKS", "UPPER", "Labels", "Sheet", "end_labels", "figure", "picture"]
 WIDTH, LINE, LEFT, RIGHT = 8.0, 0.175, 0.85, 0.25
 DARK = "#222222"
+ARROW: Any = {"arrowstyle": "-|>,head_width=0.12,head_length=0.3", "color": MARKS, "linewidth": 0.7, "shrinkB": 1}
 BESIDE = ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
 """Where a label is tried: right above, left above, right below and so on."""
 
@@ -40,7 +40,7 @@ def picture(view: View, form: str) -> bytes:
 def figure(view: View) -> Figure:
     """The figure: title, what the view draws, its notes."""
     with rc_context(SETTINGS):
-        title = wrap(view.title, 96)
+        title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 88)
         notes = [line for note in view.notes for line in wrap(note, 122)]
         above, below = 0.35 + 0.2 * len(title), 0.62 + LINE * len(notes)
         height = view.height + above + below
@@ -93,20 +93,18 @@ class Labels:
         x, y = (np.asarray(list(each), dtype=float) for each in (xs, ys))
         self.axes.plot(x, y, linestyle=style, **look)
         places = self.axes.transData.transform(np.column_stack([x, y]))
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             if np.isfinite([start, end]).all():
                 steps = np.linspace(0, 1, min(2000, 2 + int(np.hypot(*(end - start)) / 2)))
                 self.lines.append(start + steps[:, None] * (end - start))
         return x, y
 
-    def along(self, text: str, line: tuple[Any, Any], among: Sequence[int], beside: Any = BESIDE, **look: Any) -> Annotation:
+    def along(self, text: str, line: tuple[Any, Any], among: Sequence[int], beside: Any = BESIDE, **look: Any) -> None:
         """A label at the first of these corners of a line where there is room."""
-        return self.put(text, [(line[0][each], line[1][each]) for each in among], beside, **look)
+        self.put(text, [(line[0][each], line[1][each]) for each in among], beside, **look)
 
-    def put(
-        self, text: str, anchors: Sequence[tuple[float, float]], beside: Any = BESIDE, avoid: Any = (), **look: Any
-    ) -> Annotation:
-        """A label beside the first anchor with room; else near the first, off the points to avoid, with a line to it."""
+    def put(self, text: str, anchors: Any, beside: Any = BESIDE, avoid: Any = (), **look: Any) -> None:
+        """A label beside the first anchor with room; else near it, off the points to avoid, with a line to it."""
         look = {"fontsize": 8, "color": DARK, "ha": "center", "va": "center", "textcoords": "axes fraction", **look}
         made = self.axes.annotate(text, anchors[0], (0.5, 0.5), **look)
         canvas: Any = self.axes.figure.canvas
@@ -120,11 +118,10 @@ class Labels:
         else:
             middle = self._near(self.axes.transData.transform(anchors[0]), size, obstacles, avoid)
             made.remove()
-            arrow = {"arrowstyle": "-|>,head_width=0.12,head_length=0.3", "color": MARKS, "linewidth": 0.7, "shrinkB": 1}
-            made = self.axes.annotate(text, anchors[0], (0.5, 0.5), arrowprops=arrow, **look)
-        made.set_position(self.axes.transAxes.inverted().transform(middle))
+            made = self.axes.annotate(text, anchors[0], (0.5, 0.5), arrowprops=ARROW, **look)
+        x, y = self.axes.transAxes.inverted().transform(middle)
+        made.set_position((x, y))
         self.boxes.append((middle, size))
-        return made
 
     def _near(self, anchor: Any, size: Any, lines: Any, avoid: Any) -> Any:
         """The free place nearest to an anchor; one whose line to it crosses others counts as further away."""
@@ -154,14 +151,18 @@ class Labels:
         return not (np.abs(obstacles - middle) < size).all(axis=1).any()
 
 
-def spread(places: Sequence[float], least: float) -> list[float]:
-    """Places moved apart as little as need be, so that neighbours are `least` apart."""
-    order = sorted(range(len(places)), key=lambda each: places[each])
-    found = list(places)
-    for _ in range(200):
-        for low, high in zip(order, order[1:], strict=False):
-            short = least - (found[high] - found[low])
-            if short > 0:
-                found[low] -= short / 2
-                found[high] += short / 2
-    return found
+def end_labels(labels: Labels, ends: Sequence[tuple[str, tuple[float, float], str]]) -> None:
+    """Names of lines, each with its last point and colour, right of the panel; apart from each other."""
+    axes = labels.axes
+    heights = axes.transAxes.inverted().transform(axes.transData.transform([end for _, end, _ in ends]))[:, 1]
+    apart = 0.15 * (1 + max(name.count("\n") for name, _, _ in ends)) * axes.figure.dpi / axes.bbox.height
+    order = np.argsort(heights, kind="stable")
+    places = heights.copy()
+    for _ in range(300):
+        for low, high in pairwise(order):
+            short = max(0.0, apart - (places[high] - places[low])) / 2
+            places[[low, high]] += (-short, short)
+    for (name, end, color), place, height in zip(ends, places, heights, strict=True):
+        arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7} if abs(place - height) > 0.01 else None
+        axes.annotate(name, end, (1.025, place), textcoords="axes fraction", va="center", fontsize=8, color=color,
+                      arrowprops=arrow, annotation_clip=False)  # fmt: skip

@@ -6,7 +6,8 @@ Choi, Bedard, Fowler and Vuduc, IPDPS 2013, with constant power: T and E of (1) 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 LOW, HIGH = -2, 6
 """Powers of two between which m, the reduction of the traffic, lies."""
-AN_OCTAVE = 8
+AN_OCTAVE = 16
 SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 
@@ -38,7 +39,7 @@ class Greenup(View):
         from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
 
         (axes,) = sheet.panels(1.0)
-        m, greenup, speedup = (np.array([each[name] for each in self.points]) for name in self.columns)
+        m, greenup, speedup = map(self.column, self.columns)
         left, most = 2.0**LOW, max(2.0, float(max(greenup.max(), speedup.max())))
         axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
         axes.set_ylim(m[0], m[-1])
@@ -61,7 +62,7 @@ class Greenup(View):
     def _name_regions(self, labels: Labels, m: Array, speedup: Array, greenup: Array) -> None:
         """Each region's name where there is the most room for it."""
         across, up = (np.log2(ends) for ends in (labels.axes.get_xlim(), labels.axes.get_ylim()))
-        f, place = (each.ravel() for each in np.meshgrid(np.linspace(*across, 57), np.linspace(*up, 57)))
+        f, place = (each.ravel() for each in np.meshgrid(*(np.linspace(low, high, 57) for low, high in (across, up))))
         fast, green = (np.exp2(f) < np.interp(place, np.log2(m), each) for each in (speedup, greenup))
         shares = np.column_stack([(f - across[0]) / (across[1] - across[0]), 4 * (place - up[0]) / (up[1] - up[0])])
         frame = np.minimum(shares, np.array([1, 4]) - shares).min(axis=1)
@@ -92,22 +93,22 @@ def view(machine: Machine, intensity: float) -> Greenup:
     answers = compiled({"time": on.formula("time"), "energy": whole})
     numbers = {name: float(each) for name, each in machine.values.items()}
 
-    def taken(what: str, f: Array, m: Array) -> Array:
-        return answers({**numbers, "flops": f * intensity, "traffic": 1 / m})[what]
+    def less(what: str, f: Array, share: Array) -> Any:
+        """Whether f times the flops and a share of the traffic take less than all."""
+        return answers({**numbers, "flops": f * intensity, "traffic": share})[what] < base[what]
 
-    base = {what: taken(what, np.ones(1), np.ones(1)) for what in SIDES}
+    base = answers({**numbers, "flops": np.array([intensity]), "traffic": np.ones(1)})
+    left = np.array([2.0**LOW])
     # Where each outline comes in at the left edge.
-    edge_f = np.array([2.0**LOW])
-    ends = [1 / last(lambda q, what=what: taken(what, edge_f, 1 / q) < base[what], -60.0, 60.0).item() for what in SIDES]
+    ends = [1 / last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
     grid = np.exp2(np.linspace(LOW, HIGH, (HIGH - LOW) * AN_OCTAVE + 1))
     m = np.array(sorted([*grid, *(each * (1 + 1e-9) for each in ends if grid[0] < each < grid[-1])]))
-    edge = {what: last(lambda f, what=what: taken(what, f, m) < base[what], np.full_like(m, -60), np.full_like(m, 60))
-            for what in SIDES}  # fmt: skip
-    columns = [np.where(each > 2.0**-59, each, 0.0) for each in edge.values()]
+    edges = [last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
+    columns = [np.where(each > 2.0**-59, each, 0.0) for each in edges]
     rows = tuple((float(x), *(float(each[row]) for each in columns)) for row, x in enumerate(m))
     notes = (
-        "Choi, Bedard, Fowler and Vuduc, IPDPS 2013, section II-E: the algorithm (f*W, Q/m) takes less time (speedup) or less "
-        "energy (greenup) than (W, Q), by T of (1) and E of (2) with constant power.",
+        "Choi, Bedard, Fowler and Vuduc, IPDPS 2013, section II-E: the algorithm (f*W, Q/m) takes less time (speedup) "
+        "or less energy (greenup) than (W, Q), by T of (1) and E of (2) with constant power.",
     )
     title = f"{machine.title} ({machine.name}): greenup from I = {intensity:g} flop/B; model roofline"
     return Greenup(title, notes, ("m", *SIDES.values()), rows, intensity)

@@ -50,8 +50,7 @@ def values(machine: Machine, intensity: Array) -> dict[str, Array]:
         exprs["capped"] = Applied(model("roofline+cap"), machine, ("flops", "traffic")).formula("time")
     numbers = {name: float(each) for name, each in machine.values.items()}
     with np.errstate(all="ignore"):
-        found = compiled(exprs)({**numbers, "flops": intensity, "traffic": np.ones_like(intensity)})
-    return found
+        return compiled(exprs)({**numbers, "flops": intensity, "traffic": np.ones_like(intensity)})
 
 
 def limited(machine: Machine) -> bool:
@@ -76,7 +75,7 @@ class Roofline(View):
         from archline.report.pictures.drawing import MARKS, Labels
 
         shares, *strips, power = sheet.panels(3.0, *([0.27 * len(self.algorithms)] if self.algorithms else []), 2.4)
-        intensity = self._column("intensity")
+        intensity = self.column("intensity")
         shares.set_xlim(intensity[0], intensity[-1])
         shares.set_xscale("log", base=2)
         power.set_xlabel("intensity I = W/Q, flop/B")
@@ -89,9 +88,6 @@ class Roofline(View):
         for axes in strips:
             self._draw_algorithms(axes, float(np.sqrt(intensity[0] * intensity[-1])))
 
-    def _column(self, name: str) -> Array:
-        return np.array([each[name] for each in self.points], dtype=float)
-
     def _balances(self, labels: Labels, low: float, high: float) -> None:
         for name in ("B_tau", "B_eps"):
             labels.line([self.marks[name]] * 2, [low, high], linewidth=0)
@@ -99,7 +95,7 @@ class Roofline(View):
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
         from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
 
-        roof, arch = self._column("roofline"), self._column("arch line")
+        roof, arch = self.column("roofline"), self.column("arch line")
         least = float(np.exp2(np.floor(np.log2(min(roof.min(), arch.min())))))
         axes.set_ylim(least, 1.5)
         axes.set_yscale("log", base=2)
@@ -111,11 +107,10 @@ class Roofline(View):
         dashed = labels.line(intensity, arch, (0, (6, 2)), color=UPPER, linewidth=1.8)
         capped = None
         if CAP in self.columns:
-            capped = labels.line(intensity, self._column(CAP), (0, (1, 1.5)), color=DARK, linewidth=1.3)
-        for each in self.points:
-            if each["at"] and each["at"] not in self.marks:
-                ends = [each["roofline"], each["arch line"]]
-                axes.plot([each["intensity"]] * 2, ends, "o", color=DARK, markerfacecolor="white", markersize=4.5)
+            capped = labels.line(intensity, self.column(CAP), (0, (1, 1.5)), color=DARK, linewidth=1.3)
+        own = [row for row, each in enumerate(self.points) if each["at"] and each["at"] not in self.marks]
+        for side in (roof, arch):
+            axes.plot(intensity[own], side[own], "o", color=DARK, markerfacecolor="white", markersize=4.5)
         half = self.marks["y = 1/2"]
         axes.plot([half], [0.5], "o", color=UPPER, markersize=5)
         labels.put(f"y = 1/2 at {half:.3g} flop/B", [(half, 0.5)], [(1, -1), (-1, 1), (1, 0)], color=UPPER)
@@ -135,7 +130,7 @@ class Roofline(View):
     def _draw_power(self, axes: Axes, labels: Labels, intensity: Array) -> None:
         from archline.report.pictures.drawing import DARK
 
-        power = self._column("power")
+        power = self.column("power")
         top = max(float(power.max()), self.limit or 0) * 1.2
         axes.set_ylim(0, top)
         axes.set_ylabel("power, W")
@@ -143,7 +138,7 @@ class Roofline(View):
         below = np.zeros_like(power)
         middles: dict[str, list[tuple[float, float]]] = {}
         for name, shade in SHADES.items():
-            above = below + self._column(name)
+            above = below + self.column(name)
             axes.fill_between(intensity, below, above, color=shade, linewidth=0)
             labels.line(intensity, above, color="white", linewidth=0.8)
             order = np.argsort(np.round(below - above, 6), kind="stable")
@@ -158,7 +153,7 @@ class Roofline(View):
             labels.along(f"limit {self.limit:g} W", edge, over, [(1, -1), (1, 1), (-1, 1)])
         labels.along("power (7)", line, range(len(power) // 2, len(power)), [(1, 1), (-1, 1)])
         for name, places in middles.items():
-            watts = self._column(name)
+            watts = self.column(name)
             most = "" if np.ptp(watts) < 1e-6 * watts.max() else " at most"
             if places:
                 labels.put(f"{name}, {watts.max():.3g} W{most}", places, [(0, 0)])
@@ -181,9 +176,8 @@ def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[s
     marks = {name: float(values(machine, np.ones(1))[name][0]) for name in ("B_tau", "B_eps")}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
-            raise error(
-                rules.UNSUITED_MACHINE, f"the balance {name} of machine `{machine.name}` is {balance:g}, not above 0"
-            )
+            message = f"the balance {name} of machine `{machine.name}` is {balance:g}, not a number above 0"
+            raise error(rules.UNSUITED_MACHINE, message)
     marks["y = 1/2"] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
     for name, ends in algorithms.items():
@@ -207,7 +201,7 @@ def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[s
 
 def _rows(found: Mapping[str, Array], at: Sequence[tuple[float, str]]) -> Iterator[tuple[Cell, ...]]:
     watts = [found[name] / found["time"] for name in SHADES]
-    columns = [found["roofline"], found["arch line"], sum(watts), *watts]
+    columns = [found["roofline"], found["arch line"], np.sum(watts, axis=0), *watts]
     if "capped" in found:
         columns.append(found["roofline"] * found["time"] / found["capped"])
     for row, (x, name) in enumerate(at):
@@ -216,8 +210,8 @@ def _rows(found: Mapping[str, Array], at: Sequence[tuple[float, str]]) -> Iterat
 
 def _notes(machine: Machine) -> tuple[str, ...]:
     said = (
-        "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and energy. "
-        "Rates are peaks, so that times are lower bounds and powers upper bounds."
+        "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and "
+        "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
     if limited(machine):
         return (said, "Under the limit (section V-B) a run is slowed down until its power is at most that.")

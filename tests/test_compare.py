@@ -1,0 +1,612 @@
+"""Comparisons: verdicts of hand-made estimates, crossovers, growth, and `archline compare`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import archline as al
+from archline.api.sweeps import Sweep
+from archline.certificates.check import check
+from archline.compare.crossovers import brackets
+from archline.compare.growth import relation
+from archline.compare.verdicts import (
+    DEPENDS,
+    EXECUTED,
+    OPEN,
+    PROVED,
+    QUANTITIES,
+    THIN,
+    Execution,
+    Verdict,
+    judge,
+    quotient,
+    with_executions,
+)
+from archline.energy.growth import Growth
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine
+from archline.energy.model import Estimate
+from archline.energy.models import model
+from archline.language.parser import parse_expression
+from cli_support import Result, cli
+from energy_support import exact, made, positive, refusal, whole_machines
+
+F = Fraction
+XEON = "xeon-e5-2650l-v3"
+BASIC, CO, IJK = "dense.matmul::matmul_basic", "dense.matmul::matmul_co", "dense.matmul::matmul_ijk"
+ICE = made(eps_op=2, pi_op=3, eps_io=5, pi_io=7, pi0=1)
+ROOFLINE = made(tau_flop=1, tau_mem=2, eps_flop=3, eps_mem=5, pi0=7)
+
+
+def ice(work: Any, io: Any, span: Any = 1, on: Machine = ICE, **more: Any) -> Estimate:
+    return model("ice")(on, {"work": work, "io": io, "span": span, **more})
+
+
+def roofline(flops: Any, traffic: Any) -> Estimate:
+    return model("roofline")(ROOFLINE, {"flops": flops, "traffic": traffic})
+
+
+# Verdicts by hand. ICE's energy is 2*work + 5*io + max(3*span, 7*io*span/work).
+def test_proved() -> None:
+    # 2*10 + 5*2 + 3 = 33 against 2*20 + 5*4 + 3 = 63.
+    found = judge(ice(10, 2), ice(20, 4), "energy")
+    assert (found.verdict, found.less, found.reason) == (PROVED, "A", "")
+    assert found.ratio == Interval.of(F(33, 63))
+    # 20 J more of computation, 10 J more of memory.
+    assert found.decides == "computation"
+    assert found.decided
+    other = judge(ice(20, 4), ice(10, 2), "energy")
+    assert (other.verdict, other.less, other.ratio, other.decides) == (PROVED, "B", Interval.of(F(63, 33)), "computation")
+    # The memory decides although the other computes more.
+    assert judge(ice(10, 20), ice(20, 2), "energy").decides == "memory"
+
+
+def test_proved_by_bounds_that_do_not_touch() -> None:
+    first = ice((10, 12), (2, 3))
+    assert first.energy is not None
+    # At most 24 + 15 + 3 = 42.
+    assert first.energy.upper == 42
+    assert judge(first, ice((15, 16), 2), "energy").less == "A"
+    # 2*14 + 5*2 + 3 = 41 is not above 42, nor is 42 itself.
+    assert judge(first, ice(14, 2), "energy").verdict == OPEN
+    assert judge(first, ice(F(29, 2), 2), "energy").verdict == OPEN
+    assert judge(first, ice(F(29, 2) + F(1, 1000), 2), "energy").less == "A"
+
+
+def test_equal() -> None:
+    found = judge(ice(10, 2), ice(10, 2), "energy")
+    assert (found.verdict, found.less, found.reason, found.ratio) == (PROVED, None, "equal", Interval.of(1))
+    # Equal bounds are no equal amounts.
+    assert judge(ice((10, 12), 2), ice((10, 12), 2), "energy").verdict == OPEN
+
+
+def test_thin_by_the_stated_accuracy() -> None:
+    """The roofline is 33 % off on average: a margin below that is thin."""
+    # Compute-bound: 10*f + 5*q, with q = 0.
+    for flops, verdict in ((100, PROVED), (68, THIN), (67, PROVED), (66, PROVED), (99, THIN)):
+        for first, second, less in ((flops, 100, "A"), (100, flops, "B")):
+            found = judge(roofline(first, 0), roofline(second, 0), "energy")
+            assert found.verdict == verdict
+            assert found.less == (less if flops != 100 else None)
+    found = judge(roofline(68, 0), roofline(100, 0), "energy")
+    assert found.reason == "the margin, 32 %, is below the model's stated error, 33 %"
+    # Of bounds the least margin counts: 60 to 68 against 100.
+    assert judge(roofline((60, 68), 0), roofline(100, 0), "energy").verdict == THIN
+    assert judge(roofline(100, 0), roofline((60, 68), 0), "energy").verdict == THIN
+    assert judge(roofline((60, 67), 0), roofline(100, 0), "energy").verdict == PROVED
+    assert judge(roofline(68, 0), roofline(100, 0), "time").verdict == THIN
+
+
+def test_thin_where_flops_in_place_of_work_decide() -> None:
+    """2*work + 5*io + 3: 33 against 43; with 10 and 5, 10 and 1, 10 and 3 flops in place of work."""
+    assert judge(ice(10, 2, flops=5), ice(15, 2, flops=10), "energy").verdict == PROVED
+    found = judge(ice(10, 2, flops=10), ice(15, 2, flops=1), "energy")
+    assert (found.verdict, found.less) == (THIN, "A")
+    assert found.reason == "turned round if eps_op multiplies flops instead of work"
+    found = judge(ice(10, 2, flops=3), ice(15, 2, flops=3), "energy")
+    assert (found.verdict, found.reason) == (THIN, "undecided if eps_op multiplies flops instead of work")
+    found = judge(ice(10, 2, flops=(1, 4)), ice(15, 2, flops=(3, 9)), "energy")
+    assert (found.verdict, found.reason) == (THIN, "undecided if eps_op multiplies flops instead of work")
+    # Time has no eps_op, and without flops there is nothing to turn.
+    assert judge(ice(10, 2, 2, flops=10), ice(15, 2, 3, flops=1), "time").verdict == PROVED
+    assert judge(ice(10, 2), ice(15, 2), "energy").verdict == PROVED
+    # The energy-delay product is of both: 33*3 against 43*3.
+    assert judge(ice(10, 2, flops=10), ice(15, 2, flops=1), "energy_delay").verdict == THIN
+
+
+def test_open_names_the_widest_term() -> None:
+    found = judge(ice((10, 30), 2), ice(20, (4, 5)), "energy")
+    assert (found.verdict, found.less, found.decides) == (OPEN, None, "computation")
+    assert found.reason.startswith("computation of A is the widest term")
+    found = judge(ice(10, 4), ice((9, 10), (2, 9)), "energy")
+    assert (found.decides, found.reason[:11]) == ("memory", "memory of B")
+    assert not found.decided
+
+
+def test_what_is_not_known_is_open() -> None:
+    without = made(eps_op=2, pi_op=3, eps_io=5, pi_io=7)
+    found = judge(ice(10, 2, on=without), ice(20, 4, on=without), "time")
+    assert (found.verdict, found.less, found.ratio) == (OPEN, None, None)
+    assert "pi0" in found.reason
+    assert judge(ice(10, 2, on=without), ice(20, 4, on=without), "energy").less == "A"
+    nothing = roofline(0, 0)
+    assert judge(nothing, nothing, "energy").verdict == PROVED
+    assert judge(nothing, nothing, "power").verdict == OPEN
+    assert judge(roofline(1, 1), nothing, "energy") == Verdict(PROVED, "B", None, "constant")
+
+
+def test_time_is_decided_by_what_binds() -> None:
+    # Times in s: 3*2 against 7*10*1/10.
+    found = judge(ice(10, 1, 2), ice(10, 10), "time")
+    assert (found.verdict, found.less, found.decides) == (PROVED, "A", "memory")
+
+
+def test_executions_decide_what_bounds_leave_open() -> None:
+    verdict = judge(ice((10, 30), 2), ice(20, (4, 5)), "energy")
+    less, more, tie = (Interval.of(F(each)) for each in ("0.5", "2", "1"))
+    assert with_executions(verdict, [], "memory") == verdict
+    found = with_executions(verdict, [Execution("random", less), Execution("rising", less)], "memory")
+    assert (found.verdict, found.less, found.decides) == (EXECUTED, "A", "memory")
+    assert found.reason == "with random; rising"
+    assert not found.decided
+    assert found.ratio == verdict.ratio
+    assert with_executions(verdict, [Execution("random", more)], "").less == "B"
+    assert with_executions(verdict, [Execution("random", tie)], "").less is None
+    both = with_executions(verdict, [Execution("random", less), Execution("rising", more)], "")
+    assert (both.verdict, both.less) == (DEPENDS, None)
+    assert "0.5 with random" in both.reason
+    assert "2 with rising" in both.reason
+    assert len(both.executions) == 2
+
+
+@given(whole_machines(), st.data())
+def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject) -> None:
+    """Whatever the amounts are within their bounds; and swapping the two swaps the verdict."""
+    intervals, points = [], []
+    for _ in range(2):
+        wide, inside = {}, {}
+        for name in ("flops", "io", "work", "span"):
+            ends = sorted(data.draw(st.tuples(positive, positive)))
+            ends[1] = ends[0] + (ends[1] - ends[0]) / data.draw(st.sampled_from([1, 30, 1000]))
+            if name == "span" and ends[0] > wide["work"].lower:
+                ends = [wide["work"].lower, wide["work"].lower]
+            wide[name] = Interval(*ends)
+            inside[name] = ends[0] + data.draw(st.sampled_from([F(0), F(1, 2), F(1)])) * (ends[1] - ends[0])
+        intervals.append(model("ice")(on, wide))
+        points.append(model("ice")(on, inside))
+    for by in QUANTITIES:
+        verdict, mirrored = judge(*intervals, by), judge(*reversed(intervals), by)
+        assert mirrored.verdict == verdict.verdict
+        assert mirrored.less == {"A": "B", "B": "A", None: None}[verdict.less]
+        one, other = (exact(each.by(by)) for each in points)
+        if verdict.less is not None:
+            assert verdict.decided
+            assert (one < other) == (verdict.less == "A")
+        assert verdict.ratio is not None
+        assert verdict.ratio.lower <= one / other <= verdict.ratio.upper
+        if verdict.less == "A":
+            assert verdict.ratio.upper < 1
+        if verdict.less == "B":
+            assert verdict.ratio.lower > 1
+        # The middle of the bounds is one of the points: nothing that it contradicts is proved.
+        assert not (verdict.verdict == OPEN and verdict.ratio.upper < 1)
+
+
+def test_quotients() -> None:
+    assert quotient(Interval.of((2, 3)), Interval.of((4, 5))) == Interval.of((F(2, 5), F(3, 4)))
+    assert quotient(Interval.of((2, 3)), Interval.of((0, 5))) is None
+
+
+# Crossovers.
+def side(less: str | None) -> Verdict:
+    return Verdict(OPEN if less is None else PROVED, less, None, "")
+
+
+@given(st.integers(1, 10**6), st.integers(0, 50), st.integers(2, 40), st.booleans())
+def test_one_change_is_bracketed(last: int, gap: int, count: int, thin: bool) -> None:
+    """A takes less up to `last`, B from `last + 1 + gap` on; between them nothing is decided."""
+    asked = []
+
+    def at(size: int) -> Verdict:
+        asked.append(size)
+        found = side("A" if size <= last else "B" if size > last + gap else None)
+        return Verdict(THIN, found.less, None, "") if thin and found.less == "B" else found
+
+    high = 3 * 10**6
+    sizes = sorted({1, high, *(1 + (high - 1) * step // count for step in range(count))})
+    points = [(size, at(size)) for size in sizes]
+    asked.clear()
+    assert brackets(points, at) == [(last, last + gap + 1)]
+    assert len(asked) <= 2 * 23
+    # Without sizes between them, the change is known exactly.
+    if gap == 0:
+        assert brackets(points, at)[0][1] == last + 1
+
+
+def test_several_changes_and_none() -> None:
+    def at(size: int) -> Verdict:
+        return side("A" if size <= 10 or 37 < size else "B")
+
+    points = [(size, at(size)) for size in (1, 20, 30, 90)]
+    assert brackets(points, at) == [(10, 11), (37, 38)]
+    assert brackets(points[1:3], at) == []
+    assert brackets([], at) == []
+    # What is not decided is no change, whatever lies around it.
+    assert brackets([(1, side("A")), (2, side(None)), (3, side("A"))], at) == []
+    tie = Verdict(PROVED, None, None, "", "equal")
+    assert brackets([(1, side("A")), (2, tie), (3, side("A"))], at) == []
+    executed = Verdict(EXECUTED, "B", None, "")
+    assert brackets([(1, side("A")), (9, executed)], at) == []
+
+
+def test_sizes_without_a_verdict_lie_between() -> None:
+    def at(size: int) -> Verdict | None:
+        return side("A") if size < 40 else None if size < 60 else side("B")
+
+    assert brackets([(1, side("A")), (100, side("B"))], at) == [(39, 60)]
+
+
+# Sweeps.
+@pytest.mark.parametrize(
+    ("text", "names", "points"),
+    [
+        ("n=64..512", ("n",), (64, 128, 256, 512)),
+        ("n=64..500", ("n",), (64, 128, 256, 500)),
+        ("n = m = p = 3..7", ("n", "m", "p"), (3, 6, 7)),
+        ("n=10..90 step 20", ("n",), (10, 30, 50, 70, 90)),
+        ("n=10..95 step 2^2*10", ("n",), (10, 50, 90, 95)),
+        ("n=2^3..2^5", ("n",), (8, 16, 32)),
+        ("n=5..5", ("n",), (5,)),
+        ("n=1..2^100 step 2^99", ("n",), (1, 1 + 2**99, 2**100)),
+    ],
+)
+def test_sweeps(text: str, names: tuple[str, ...], points: tuple[int, ...]) -> None:
+    found = Sweep.read(text)
+    assert (found.names, found.points, found.variable) == (names, points, "=".join(names))
+    assert found.at(7) == {name: (7, None) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "AL411"), ("n", "AL411"), ("n=3", "AL411"), ("n=3..", "AL411"), ("=3..4", "AL411"), ("3..4", "AL411"),
+        ("n=8..4", "AL411"), ("n=0..4", "AL411"), ("n=-3..4", "AL411"), ("n=1..9 step 0", "AL411"),
+        ("n=1..9 step -1", "AL411"), ("n=1..5000 step 1", "AL411"), ("n=1..10^9 step 7", "AL411"),
+        ("n=a..4", "AL404"), ("n=1..b", "AL404"), ("n=1.5..4", "AL404"), ("n=1..9 step k", "AL404"),
+        ("n=1..2..3", "AL404"), ("n=1..2^(2^99)", "AL404"), ("n=1..sqrt(2)", "AL404"), ("n=1..9 step", "AL404"),
+        ("n=1..__import__('os')", "AL404"),
+    ],
+)  # fmt: skip
+def test_what_is_no_sweep(text: str, code: str) -> None:
+    found = refusal(lambda: Sweep.read(text), code)
+    assert found.hint
+
+
+# The figures of the design note, on the Xeon with an assumed 30 MiB.
+SWEEP = ["--sweep", "n=m=p=1024..8192", "--cache", "Z=3932160,L=8"]
+
+
+@pytest.fixture(scope="module")
+def xeon() -> dict[str, Any]:
+    return document(cli("compare", BASIC, CO, "--machine", XEON, *SWEEP, "--format", "json"))
+
+
+def document(ran: Result) -> dict[str, Any]:
+    assert ran.code == 0, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_matrix_products_on_the_xeon(xeon: dict[str, Any]) -> None:
+    by_size = {each["at"]["n"]: each for each in xeon["points"]}
+    assert list(by_size) == ["1024", "2048", "4096", "8192"]
+    small, large = by_size["1024"], by_size["8192"]
+    assert (small["verdict"], small["less"]) == (THIN, "A")
+    assert "flops instead of work" in small["reason"]
+    assert round(float(F(small["ratio"]["upper"])), 3) == 0.979
+    assert (large["verdict"], large["less"], large["decides"]) == (PROVED, "B", "memory")
+    assert 2.26 <= float(F(large["ratio"]["lower"])) <= float(F(large["ratio"]["upper"])) < 2.27
+    assert by_size["4096"]["less"] == by_size["2048"]["less"] == "B"
+    (only,) = xeon["crossovers"]
+    assert (only["from"], only["to"], only["variable"]) == (1996, 2001, "n=m=p")
+    assert (only["less_before"], only["less_after"]) == ("matmul_basic", "matmul_co")
+    text = cli("compare", BASIC, CO, "--machine", XEON, "--sweep", "n=m=p=1990..2005 step 15", *SWEEP[2:]).out
+    assert "between 1996 and 2001" in text
+    assert "matmul_basic takes less up to 1996, matmul_co from 2001 on" in " ".join(text.split())
+
+
+def test_the_ratio_is_that_of_the_energies(xeon: dict[str, Any]) -> None:
+    for each in xeon["points"]:
+        at = {name: int(value) for name, value in each["at"].items()}
+        cache = al.Cache(3932160, 8)
+        one, other = (al.energy(target, machine=XEON, at=at, cache=cache) for target in (BASIC, CO))
+        values = [value if isinstance(value, tuple) else (value, value) for value in (one.total, other.total)]
+        assert [(F(v["lower"]), F(v["upper"])) for v in each["values"]] == values
+        (a, b), (c, d) = values
+        assert (F(each["ratio"]["lower"]), F(each["ratio"]["upper"])) == (a / d, b / c)  # type: ignore[operator]
+
+
+def test_the_sizes_beside_a_crossover_are_as_said(xeon: dict[str, Any]) -> None:
+    cache = al.Cache(3932160, 8)
+    for size, less in ((1996, "A"), (1998, None), (2001, "B")):
+        found = al.compare(BASIC, CO, machine=XEON, at={"n": size, "m": size, "p": size}, cache=cache)
+        assert found.points[0].verdict.less == less
+
+
+@pytest.mark.parametrize("n", [64, 200, 1000])
+@pytest.mark.parametrize("words", [256, 4096, 3932160])
+def test_transposes_are_decided(n: int, words: int) -> None:
+    found = al.compare(
+        "dense.transpose::transpose", "dense.transpose_recursive::transpose_co",
+        machine=XEON, at={"n": n, "m": n}, cache=al.Cache(words, 8),
+    )  # fmt: skip
+    assert found.points[0].verdict.decided
+
+
+# The command.
+def test_the_document_of_a_comparison() -> None:
+    found = document(
+        cli("compare", BASIC, CO, "--machine", XEON, "--machine", "gtx-580", "--at", "n=30,m=20,p=10", "--format", "json")
+    )
+    assert (found["version"], found["algorithms"], found["model"]) == (1, ["matmul_basic", "matmul_co"], "ice")
+    assert set(found["growth"]) >= {"flops", "work", "span", "io", "energy"}
+    for each in found["growth"].values():
+        assert each["relation"] in ("less", "same", "greater", "unknown")
+        assert set(each) >= {"relation", "ratio"}
+    assert [each["machine"] for each in found["points"]] == [XEON, "gtx-580@double"]
+    for each in found["points"]:
+        assert set(each) >= {"at", "machine", "model", "ratio", "less", "verdict", "decides"}
+        assert each["at"] == {"n": "30", "m": "20", "p": "10"}
+        assert each["verdict"] in (PROVED, THIN, DEPENDS, EXECUTED, OPEN)
+        assert each["less"] in ("A", "B", None)
+        F(each["ratio"]["lower"])
+    assert found["crossovers"] == []
+    assert found["cache"]["assumed"] is True
+
+
+def test_three_algorithms_make_three_pairs() -> None:
+    arguments = ["compare", BASIC, CO, IJK, "--machine", XEON, "--at", "n=30,m=20,p=10"]
+    found = document(cli(*arguments, "--format", "json"))
+    pairs = [["matmul_basic", "matmul_co"], ["matmul_basic", "matmul_ijk"], ["matmul_co", "matmul_ijk"]]
+    assert [each["pair"] for each in found["points"]] == pairs
+    assert [each["algorithms"] for each in found["pairs"]] == pairs
+    text = cli(*arguments).out
+    assert all(" / ".join(pair) in text for pair in pairs)
+    rows = list(csv.DictReader(io.StringIO(cli(*arguments, "--format", "csv").out)))
+    assert [[row["first"], row["second"]] for row in rows] == pairs
+    for row, each in zip(rows, found["points"], strict=True):
+        assert row["verdict"] == each["verdict"]
+        assert row["less"] == {"A": row["first"], "B": row["second"], None: ""}[each["less"]]
+        assert float(row["ratio_upper"]) == float(F(each["ratio"]["upper"]))
+    # The span of ijk is its work.
+    assert found["points"][1]["less"] == "A"
+
+
+def test_the_same_algorithm_twice_is_equal() -> None:
+    found = document(cli("compare", BASIC, BASIC, "--machine", XEON, "--at", "n=30,m=20,p=10", "--format", "json"))
+    assert found["algorithms"] == ["matmul_basic (1)", "matmul_basic (2)"]
+    for name in ("flops", "work", "span"):
+        assert found["growth"][name]["relation"] == "same"
+    (only,) = found["points"]
+    assert only["less"] is None
+    assert only["verdict"] in (PROVED, OPEN)
+
+
+def test_formulas_are_compared() -> None:
+    found = document(
+        cli("compare", "ice:work=n^2,span=n,io=n", "ice:work=9*n,span=n,io=n", "--machine", XEON, "--sweep", "n=2..1000",
+            "--format", "json")
+    )  # fmt: skip
+    (only,) = found["crossovers"]
+    assert (only["from"], only["to"]) == (8, 10)
+    assert found["growth"]["work"]["relation"] == "greater"
+    assert found["growth"]["energy"]["relation"] == "greater"
+    equal = al.compare("ice:work=n^2,span=n,io=n", "ice:work=9*n,span=n,io=n", machine=XEON, at={"n": 9})
+    assert equal.points[0].verdict.reason == "equal"
+
+
+@pytest.mark.parametrize("by", QUANTITIES)
+def test_each_quantity_is_compared(by: str) -> None:
+    arguments = ["compare", BASIC, IJK, "--machine", "gtx-580", "--machine", XEON, "--by", by, "--at", "n=30,m=20,p=10"]
+    known, lacking = document(cli(*arguments, "--format", "json"))["points"]
+    one, other = (
+        al.energy(target, machine="gtx-580", at={"n": 30, "m": 20, "p": 10}) for target in (BASIC, IJK)
+    )
+    name = {"energy": "total"}.get(by, by)
+    values = [
+        each if isinstance(each, tuple) else (each, each) for each in (getattr(one, name), getattr(other, name))
+    ]
+    assert [(F(v["lower"]), F(v["upper"])) for v in known["values"]] == values
+    # Where the static power is not known the ratio is, and numbers of it are not.
+    assert lacking["ratio"] is not None
+    assert (lacking["values"] == [None, None]) == (by != "energy")
+
+
+def test_a_ratio_does_not_depend_on_the_static_power() -> None:
+    """Times are in units of it, energies free of it."""
+    at = {"n": 30, "m": 20, "p": 10}
+    found = al.compare(BASIC, IJK, machine=XEON, by="time", at=at).points[0].verdict
+    machine = al.machine(XEON)
+    for watts in ("1", "30", "97.5"):
+        given = al.energy(BASIC, machine=machine, at=at, parameters={"pi0": watts})
+        other = al.energy(IJK, machine=machine, at=at, parameters={"pi0": watts})
+        ends = [each if isinstance(each, tuple) else (each, each) for each in (given.time, other.time)]
+        assert found.ratio == Interval(ends[0][0] / ends[1][1], ends[0][1] / ends[1][0])  # type: ignore[operator]
+
+
+def test_what_is_refused() -> None:
+    on = ["--machine", XEON]
+    assert cli("compare", BASIC).refused("AL411")
+    assert cli("compare", BASIC, CO, "--at", "n=3,m=3,p=3").refused("AL411")
+    assert cli("compare", BASIC, CO, *on, "--at", "n=3,m=3,p=3,k=1").refused("AL401")
+    assert cli("compare", BASIC, CO, *on, "--sweep", "k=3..9").refused("AL401")
+    assert cli("compare", BASIC, CO, *on, "--at", "n=3").refused("AL402")
+    assert cli("compare", BASIC, CO, *on, "--sweep", "n=9..3").refused("AL411")
+    assert cli("compare", BASIC, CO, *on, "--model", "icy", "--at", "n=3").refused("AL459")
+    assert cli("compare", BASIC, CO, *on, "--model", "roofline", "--at", "n=3,m=3,p=3").refused("AL458")
+    assert cli("compare", BASIC, CO, "--where", "k >= 3").refused("AL401")
+    assert cli("compare", BASIC, "dense.matmul::matmul_bsic").refused("AL004", "AL010", "AL410", "AL002", "AL003", "AL005")
+    refusal(lambda: al.compare(BASIC, CO, machine=XEON, by="beauty"), "AL411")
+
+
+def test_sizes_that_one_of_them_has_are_enough() -> None:
+    found = document(
+        cli("compare", "dense.gemv::gemv", "scan.reduce::sum", "--machine", XEON, "--at", "n=30,m=20", "--format", "json")
+    )
+    assert found["points"][0]["at"] == {"n": "30", "m": "20"}
+    assert found["points"][0]["less"] == "B"
+
+
+def test_without_sizes_growth_alone_is_compared() -> None:
+    found = document(cli("compare", BASIC, CO, "--format", "json"))
+    assert (found["points"], found["crossovers"], found["cache"]) == ([], [], None)
+    assert found == document(cli("compare", BASIC, CO, "--machine", XEON, "--format", "json"))
+    rows = list(csv.DictReader(io.StringIO(cli("compare", BASIC, CO, "--format", "csv").out)))
+    assert {row["quantity"]: row["relation"] for row in rows} == {
+        name: each["relation"] for name, each in found["growth"].items()
+    }
+    assert "higher order" in cli("compare", BASIC, CO).out
+
+
+# Growth.
+KNOWN = [
+    ("sparse.csr::spmv_csr", "sparse.csc::spmv_csc", {"flops": "same", "work": "unknown", "io": "unknown"}),
+    ("sparse.csc::spmv_csc", "sparse.csb::spmv_csb", {"flops": "same", "work": "unknown"}),
+    (BASIC, CO, {"flops": "same", "work": "same", "span": "greater", "energy": "same"}),
+    (BASIC, IJK, {"flops": "same", "work": "same", "span": "less", "energy": "same", "energy.static": "less"}),
+    ("sort.mergesort::mergesort", "sort.mergesort::mergesort_parallel", {"work": "same", "span": "greater"}),
+    ("scan.reduce::sum", "scan.recursive::sum_tree", {"flops": "same", "work": "same", "span": "greater"}),
+    ("dense.gemv::gemv", "scan.reduce::sum", {"work": "greater"}),
+    ("dense.transpose::transpose", "dense.transpose_recursive::transpose_co", {"work": "same", "span": "same"}),
+    ("sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort", {"work": "unknown", "energy": "unknown"}),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "known"), KNOWN, ids=[f"{a} {b}" for a, b, _ in KNOWN])
+def test_growth_that_is_known(first: str, second: str, known: dict[str, str]) -> None:
+    found = al.compare(first, second).growth
+    assert {name: found[name].relation for name in known} == known
+    mirrored = al.compare(second, first).growth
+    turned = {"less": "greater", "greater": "less", "same": "same", "unknown": "unknown"}
+    assert {name: each.relation for name, each in mirrored.items()} == {
+        name: turned[each.relation] for name, each in found.items()
+    }
+
+
+PROVEN = [each for each in KNOWN if each[0] != "sort.insertion_sort::insertion_sort"]
+
+
+@pytest.mark.parametrize(("first", "second"), [each[:2] for each in PROVEN], ids=[f"{a} {b}" for a, b, _ in PROVEN])
+def test_growth_is_proved_by_certificates(first: str, second: str) -> None:
+    found = document(cli("compare", first, second, "--certificates", "--format", "json"))
+    checked = 0
+    for name, each in found["growth"].items():
+        certificates = each["certificates"]
+        for certificate in certificates:
+            assert check(certificate).accepted, name
+            checked += 1
+        if each["relation"] == "same" and each["first"] != "0":
+            assert len(certificates) == 2
+        if each["relation"] in ("less", "greater") and each["first"] != "0" != each["second"]:
+            assert certificates
+    assert checked or found["growth"]["work"]["relation"] == "unknown"
+
+
+Term = tuple[int, int, int]
+
+
+def written(terms: list[Term]) -> str:
+    """A sum of n^(a/2)*log2(n)^b*m^c."""
+    return " + ".join(f"n^({a}/2)*log2(n)^{b}*m^{c}" for a, b, c in terms)
+
+
+def magnitude(terms: list[Term], n: int, m: int) -> float:
+    """The binary logarithm of its value at n = 2^n, m = 2^m."""
+    each = [a * n / 2 + b * math.log2(n) + c * m for a, b, c in terms]
+    return max(each) + math.log2(sum(2 ** (one - max(each)) for one in each))
+
+
+def test_relations_agree_with_numbers() -> None:
+    """Against values at sizes from 2^100 to 2^100000: never less where the ratio grows, never same where it moves."""
+    source = random.Random(5)
+    sizes = [(n, m) for n in (100, 10**3, 10**5) for m in (0, 7, 100, 10**3, 10**5, 10**7)]
+    counts = dict.fromkeys(("less", "same", "greater", "unknown"), 0)
+    for _ in range(300):
+        f, g = (
+            [(source.randint(0, 3), source.randint(0, 2), source.randint(0, 2)) for _ in range(source.randint(1, 3))]
+            for _ in range(2)
+        )
+        if source.random() < 0.3:
+            g = [*f, f[0]]
+            source.shuffle(g)
+        one, other = (Growth(expr, expr) for expr in map(parse_expression, map(written, (f, g))))
+        found = relation(one, other)
+        counts[found.relation] += 1
+        ratios = [magnitude(f, n, m) - magnitude(g, n, m) for n, m in sizes]
+        match found.relation:
+            case "less":
+                assert max(ratios) <= 2
+                assert min(ratios) < -5
+            case "greater":
+                assert min(ratios) >= -2
+                assert max(ratios) > 5
+            case "same":
+                assert max(map(abs, ratios)) <= 2
+            case _:
+                # Where both are sums of known order, nothing decides only if the ratio goes both ways.
+                assert max(ratios) > 2 or found.bound != ""
+                if found.bound == "incomparable":
+                    assert max(ratios) > 2
+                    assert min(ratios) < -2
+    assert all(count > 15 for count in counts.values())
+
+
+# Executions.
+def test_a_verdict_that_depends_on_the_data() -> None:
+    found = document(
+        cli("compare", "sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort", "--machine", XEON, "--at", "n=120",
+            "--execute", "--format", "json")
+    )  # fmt: skip
+    (only,) = found["points"]
+    assert (only["verdict"], only["less"]) == (DEPENDS, None)
+    ratios = {each["data"]: F(each["ratio"]["lower"]) for each in only["executions"]}
+    # Insertion sort is quick on rising keys, slow on falling ones.
+    assert ratios["rising data"] < 1 < ratios["falling data"]
+    for each in ratios.values():
+        assert F(only["ratio"]["lower"]) <= each <= F(only["ratio"]["upper"])
+    without = al.compare(
+        "sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort", machine=XEON, at={"n": 120}
+    ).points[0]
+    assert without.verdict.verdict == OPEN
+
+
+def test_what_bounds_decide_is_not_executed() -> None:
+    found = al.compare(BASIC, IJK, machine=XEON, at={"n": 30, "m": 20, "p": 10}, execute=True).points[0]
+    assert found.verdict.decided
+    assert found.verdict.executions == ()
+
+
+def test_runs_that_would_take_too_long_are_not_made() -> None:
+    found = al.compare(
+        "sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort",
+        machine=XEON, at={"n": 10**7}, execute=True,
+    ).points[0]  # fmt: skip
+    assert found.verdict.verdict == OPEN
+    assert "not executed" in found.verdict.reason
+
+
+def test_formulas_are_not_executed() -> None:
+    target = "ice:work=n*log2(n),span=n,io=n"
+    found = al.compare(target, "sort.insertion_sort::insertion_sort", machine=XEON, at={"n": 64}, execute=True).points[0]
+    assert found.verdict.verdict == OPEN
+    assert found.verdict.executions == ()

@@ -127,9 +127,9 @@ def test_thin_where_flops_in_place_of_work_decide() -> None:
 def test_open_names_the_widest_term() -> None:
     found = judge(ice((10, 30), 2), ice(20, (4, 5)), "energy")
     assert (found.verdict, found.less, found.decides) == (OPEN, None, "computation")
-    assert found.reason.startswith("computation of A is the widest term")
+    assert found.reason == "widest: computation of A"
     found = judge(ice(10, 4), ice((9, 10), (2, 9)), "energy")
-    assert (found.decides, found.reason[:11]) == ("memory", "memory of B")
+    assert (found.decides, found.reason) == ("memory", "widest: memory of B")
     assert not found.decided
 
 
@@ -178,8 +178,9 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
         for name in ("flops", "io", "work", "span"):
             ends = sorted(data.draw(st.tuples(positive, positive)))
             ends[1] = ends[0] + (ends[1] - ends[0]) / data.draw(st.sampled_from([1, 30, 1000]))
-            if name == "span" and ends[0] > wide["work"].lower:
-                ends = [wide["work"].lower, wide["work"].lower]
+            if name == "span":
+                # Of a program that is somewhat parallel.
+                ends = [each * wide["work"].lower / 50 for each in ends]
             wide[name] = Interval(*ends)
             inside[name] = ends[0] + data.draw(st.sampled_from([F(0), F(1, 2), F(1)])) * (ends[1] - ends[0])
         intervals.append(model("ice")(on, wide))
@@ -404,14 +405,14 @@ def test_the_same_algorithm_twice_is_equal() -> None:
 
 def test_formulas_are_compared() -> None:
     found = document(
-        cli("compare", "ice:work=n^2,span=n,io=n", "ice:work=9*n,span=n,io=n", "--machine", XEON, "--sweep", "n=2..1000",
+        cli("compare", "ice:work=n^2,span=n,io=0", "ice:work=9*n,span=n,io=0", "--machine", XEON, "--sweep", "n=2..1000",
             "--format", "json")
     )  # fmt: skip
     (only,) = found["crossovers"]
     assert (only["from"], only["to"]) == (8, 10)
     assert found["growth"]["work"]["relation"] == "greater"
     assert found["growth"]["energy"]["relation"] == "greater"
-    equal = al.compare("ice:work=n^2,span=n,io=n", "ice:work=9*n,span=n,io=n", machine=XEON, at={"n": 9})
+    equal = al.compare("ice:work=n^2,span=n,io=0", "ice:work=9*n,span=n,io=0", machine=XEON, at={"n": 9})
     assert equal.points[0].verdict.reason == "equal"
 
 
@@ -455,7 +456,7 @@ def test_what_is_refused() -> None:
     assert cli("compare", BASIC, CO, *on, "--model", "icy", "--at", "n=3").refused("AL459")
     assert cli("compare", BASIC, CO, *on, "--model", "roofline", "--at", "n=3,m=3,p=3").refused("AL458")
     assert cli("compare", BASIC, CO, "--where", "k >= 3").refused("AL401")
-    assert cli("compare", BASIC, "dense.matmul::matmul_bsic").refused("AL004", "AL010", "AL410", "AL002", "AL003", "AL005")
+    assert cli("compare", BASIC, "dense.matmul::matmul_bsic").refused("AL211")
     refusal(lambda: al.compare(BASIC, CO, machine=XEON, by="beauty"), "AL411")
 
 
@@ -485,7 +486,7 @@ KNOWN = [
     (BASIC, CO, {"flops": "same", "work": "same", "span": "greater", "energy": "same"}),
     (BASIC, IJK, {"flops": "same", "work": "same", "span": "less", "energy": "same", "energy.static": "less"}),
     ("sort.mergesort::mergesort", "sort.mergesort::mergesort_parallel", {"work": "same", "span": "greater"}),
-    ("scan.reduce::sum", "scan.recursive::sum_tree", {"flops": "same", "work": "same", "span": "greater"}),
+    ("scan.reduce::sum", "scan.recursive::sum_tree", {"work": "same", "span": "greater"}),
     ("dense.gemv::gemv", "scan.reduce::sum", {"work": "greater"}),
     ("dense.transpose::transpose", "dense.transpose_recursive::transpose_co", {"work": "same", "span": "same"}),
     ("sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort", {"work": "unknown", "energy": "unknown"}),

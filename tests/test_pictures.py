@@ -298,6 +298,10 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 # How they look
+def formulas(*targets: str) -> View:
+    return compared_view(compare(*targets, machine="gtx-580", sweep="n=4..4096", model="roofline").result)
+
+
 VIEWS = {
     **{f"roofline {name}": lambda name=name: pictures.roofline(name).view for name in MACHINES},
     "algorithms": lambda: pictures.roofline("gtx-580@double", BASIC, CO, at={"n": 99, "m": 99, "p": 99}).view,
@@ -305,6 +309,9 @@ VIEWS = {
     "balance": lambda: pictures.balance("fermi-c2050", (2010, 2025)).view,
     "two swept": lambda: compared_view(swept(BASIC, CO).result),
     "three swept": lambda: compared_view(swept(BASIC, CO, IKJ).result),
+    "six swept": lambda: formulas(*(f"roofline:W={each}*n^3,Q=8*n^2*{each * (7 - each)}" for each in range(1, 7))),
+    "three crossing": lambda: formulas("roofline:W=n^3,Q=n^2", "roofline:W=99*n^2,Q=n^2", "roofline:W=400*n,Q=n^2*4000"),
+    "flat": lambda: formulas("roofline:W=9*n,Q=n", "roofline:W=8*n,Q=n", "roofline:W=7*n,Q=n"),
     "two on two machines": lambda: compared_view(at_a_point(XEON, "xeon-phi-31s1p").result),
     "three at a point": lambda: compared_view(at_a_point(XEON, targets=(BASIC, CO, IKJ)).result),
     "time": lambda: compared_view(at_a_point(XEON, by="time").result),

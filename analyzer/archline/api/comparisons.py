@@ -13,7 +13,15 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.energies import applied, numeric
 from archline.api.settings import Given, Number, check_known, unplaced
-from archline.api.subjects import NOT_RUN, AlgorithmSubject, Settings, Subject, check_facts, own, subject
+from archline.api.subjects import (
+    AlgorithmSubject,
+    FormulaSubject,
+    Settings,
+    Subject,
+    check_facts,
+    own,
+    subject,
+)
 from archline.api.sweeps import Sweep
 from archline.compare.crossovers import Crossover, brackets
 from archline.compare.growth import Relation, compared
@@ -33,6 +41,7 @@ from archline.language.printer import format_fact
 if TYPE_CHECKING:
     from archline.execution.results import Cache
 
+SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL}
 COMPARED = ("flops", "work", "span", "io", "words", "messages", "memory")
 """Metrics whose growth is compared."""
 
@@ -64,6 +73,9 @@ class Compared:
 
         save_comparison(self.result, path)
 
+    def __repr__(self) -> str:
+        return f"<comparison of {', '.join(self.result.algorithms)}: {len(self.points)} points>"
+
     def __str__(self) -> str:
         from archline.report.comparisons import text
 
@@ -76,7 +88,7 @@ class Compared:
 def compare(
     *targets: str | Algorithm,
     machine: str | Machine | Sequence[str | Machine] = (),
-    model: str = "ice",
+    model: str | None = None,
     by: str = "energy",
     at: Mapping[str, Number] | None = None,
     sweep: str | None = None,
@@ -98,13 +110,17 @@ def compare(
     swept = None if sweep is None else Sweep.read(sweep)
     given = None if at is None else unplaced(at)
     subjects = [subject(each, where) for each in targets]
-    return Compared(comparison(subjects, machines, model_of(model), by, given, swept, settings, execute, where))
+    return Compared(
+        comparison(
+            subjects, machines, None if model is None else model_of(model), by, given, swept, settings, execute, where
+        )
+    )
 
 
 def comparison(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
-    model: Model,
+    given_model: Model | None,
     by: str,
     at: Given | None,
     sweep: Sweep | None,
@@ -115,6 +131,7 @@ def comparison(
     """The comparison of all pairs. Raises ArchlineError (AL411 for fewer than two, or numbers without a machine)."""
     _check(subjects, machines, by, at, sweep, settings)
     check_facts(where, subjects)
+    model = given_model or _model_of(subjects)
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     growths = [_growths(each, model) for each in subjects]
@@ -124,6 +141,8 @@ def comparison(
         return found
     given = dict(at or {})
     tied = () if sweep is None else sweep.names
+    if sweep is not None:
+        sweep.points_with(given)
     check_known({**given, **dict.fromkeys(tied, (1, None))}, [each.names for each in subjects])
     work = _Work(subjects, names, machines, model, by, given, sweep, settings, execute)
     points = tuple(work.points())
@@ -133,7 +152,7 @@ def comparison(
         crossovers=tuple(work.crossovers(points)),
         cache=work.cache,
         variable="" if sweep is None else sweep.variable,
-        data=work.data,
+        data="; ".join(filter(None, (*work.sources, work.executed))),
     )
 
 
@@ -151,6 +170,16 @@ def _check(
         raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
     if not machines and (at is not None or sweep is not None or settings.matrix is not None):
         raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
+
+
+def _model_of(subjects: Sequence[Subject]) -> Model:
+    """The model of the formulas among the subjects, else ICE. Raises ArchlineError (AL411) where these differ."""
+    models = {each.target.model.name: each.target.model for each in subjects if isinstance(each, FormulaSubject)}
+    if len(models) > 1:
+        raise error(
+            rules.OPTIONS_CLASH, f"the formulas are for {' and '.join(models)}", hint="choose one: --model NAME"
+        )
+    return next(iter(models.values()), None) or model_of("ice")
 
 
 def _names(subjects: Sequence[Subject]) -> list[str]:
@@ -197,7 +226,8 @@ class _Work:
     settings: Settings
     execute: bool
     cache: CacheUsed | None = None
-    data: str = NOT_RUN
+    sources: dict[str, None] = field(default_factory=dict)
+    executed: str = ""
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
 
     def points(self) -> Iterator[ComparedPoint]:
@@ -234,7 +264,8 @@ class _Work:
             try:
                 self._known[key] = self._numeric(index, machine, size)
             except ArchlineError as problem:
-                if self.sweep is None:
+                # Facts of the sizes may fail at some points of a sweep; whatever else is wrong is so at all of them.
+                if self.sweep is None or not {each.rule for each in problem.diagnostics} <= SKIPPED:
                     raise
                 self._known[key] = problem
         return self._known[key]
@@ -243,6 +274,7 @@ class _Work:
         chosen = self.subjects[index]
         result = numeric(chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings)
         self.cache = self.cache or result.cache
+        self.sources.setdefault(result.data)
         assert result.estimate is not None
         return result.estimate
 
@@ -286,7 +318,7 @@ class _Work:
                 ratios.append(Execution(data, ratio))
                 decides = decides or judge(estimates[0], estimates[1], self.by).decides
         if ratios:
-            self.data = "where the verdict says executed, inputs are as counted in runs under the cache above"
+            self.executed = "where the verdict says executed, inputs are as counted in runs under the cache above"
         return with_executions(verdict, ratios, decides)
 
     def _of_run(self, index: int, machine: int, ran: object) -> Estimate:
@@ -315,6 +347,7 @@ class _Work:
                     at = unplaced(dict(runs[index].sizes))
                     result = numeric(self.subjects[index], self._machine(machine), self.model, at, plain)
                     self.cache = self.cache or result.cache
+                    self.sources.setdefault(result.data)
                     assert result.estimate is not None
                     estimates.append(result.estimate)
                 verdict = judge(estimates[0], estimates[1], self.by)

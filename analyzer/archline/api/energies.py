@@ -16,12 +16,13 @@ from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, ch
 from archline.energy.formulas import Bounds, bounds_of, names_in, parsed, substituted
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
-from archline.energy.machines import Machine, parameter
+from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
-from archline.energy.model import Applied, Model
+from archline.energy.model import Applied, Estimate, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
+from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
@@ -101,6 +102,11 @@ class Energy:
         from archline.api.energy_arrays import upper_at
 
         return upper_at(self.subject, self.result, {**(sizes or {}), **named}, parameters or {})
+
+    def __repr__(self) -> str:
+        shown = self.result.estimate
+        amount = "in symbols" if shown is None else "unknown" if shown.energy is None else shown.energy.text("J")
+        return f"<energy of {self.result.algorithm} on {self.result.machine.name}, {self.result.model.name}: {amount}>"
 
     def __str__(self) -> str:
         from archline.report.energies import text
@@ -195,6 +201,10 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         metrics -= {"accesses"} - names_in(model.expanded(model.expression))
     found = Applied(model, machine, frozenset(metrics))
     found.require()
+    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in found.read]
+    if unread:
+        message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
+        raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")
     return found, machine
 
 
@@ -214,6 +224,13 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
 
 def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings) -> EnergyResult:
     """The energy at sizes. Raises ArchlineError."""
+    if (
+        settings.procs is None
+        and not isinstance(chosen, FormulaSubject)
+        and "P" in at
+        and "P" not in chosen.names.sizes
+    ):
+        settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
     procs = settings.procs if model.processors == "span" else None
     basis = chosen.basis(at, on.wanted | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
@@ -222,16 +239,29 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(_other_lines(on, basis.cache)),
+        notes=tuple(_notes(on, basis.cache, estimate)),
     )  # fmt: skip
 
 
-def _other_lines(on: Applied, cache: CacheUsed | None) -> Iterator[str]:
-    """What to know where the machine's energy of a line is of another length than L words."""
-    held = names_in(on.complete(on.model.expanded(on.model.expression)))
-    word, line = (on.machine.values.get(name) for name in ("word", "line"))
-    if cache is not None and {"eps_io", "pi_io", "line"} & held and word and line and word * cache.line != line:
-        yield f"the machine's lines have {line} B, those of this cache {word * cache.line} B: L = {line / word} fits it"
+def _processors(value: object) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise error(rules.TOO_SMALL, f"P is {value}; it is a whole number, 1 at least")
+    return value
+
+
+def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
+    """What to know of an answer: a cache that is not the machine's, a time that no device reaches."""
+    word, line, fast = (on.machine.values.get(name) for name in ("word", "line", "fast_memory"))
+    if cache is not None and word and line and word * cache.line != line:
+        yield f"lines of {word * cache.line} B are taken; the machine's have {line} B (L = {line / word})"
+    if cache is not None and not cache.chosen and word and fast:
+        yield f"the machine's fast memory has {fast} B: --cache Z={fast // word},L=..."
+    peak, flops, time = on.machine.values.get("peak"), estimate.amounts.get("flops"), estimate.time
+    if on.model.name == "ice" and peak and flops and time and time.upper and flops.lower > peak * time.upper:
+        yield (
+            f"{float(flops.lower / time.upper / peak):.3g} times the machine's peak flop/s: ICE counts unlimited "
+            "cores, so time is too short and power too high (the model `roofline` is bounded by the peak)"
+        )
 
 
 def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.growth.simplify import ZERO, is_number
 from archline.algebra.polynomial import TooComplexError
-from archline.algebra.growth.simplify import ZERO
 from archline.analysis.costs import Cost, ends_at
 from archline.analysis.floors import least, per_line
 from archline.analysis.io.accessed import accesses_of

@@ -31,6 +31,13 @@ class Sweep:
         """The sizes at one of the values."""
         return dict.fromkeys(self.names, (value, None))
 
+    def points_with(self, given: Given) -> list[Given]:
+        """The points of the sweep, with the sizes that stay the same. Raises ArchlineError (AL403)."""
+        for name in self.names:
+            if name in given:
+                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=given[name][1])
+        return [{**given, **self.at(value)} for value in self.points]
+
     @staticmethod
     def read(text: str) -> Sweep:
         """Read `n=m=p=64..8192`, by doubling, or with a `step`. Raises ArchlineError (AL404, AL411)."""

@@ -19,9 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser, "; two or more")
     shared.add_machines(parser, required=False)
-    parser.add_argument("--model", default="ice", metavar="MODEL", help=f"{shared.MODELS} (default: ice)")
+    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: that of the formulas, else ice)")
     parser.add_argument(
         "--by",
+        type=lambda text: text.replace("-", "_"),
         choices=("energy", "time", "power", "energy_delay"),
         default="energy",
         help="what is compared (default: energy)",
@@ -34,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_execution(parser)
     parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
     parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
+    parser.add_argument("--growth", action="store_true", help="the table of growth beside the verdicts too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg or .png (needs the extra `plots`)")
     shared.add_format(parser, FORMATS)
@@ -55,14 +57,13 @@ def execute(options: argparse.Namespace) -> int:
         from archline.api.plots import check_target
 
         check_target(options.out)
-    found = comparison(
-        subjects, machines, model(options.model), options.by, at, sweep, shared.energy_settings(options),
-        options.execute, options.where,
-    )  # fmt: skip
+    chosen = None if options.model is None else model(options.model)
+    settings = shared.energy_settings(options)
+    found = comparison(subjects, machines, chosen, options.by, at, sweep, settings, options.execute, options.where)
     if options.out is not None:
         from archline.api.pictures import save_comparison
 
         save_comparison(found, options.out)
     renderer = import_module(f"archline.report.comparisons.{options.format}")
-    sys.stdout.write(renderer.render(found, terminal_width(), certificates=options.certificates))
+    sys.stdout.write(renderer.render(found, terminal_width(), certificates=options.certificates, growth=options.growth))
     return 0

@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_where(parser)
     shared.add_execution(parser)
     parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
+    parser.add_argument("--sweep", metavar="SIZES", help="sizes to go through, a row each: P=1..64, n=m=64..8192")
     parser.add_argument(
         "--measured", action="store_true", help="inputs as a run counts them, instead of derived bounds"
     )
@@ -34,6 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.energies import energies
     from archline.api.subjects import subject
+    from archline.api.sweeps import Sweep
     from archline.energy.models import model
     from archline.report.layout import terminal_width
 
@@ -43,8 +45,9 @@ def execute(options: argparse.Namespace) -> int:
     subjects = [subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.energy_settings(options)
-    found = energies(subjects, machines, chosen, at, settings, options.where)
-    results = [each.result for each in found]
+    points = [at] if options.sweep is None else Sweep.read(options.sweep).points_with(at or {})
+    found = [energies(subjects, machines, chosen, point, settings, options.where) for point in points]
+    results = [each.result for row in found for each in row]
     renderer = import_module(f"archline.report.energies.{options.format}")
     sys.stdout.write(renderer.render(results, terminal_width()))
     return 0

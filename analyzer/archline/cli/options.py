@@ -50,6 +50,7 @@ def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
         metavar="NAME=VALUE",
         help='set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
     )
+    parser.add_argument("--year", type=natural, metavar="YEAR", help="carry the machines' trends on to a year")
 
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
@@ -57,7 +58,8 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
     from archline.energy.machines import machine, read_parameters
 
     given = read_parameters(options.parameters)
-    return [machine(name).with_parameters(given) for name in options.machines]
+    found = [machine(name).with_parameters(given) for name in options.machines]
+    return found if options.year is None else [each.in_year(options.year) for each in found]
 
 
 def energy_settings(options: argparse.Namespace) -> Settings:

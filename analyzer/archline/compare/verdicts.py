@@ -130,7 +130,7 @@ def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: I
     other = _less(coarse[0], coarse[1])
     if other == less:
         return ""
-    return f"{'undecided' if other is None else 'turned round'} if eps_op multiplies flops instead of work"
+    return f"{'undecided' if other is None else 'reversed'} if eps_op multiplies flops instead of work"
 
 
 def _coarse(estimate: Estimate, by: str) -> Interval | None:

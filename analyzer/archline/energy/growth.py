@@ -69,8 +69,8 @@ def of_formula(
     upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or bounds.upper
     candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
     found = simplified(Bounds(lower, upper), candidates, facts, domain)
-    nothing = not found.tight and found.lower is not None and is_number(found.lower, 0)
-    return replace(found, lower=None) if nothing else found
+    vacuous = not found.tight and found.lower is not None and is_number(found.lower, 0)
+    return replace(found, lower=None) if vacuous else found
 
 
 def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:

@@ -123,8 +123,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, "the machine has no `title`", ())
         if base is None and "quantity" not in data and "variant" not in data:
             self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
-        quantities = dict(base.quantities) if base is not None else {}
-        quantities |= self.quantities(data.get("quantity", {}), ("quantity",))
+        quantities = self.quantities(data.get("quantity", {}), ("quantity",))
         variants = data.get("variant", {})
         if not isinstance(variants, dict) or not all(isinstance(each, dict) for each in variants.values()):
             self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
@@ -135,6 +134,8 @@ class _Reader:
             self.check_keys(table, ("quantity",), f"variant `{each}`", path)
             own = self.quantities(table.get("quantity", {}), (*path, "quantity"))
             quantities |= own if each == chosen else {}
+        if base is not None:
+            quantities = machines.overridden(base.quantities, quantities)
         notes = data.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
             self.report(rules.MACHINE_FORM, "`notes` is not a list of texts", ("notes",))

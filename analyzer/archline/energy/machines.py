@@ -13,6 +13,7 @@ from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.evaluate import Enclosure, evaluate
@@ -91,6 +92,9 @@ class Machine:
     variants: tuple[str, ...] = ()
     year: int | None = None
 
+    def __repr__(self) -> str:
+        return f"<machine {self.name}: {self.title}>"
+
     @cached_property
     def values(self) -> Mapping[str, Fraction]:
         """The value of each quantity, and of the constants, in base units."""
@@ -110,7 +114,7 @@ class Machine:
             raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
         try:
             moved = {
-                name: replace(each, value=each.value * Fraction(2.0 ** ((year - self.year) / float(each.doubling))))
+                name: self._carried(each, each.value * Fraction(2.0 ** ((year - self.year) / float(each.doubling))))
                 for name, each in self.quantities.items()
                 if each.doubling is not None
             }
@@ -118,6 +122,10 @@ class Machine:
             message = f"the trends of machine `{self.name}` give no number for the year {year}"
             raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year nearer to {self.year}") from None
         return replace(self, quantities=resolved({**self.quantities, **moved}), year=year)
+
+    def _carried(self, each: Quantity, value: Fraction) -> Quantity:
+        shown = format_si(value, "" if each.unit == "1" else each.unit)
+        return replace(each, value=value, as_written=f"{shown} ({self.year}: {each.as_written})")
 
     def checked(self) -> Mapping[str, Fraction]:
         """For each quantity with a `check`, the value that this formula gives. Raises ArchlineError (AL462)."""
@@ -133,6 +141,17 @@ def _value(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -
     except UndefinedError as problem:
         message = f"a formula of `{quantity.name}`, `{format_expression(formula)}`, has no value: {problem}"
         raise error(rules.FORMULA, message, span=quantity.span, hint="a quantity that it divides by is 0") from None
+
+
+def overridden(quantities: Mapping[str, Quantity], given: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """The quantities with others in their place; printed numbers whose `check` reads one of these follow the check."""
+    changed = given.keys()
+    follow = {
+        name: replace(each, formula=each.check, kind=DERIVED, as_written=format_expression(each.check))
+        for name, each in quantities.items()
+        if each.check is not None and name not in given and names_in(each.check) & changed
+    }
+    return {**quantities, **follow, **given}
 
 
 def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:

@@ -26,6 +26,8 @@ from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 
 BALANCED = "balanced"
+DERIVABLE = ("flops", "work", "span", "io", "accesses", "Z", "L")
+"""The metrics of an algorithm that are derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Model:
             definitions={**self.definitions, **option.definitions},
             positive=(*self.positive, *option.positive),
             error=option.error or self.error,
-            leaves_out=tuple(each for each in self.leaves_out if f"`{self.name}+{name}`" not in each),
+            leaves_out=tuple(each for each in self.leaves_out if f"+{name}`" not in each),
             accuracy=self.accuracy if option.accuracy is None else option.accuracy,
         )
 
@@ -145,7 +147,7 @@ class Model:
 
     def missing(self, machine: Machine) -> tuple[str, ...]:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
-        return Applied(self, machine, METRICS.keys()).missing
+        return Applied(self, machine, DERIVABLE).missing
 
     def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for amounts (metric to number or interval).
@@ -184,14 +186,20 @@ class Applied:
     @cached_property
     def converted(self) -> Mapping[str, str]:
         """The conversions that are needed: formulas of metrics and quantities that are not known."""
-        used = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
-        return {name: text for name, text in self.model.conversions.items() if name in used and name not in self._known}
+        held = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
+        conversions = {name: text for name, text in self.model.conversions.items() if name not in self._known}
+        while more := frozenset().union(*(names_in(parsed(conversions[n])) for n in held & conversions.keys())) - held:
+            held |= more
+        return {name: text for name, text in conversions.items() if name in held}
 
     def complete(self, expr: s.Expr) -> s.Expr:
         """A formula with what is not known replaced by its conversion."""
-        unknown = names_in(expr) - self._known
-        known = {name: parsed(self.model.conversions[name]) for name in unknown if name in self.model.conversions}
-        return substituted(expr, known) if known else expr
+        conversions = self.model.conversions
+        while known := {
+            name: parsed(conversions[name]) for name in names_in(expr) - self._known if name in conversions
+        }:
+            expr = substituted(expr, known)
+        return expr
 
     def formula(self, name: str) -> s.Expr:
         """The formula of `time`, of a term of the energy or of a figure, in what is known."""
@@ -227,6 +235,18 @@ class Applied:
                 where = f"machine `{self.machine.name}` does not suit model `{self.model.name}`"
                 hint = "give " + " ".join(f"--parameter {name}=..." for name in sorted(names_in(expr)))
                 raise error(rules.UNSUITED_MACHINE, f"{where}: {text} is not above 0", hint=hint)
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The machine's quantities that an answer rests on, also through formulas of the machine's own."""
+        texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
+        held = frozenset().union(*(names_in(self.complete(self.model.expanded(text))) for text in texts))
+        held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
+        own = self.machine.quantities
+        formulas = {name: names_in(each.formula) for name, each in own.items() if each.formula is not None}
+        while more := frozenset().union(*(formulas[name] for name in held & formulas.keys())) - held:
+            held |= more
+        return held & own.keys()
 
     @cached_property
     def wanted(self) -> frozenset[str]:
@@ -332,8 +352,11 @@ class Estimate:
 
     @property
     def power(self) -> Interval | None:
-        """Average power in W: energy over time."""
-        return _quotient(self.energy, self.time)
+        """Average power in W: energy over time; under a cap, that at most."""
+        found, limit = _quotient(self.energy, self.time), self.machine.values.get("power_limit")
+        if found is None or limit is None or "power cap" not in self.sides:
+            return found
+        return found.smallest(Interval.of(limit))
 
     @property
     def flops_per_joule(self) -> Interval | None:

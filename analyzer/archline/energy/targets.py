@@ -1,4 +1,4 @@
-"""Targets of formulas typed by hand: `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"`."""
+"""Targets of formulas typed by hand: `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"`, or `"n-body=linear:F=..."`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_settings
 from archline.language.source import Source, Span
 
-_TARGET = re.compile(r"([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
+_TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
 SYMBOLS = ("P", "Z", "L")
 """Metrics that formulas may hold as sizes, and that are then known."""
 
 
 @dataclass(frozen=True)
 class FormulaTarget:
-    """Metrics as formulas of sizes. `name` is the text as typed, `model` the model whose letters it uses."""
+    """Metrics as formulas of sizes. `name` is as given, else the text; `model` the model whose letters it uses."""
 
     name: str
     model: Model
@@ -39,7 +39,8 @@ class FormulaTarget:
     def amounts(self, point: Mapping[str, Number]) -> dict[str, Interval]:
         """The metrics at sizes. Raises ArchlineError (AL462) where a formula gives no number."""
         known = {name: Interval.of(value) for name, value in point.items()}
-        found: dict[str, Interval] = {}
+        # P is the model's number of processors, also where no formula holds it.
+        found = {"P": known["P"]} if "P" in known and self.model.processors == "P" else {}
         for name, expr in self.formulas.items():
             try:
                 found[name] = value_of(expr, known)
@@ -61,11 +62,11 @@ def read_target(text: str) -> FormulaTarget:
     """
     found = _TARGET.fullmatch(text.strip())
     assert found is not None
-    chosen = model(found[1])
-    offset = text.index(found[2])
+    chosen = model(found[2])
+    offset = found.start(3) + len(text) - len(text.lstrip())
     # Spaces before the formulas, so that places are those in the whole text.
     formulas: dict[str, s.Expr] = {}
-    for letter, expr, span in parse_settings(" " * offset + found[2], "target"):
+    for letter, expr, span in parse_settings(" " * offset + found[3], "target"):
         metric = chosen.letters.get(letter, letter)
         place = Span(Source("target", text), 1, span.column, 1, span.end_column)
         if metric not in METRICS:
@@ -80,4 +81,4 @@ def read_target(text: str) -> FormulaTarget:
     for letter, metric in letters.items():
         if letter in held and metric not in formulas:
             formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
-    return FormulaTarget(text.strip(), chosen, formulas)
+    return FormulaTarget(found[1] or text.strip(), chosen, formulas)

@@ -14,8 +14,8 @@ from archline.report.numbers import exact
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
     """One line a machine, with the models that it feeds."""
-    rows = [["machine", "title", "models"]]
-    rows += [[each.name, each.title, ", ".join(fed(each, models)) or "-"] for each in machines]
+    rows = [["machine", "source", "title", "models"]]
+    rows += [[each.name, each.collection, each.title, ", ".join(fed(each, models)) or "-"] for each in machines]
     notes = (
         "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
         "model needs and a machine lacks."
@@ -64,7 +64,7 @@ def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
     missing = model.missing(machine)
-    return [model.name, f"lacks {', '.join(missing)}" if missing else "can be fed"]
+    return [model.name, f"lacks {', '.join(missing)}" if missing else "has all that it takes"]
 
 
 def _check(each: Quantity, value: Any) -> list[str]:

@@ -45,10 +45,12 @@ MODEL = Model(
     },
     sides={"computation": "pi_op*work", "memory": "pi_io*io"},
     figures={
-        "operations a line": Figure("work/io", "op/line", ""),
+        "operations per line": Figure("work/io", "op/line", ""),
         "balance": Figure("pi_io/pi_op", "op/line", "(12), (14): CPU-bound above it"),
     },
     conversions={
+        "tau_flop": "1/peak",
+        "tau_mem": "1/bandwidth",
         "eps_op": "eps_flop*flop_per_op",
         "pi_op": "pi0*tau_flop*flop_per_op",
         "eps_io": "eps_mem*line",

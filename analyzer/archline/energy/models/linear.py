@@ -28,9 +28,11 @@ MODEL = Model(
         "bandwidth": "beta_t*words",
         "latency": "alpha_t*messages",
     },
-    figures={"flops a word": Figure("flops/words", "flop/word", "")},
+    figures={"flops per word": Figure("flops/words", "flop/word", "")},
     letters={"F": "flops", "W": "words", "S": "messages", "M": "memory"},
     conversions={
+        "tau_flop": "1/peak",
+        "tau_mem": "1/bandwidth",
         "words": "io*L",
         "messages": "io*message_per_line",
         "memory": "Z",

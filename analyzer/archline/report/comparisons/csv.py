@@ -9,7 +9,7 @@ from archline.compare.results import Comparison
 from archline.report.energies.csv import decimal
 
 
-def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
+def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The table; numbers are decimals in base units."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")

@@ -14,7 +14,7 @@ from archline.report.numbers import exact
 VERSION = 1
 
 
-def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
+def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The document."""
     pairs = [
         {"algorithms": list(pair), "growth": {name: _relation(each, certificates) for name, each in relations.items()}}

@@ -7,21 +7,25 @@ from collections.abc import Iterable, Mapping
 
 from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison, Pair
-from archline.compare.verdicts import OPEN
+from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.energy.intervals import Interval
 from archline.report.energies import shown
 from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
 
 
-def render(found: Comparison, width: int, *, certificates: bool = False) -> str:
+def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
     lines = wrap(_heading(found), width)
     if found.points:
         rows = [_head(found), *(_row(found, each) for each in found.points)]
         lines += ["", *indented(table(rows, width - 2))]
         lines += ["", *indented([line for note in _notes(found) for line in wrap(note, width - 2)])]
-    for pair, relations in found.growth.items():
+    shown_in_full = growth or certificates or not found.points
+    if not shown_in_full:
+        for pair, relations in found.growth.items():
+            lines += ["", *indented(wrap(_growth_line(pair, relations), width - 2))]
+    for pair, relations in found.growth.items() if shown_in_full else ():
         lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
         rows = [["", "", *pair], *(_growth_row(*each) for each in relations.items())]
         lines += indented(table(rows, width - 4), 4)
@@ -51,7 +55,7 @@ def _several(found: Comparison) -> tuple[bool, bool]:
 def _head(found: Comparison) -> list[str]:
     machines, pairs = _several(found)
     size = found.variable.replace("=", " = ") or "sizes"
-    return [size, *(["machine"] * machines), *(["pair"] * pairs), "ratio", "verdict", "decides"]
+    return [size, *(["machine"] * machines), *(["pair"] * pairs), "ratio", "verdict", "deciding term"]
 
 
 def _row(found: Comparison, point: ComparedPoint) -> list[str]:
@@ -74,6 +78,9 @@ def _verdict(point: ComparedPoint) -> str:
     why = f" ({_named(verdict.reason, point.pair)})" if verdict.reason else ""
     if point.winner is not None:
         return f"{point.winner} takes less: {verdict.verdict}{why}"
+    if verdict.verdict in (PROVED, EXECUTED):
+        why = "" if verdict.verdict == PROVED else f" ({_named(verdict.reason, point.pair)})"
+        return f"the same: {verdict.verdict}{why}"
     return f"{verdict.verdict}{why}"
 
 
@@ -88,21 +95,36 @@ def _notes(found: Comparison) -> Iterable[str]:
         where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
         on = f" on {each.machine}" if _several(found)[0] else ""
         ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
-        yield f"changes over {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
+        yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
     yield found.data
     yield f"stated error of the model: {found.model.error}"
     if any(each.verdict.verdict == OPEN for each in found.points):
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
 
 
+def _growth_line(pair: Pair, relations: Mapping[str, Relation]) -> str:
+    """The relations of growth in a line; `--growth` has them with the growths themselves."""
+    kinds: dict[str, list[str]] = {}
+    for name, each in relations.items():
+        if not name.startswith("energy."):
+            kinds.setdefault(_relation(each), []).append(name)
+    said = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
+    return f"growth of {pair[0]} relative to {pair[1]}: {said} (--growth shows it)"
+
+
 def _growth_title(found: Comparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
     more = [fact for fact in facts if fact not in found.assumptions]
-    return f"{pair[0]} grows, beside {pair[1]}" + (f", where {', '.join(more)}" if more else "")
+    return f"growth of {pair[0]} relative to {pair[1]}" + (f", where {', '.join(more)}" if more else "")
 
 
 def _growth_row(name: str, relation: Relation) -> list[str]:
-    said = {
+    first, second = relation.first or "unknown", relation.second or "unknown"
+    return [name, _relation(relation), first, "" if first == second and relation.relation == "same" else second]
+
+
+def _relation(relation: Relation) -> str:
+    return {
         "less": "lower order",
         "greater": "higher order",
         "same": "same order",
@@ -110,8 +132,6 @@ def _growth_row(name: str, relation: Relation) -> list[str]:
             relation.bound, relation.bound or "open"
         ),
     }[relation.relation]
-    first, second = relation.first or "unknown", relation.second or "unknown"
-    return [name, said, first, "" if first == second and relation.relation == "same" else second]
 
 
 def _proofs(relations: Mapping[str, Relation], width: int) -> Iterable[str]:

@@ -88,7 +88,7 @@ def _binding(estimate: Estimate) -> list[list[str]]:
     if not estimate.binds:
         return []
     margin = estimate.margin
-    far = "" if margin is None else f": {_times(margin)} times {' and '.join(_others(estimate))}"
+    far = "" if margin is None else f", {_times(margin)} times {' and '.join(_others(estimate))}"
     return [["bound by", f"{estimate.binds}{far}"]]
 
 
@@ -181,6 +181,8 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
         for name in ("algorithm", "machine", "model", "at")
         if same[name]
     ]
+    told = [index for index, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"-"}]
+    rows = [[row[index] for index in told] for row in rows]
     caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
     lines = wrap("; ".join([*filter(None, shared), *caches]), width)
     lines += ["", *indented(table(rows, width - 2)), ""]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from archline.compare.crossovers import Crossover
 from archline.compare.results import ComparedPoint, Comparison
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
@@ -51,9 +53,9 @@ class Lines(View):
             if high >= 4 * low:
                 axes.set_xscale("log", base=2)
                 axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-                axes.set_xlim(low * (low / high) ** 0.03, high * (high / low) ** 0.03)
+                axes.set_xlim(low * (low / high) ** 0.045, high * (high / low) ** 0.045)
             else:
-                axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
+                axes.set_xlim(low - 0.045 * (high - low), high + 0.045 * (high - low))
             self._limits(axes, what)
             labels = Labels(axes)
             for each in self.found.crossovers:
@@ -105,16 +107,14 @@ class Lines(View):
             end_labels(labels, names)
 
     def _name_crossovers(self, labels: Labels) -> None:
-        several = len({each.machine.name for each in self.found.points}) > 1
-        low, high = labels.axes.get_ylim()
-        log = labels.axes.get_yscale() == "log"
+        """Who takes less beside each, or the sizes where there is little room; the notes have all."""
+        panel = labels.axes.transAxes + labels.axes.transData.inverted()
+        heights = [panel.transform((0, share))[1] for share in (0.98, 0.88, 0.78, 0.68, 0.28, 0.18, 0.08)]
         for each in self.found.crossovers:
-            on = f"on {each.machine}: " if several else ""
-            said = f"{on}{_short(each.before)} takes less up to {each.start},\n{_short(each.after)} from {each.end} on"
-            shares = (0.98, 0.85, 0.72, 0.25, 0.12)
-            heights = [low * (high / low) ** share if log else low + (high - low) * share for share in shares]
-            middle = (each.start + each.end) / 2
-            labels.put(said, [(middle, height) for height in heights], [(-1, -1), (1, -1)], ma="left")
+            places = [((each.start + each.end) / 2, height) for height in heights]
+            for said in (_told(each, self.found, ",\n"), f"{each.start} to {each.end}"):
+                if labels.put(said, places, [(-1, -1), (1, -1)], near=False, ma="left"):
+                    break
 
 
 @dataclass(frozen=True)
@@ -195,6 +195,7 @@ def view(found: Comparison) -> Lines | Bars:
         unit = f"relative ({lacking[0]} is not known)"
     names = [_short(each) for each in found.algorithms]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    listed = listed if len(listed) < 60 else f"{len(names)} algorithms"
     on = " and ".join(machines) if len(machines) < 3 else f"{len(machines)} machines"
     title = f"{found.by.replace('_', '-')} of {listed} on {on}; model {found.model.name}"
     sizes = {tuple(each.at.items()) for each in found.points}
@@ -203,7 +204,8 @@ def view(found: Comparison) -> Lines | Bars:
     notes: tuple[str, ...] = ("; ".join(filter(None, (at, cache_text(found.cache), found.data))), found.model.source)
     if swept:
         rows = tuple(row for each in found.points for row in _rows(found, each, swept[0]))
-        notes = (*notes, "Lines and bands between the sizes guide the eye; below, ratios at the sizes alone.")
+        said = "; ".join(_told(each, found, ", ") for each in found.crossovers)
+        notes = (*notes, "Lines and bands between the sizes guide the eye; below, ratios at the sizes alone.", said)
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")
         return Lines(title, notes, columns, tuple(dict.fromkeys(rows)), found, unit)
     estimates: dict[Key, Estimate] = {}
@@ -256,9 +258,19 @@ def _key(row: Mapping[str, Cell]) -> Key:
     return str(row["algorithm"]), str(row["machine"])
 
 
+def _several(found: Comparison) -> bool:
+    return len({each.machine.name for each in found.points}) > 1
+
+
 def _named(key: Key, found: Comparison) -> str:
-    several = len({each.machine.name for each in found.points}) > 1
-    return f"{_short(key[0], 25)}\n{_short(key[1], 25)}" if several else _short(key[0], 25)
+    name = key[0] if len(key[0]) <= 25 else "\n".join(wrap(key[0].replace(",", ", "), 25)[:3])
+    return f"{name}\n{_short(key[1], 25)}" if _several(found) else name
+
+
+def _told(crossover: Crossover, found: Comparison, comma: str) -> str:
+    on = f"on {crossover.machine} " if _several(found) else ""
+    before, after = _short(crossover.before), _short(crossover.after)
+    return f"{on}{before} takes less up to {crossover.start}{comma}{after} from {crossover.end} on"
 
 
 def _short(name: str, most: int = 40) -> str:

@@ -40,7 +40,7 @@ def picture(view: View, form: str) -> bytes:
 def figure(view: View) -> Figure:
     """The figure: title, what the view draws, its notes."""
     with rc_context(SETTINGS):
-        title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 88)
+        title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 80)
         notes = [line for note in view.notes for line in wrap(note, 122)]
         above, below = 0.35 + 0.2 * len(title), 0.62 + LINE * len(notes)
         height = view.height + above + below
@@ -103,8 +103,13 @@ class Labels:
         """A label at the first of these corners of a line where there is room."""
         self.put(text, [(line[0][each], line[1][each]) for each in among], beside, **look)
 
-    def put(self, text: str, anchors: Any, beside: Any = BESIDE, avoid: Any = (), **look: Any) -> None:
-        """A label beside the first anchor with room; else near it, off the points to avoid, with a line to it."""
+    def put(
+        self, text: str, anchors: Any, beside: Any = BESIDE, avoid: Any = (), near: bool = True, **look: Any
+    ) -> bool:
+        """A label beside the first anchor with room; else near it, off the points to avoid, with a line to it.
+
+        If it is not to be `near`, there is none without room beside an anchor; says whether there is one.
+        """
         look = {"fontsize": 8, "color": DARK, "ha": "center", "va": "center", "textcoords": "axes fraction", **look}
         made = self.axes.annotate(text, anchors[0], (0.5, 0.5), **look)
         canvas: Any = self.axes.figure.canvas
@@ -116,12 +121,16 @@ class Labels:
             if self._free(middle, size, obstacles):
                 break
         else:
+            if not near:
+                made.remove()
+                return False
             middle = self._near(self.axes.transData.transform(anchors[0]), size, obstacles, avoid)
             made.remove()
             made = self.axes.annotate(text, anchors[0], (0.5, 0.5), arrowprops=ARROW, **look)
         x, y = self.axes.transAxes.inverted().transform(middle)
         made.set_position((x, y))
         self.boxes.append((middle, size))
+        return True
 
     def _near(self, anchor: Any, size: Any, lines: Any, avoid: Any) -> Any:
         """The free place nearest to an anchor; one whose line to it crosses others counts as further away."""
@@ -162,7 +171,8 @@ def end_labels(labels: Labels, ends: Sequence[tuple[str, tuple[float, float], st
         for low, high in pairwise(order):
             short = max(0.0, apart - (places[high] - places[low])) / 2
             places[[low, high]] += (-short, short)
+    places -= max(0.0, places.max() + apart / 2 - 1)
     for (name, end, color), place, height in zip(ends, places, heights, strict=True):
-        arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7} if abs(place - height) > 0.01 else None
+        arrow = {"arrowstyle": "-", "color": MARKS, "linewidth": 0.7, "relpos": (0, 0.5)}
         axes.annotate(name, end, (1.025, place), textcoords="axes fraction", va="center", fontsize=8, color=color,
-                      arrowprops=arrow, annotation_clip=False)  # fmt: skip
+                      arrowprops=arrow if abs(place - height) > 0.01 else None, annotation_clip=False)  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import archline as al
 from archline.api.energies import numeric
@@ -26,6 +27,7 @@ from archline.execution.data import generate
 from archline.execution.results import Cache, Counts
 from archline.execution.run import execute
 from energy_support import exact
+from stdlib_csb_cases import by_quadrants
 
 CASES = 300
 PER_TEST = 30
@@ -110,7 +112,8 @@ class Case:
         """Those of counts, on each kind of data."""
         words = {"Z": self.cache.Z, "L": self.cache.L}
         found = []
-        for counts, trace in runs(self.targets[which], tuple(self.sizes[which].items()), self.cache.L, self.family):
+        sizes = tuple(self.sizes[which].items())
+        for counts, trace in runs(self.targets[which], sizes, self.cache.L, self.family, self.number):
             amounts = {name: getattr(counts, name) for name in ("flops", "work", "span", "accesses")}
             amounts["io"] = optimal(trace, self.cache.Z // self.cache.L).io
             found.append(model(self.model)(self.machine, {**amounts, **words}))
@@ -118,21 +121,71 @@ class Case:
 
 
 @cache
-def _runs(target: str, sizes: tuple[tuple[str, int], ...], line: int, order: str, seed: int, regular: bool) -> Any:
-    module, algorithm = subject(target).algorithm.executed
-    values = generate(module, algorithm, dict(sizes), seed)
+def matrix(number: int) -> Any:
+    """A sparse matrix of a seed, of 16 by 16 entries of which some are not 0."""
+    source = np.random.default_rng(number)
+    dense = source.uniform(0.5, 1.5, (16, 16))
+    dense[source.random((16, 16)) < source.choice([0.5, 0.8, 0.95])] = 0
+    dense[3, 5] = 1
+    return dense
+
+
+def stored(number: int, target: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """A sparse matrix as an algorithm takes it, with vectors, and its sizes in that storage."""
+    dense, x = matrix(number), {"x": np.ones(16), "y": np.zeros(16)}
+    nz, n = np.count_nonzero(dense), len(dense)
+    longest = int(np.count_nonzero(dense, axis=1).max()), int(np.count_nonzero(dense, axis=0).max())
+    if target.endswith("csr"):
+        a = scipy.sparse.csr_array(dense)
+        parts = {"rowptr": a.indptr, "col": a.indices, "val": a.data}
+        return {**parts, **x}, {"n": n, "m": n, "nz": nz, "nr": longest[0]}
+    if target.endswith("csc"):
+        b = scipy.sparse.csc_array(dense)
+        parts = {"colptr": b.indptr, "row": b.indices, "val": b.data}
+        return {**parts, **x}, {"n": n, "m": n, "nz": nz, "nc": longest[1]}
+    side = (2, 4, 8)[number % 3]
+    blocks = [dense[i : i + side, j : j + side].ravel() for i in range(0, n, side) for j in range(0, n, side)]
+    places = [by_quadrants(np.flatnonzero(each), side) for each in blocks]
+    place = np.concatenate(places)
+    values = np.concatenate([each[where] for each, where in zip(blocks, places, strict=True)])
+    sizes = {"nb": n // side, "b": side, "nz": nz, "nmax": max(map(len, places))}
+    offsets = np.cumsum([0, *map(len, places)])
+    entries = {"blk": offsets, "row": place // side, "col": place % side, "val": values}
+    return {**entries, **x, "nb": n // side, "b": side}, sizes
+
+
+def arguments(target: str, sizes: dict[str, int], order: str, seed: int, regular: bool) -> dict[str, Any]:
+    """Data of these sizes."""
+    if order == "stored":
+        values, found = stored(seed, target)
+        assert found == sizes
+        return values
+    values = generate(*subject(target).algorithm.executed, sizes, seed)
     if order:
         values["a"] = np.sort(values["a"])[:: 1 if order == "rising" else -1].copy()
     if regular:
         values["A"] = values["A"] + 3 * len(values["A"]) * np.eye(len(values["A"]))
+    return values
+
+
+@cache
+def _runs(target: str, sizes: tuple[tuple[str, int], ...], line: int, order: str, seed: int, regular: bool) -> Any:
+    module, algorithm = subject(target).algorithm.executed
+    values = arguments(target, dict(sizes), order, seed, regular)
     ran = execute(module, algorithm, values, line=line, trace=True, compiled=False, progress=False)
     assert ran.trace is not None
     return ran.counts, compact(ran.trace.lines, ran.trace.writes)
 
 
-def runs(target: str, sizes: tuple[tuple[str, int], ...], line: int, family: Family) -> Iterator[tuple[Counts, CompactTrace]]:
+def runs(
+    target: str, sizes: tuple[tuple[str, int], ...], line: int, family: Family, number: int
+) -> Iterator[tuple[Counts, CompactTrace]]:
     """The counts and the trace of runs on random data, and in the orders that matter."""
-    for order, seed in (("", 0), ("", 1), *((order, 0) for order in family.orders)):
+    kinds = [("", 0), ("", 1), *((order, 0) for order in family.orders)]
+    if not family.sizes:
+        # Blocks that are drawn at random would hold places twice.
+        kinds = [("stored", number), *(kinds if target.endswith(("csr", "csc")) else [])]
+    for order, seed in kinds:
         yield _runs(target, sizes, line, order, seed, family.regular)
 
 
@@ -145,16 +198,6 @@ def on(name: str) -> Machine:
     return found if "pi0" in found.quantities else found.with_parameters({"pi0": parameter("pi0", "1")})
 
 
-def sparse_sizes(source: random.Random, target: str) -> dict[str, int]:
-    """Sizes of one square matrix in each storage; its order is a multiple of its block, which is a power of 2."""
-    n, b = 16, source.choice((2, 4, 8))
-    longest = source.randint(2, 8)
-    nz = source.randint(longest, 5 * longest)
-    most = {"spmv_csr": {"n": n, "m": n, "nz": nz, "nr": longest}, "spmv_csc": {"n": n, "m": n, "nz": nz, "nc": longest}}
-    blocks = {"nb": n // b, "nz": min(nz, 2 * (n // b) ** 2), "nmax": min(nz, 2 * (n // b) ** 2), "b": b}
-    return most.get(target.partition("::")[2], blocks)
-
-
 def case(number: int) -> Case:
     """The question of a number."""
     source = random.Random(number)
@@ -165,7 +208,7 @@ def case(number: int) -> Case:
     at = []
     for target in (first, second):
         if not family.sizes:
-            at.append(sparse_sizes(random.Random(f"sparse {number}"), target))
+            at.append(stored(number, target)[1])
             continue
         held = subject(target).report.names.sizes
         at.append({name: drawn[name] for name in held})

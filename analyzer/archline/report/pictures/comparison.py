@@ -205,7 +205,11 @@ def view(found: Comparison) -> Lines | Bars:
     if swept:
         rows = tuple(row for each in found.points for row in _rows(found, each, swept[0]))
         said = "; ".join(_told(each, found, ", ") for each in found.crossovers)
-        notes = (*notes, "Lines and bands between the sizes guide the eye; below, ratios at the sizes alone.", said)
+        notes = (
+            *notes,
+            "Lines and bands between the sizes guide the eye; below, ratios at the sizes alone.",
+            *([said] if said else []),
+        )
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")
         return Lines(title, notes, columns, tuple(dict.fromkeys(rows)), found, unit)
     estimates: dict[Key, Estimate] = {}

@@ -318,7 +318,7 @@ class _Work:
                 ratios.append(Execution(data, ratio))
                 decides = decides or judge(estimates[0], estimates[1], self.by).decides
         if ratios:
-            self.executed = "where the verdict says executed, inputs are as counted in runs under the cache above"
+            self.executed = "where the verdict rests on runs, their inputs are as counted under the cache above"
         return with_executions(verdict, ratios, decides)
 
     def _of_run(self, index: int, machine: int, ran: object) -> Estimate:

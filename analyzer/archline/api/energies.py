@@ -253,9 +253,12 @@ def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator
     """What to know of an answer: a cache that is not the machine's, a time that no device reaches."""
     word, line, fast = (on.machine.values.get(name) for name in ("word", "line", "fast_memory"))
     if cache is not None and word and line and word * cache.line != line:
-        yield f"lines of {word * cache.line} B are taken; the machine's have {line} B (L = {line / word})"
+        yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
     if cache is not None and not cache.chosen and word and fast:
         yield f"the machine's fast memory has {fast} B: --cache Z={fast // word},L=..."
+    limit, power = on.machine.values.get("power_limit"), estimate.power
+    if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
+        yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
     peak, flops, time = on.machine.values.get("peak"), estimate.amounts.get("flops"), estimate.time
     if on.model.name == "ice" and peak and flops and time and time.upper and flops.lower > peak * time.upper:
         yield (

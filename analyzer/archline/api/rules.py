@@ -117,8 +117,8 @@ NO_PICTURE = Rule(
     "AL418",
     "no such picture",
     """
-    Pictures are written as .svg, .png or .pdf, by the name of the file, with numbers up to 10^300. A comparison is drawn
-    where there are sizes and known amounts, six series at most.
+    Pictures are written as .svg, .png or .pdf, by the name of the file, with numbers up to 10^300. A comparison is
+    drawn where there are sizes and known amounts, six series at most.
     """,
 )
 DEFECT = Rule(

@@ -83,6 +83,7 @@ class AlgorithmSubject:
 
     def __init__(self, subject: Algorithm) -> None:
         self.algorithm = subject
+        self._derived: dict[object, Basis] = {}
 
     @property
     def name(self) -> str:
@@ -138,6 +139,12 @@ class AlgorithmSubject:
 
     def derived(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
         """The inputs that are derived, and why others are not. Raises ArchlineError for wrong sizes."""
+        key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(wanted), settings)
+        if key not in self._derived:
+            self._derived[key] = self._derive(at, wanted, settings)
+        return self._derived[key]
+
+    def _derive(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
         report = self.report
         point = report.point(at, report.names.for_a_run, settings.option)
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)

@@ -138,6 +138,7 @@ class Model:
         for name, formula in self.definitions.items():
             known[name] = substituted(parsed(formula), known)
         known["time"] = substituted(parsed(self.time), known)
+        known["energy"] = substituted(parsed(self.expression), known)
         return substituted(parsed(text), known)
 
     @cached_property

@@ -303,8 +303,6 @@ def near_field(a: Any) -> Results:
     return {"phi": np.where(meets, a.x[:, 3] / distance, 0).sum(axis=1)}
 
 
-
-
 def coefficients(rng: Random, n: int, k: int) -> Arguments:
     return {"a": rng.normal(size=k + 1), "x": rng.uniform(-1.5, 1.5, n), "k": k}
 

@@ -248,7 +248,9 @@ def test_a_count_outside_its_bounds_is_loud(monkeypatch: pytest.MonkeyPatch) -> 
 # energy
 def test_energy_follows_the_equations() -> None:
     arguments = (MATMUL, "--at", "n=16,m=16,p=16", "--cache", "Z=256,L=8")
-    (found,) = document("energy", *arguments, "--machine", "xeon-e5-2650l-v3", "--model", "ice", "--measured")["results"]
+    (found,) = document("energy", *arguments, "--machine", "xeon-e5-2650l-v3", "--model", "ice", "--measured")[
+        "results"
+    ]
     ran = document("run", *arguments)["counts"]
     assert found["inputs"]["io"] == {"lower": str(ran["io"]), "upper": str(ran["io"]), "from": "executed"}
     # Table 3 of the paper, in nanojoules; equations (12) and (14).

@@ -66,7 +66,12 @@ def test_proved() -> None:
     assert found.decides == "computation"
     assert found.decided
     other = judge(ice(20, 4), ice(10, 2), "energy")
-    assert (other.verdict, other.less, other.ratio, other.decides) == (PROVED, "B", Interval.of(F(63, 33)), "computation")
+    assert (other.verdict, other.less, other.ratio, other.decides) == (
+        PROVED,
+        "B",
+        Interval.of(F(63, 33)),
+        "computation",
+    )
     # The memory decides although the other computes more.
     assert judge(ice(10, 20), ice(20, 2), "energy").decides == "memory"
 
@@ -236,7 +241,7 @@ def test_one_change_is_bracketed(last: int, gap: int, count: int, thin: bool) ->
 
 def test_several_changes_and_none() -> None:
     def at(size: int) -> Verdict:
-        return side("A" if size <= 10 or 37 < size else "B")
+        return side("A" if size <= 10 or size > 37 else "B")
 
     points = [(size, at(size)) for size in (1, 20, 30, 90)]
     assert brackets(points, at) == [(10, 11), (37, 38)]
@@ -274,7 +279,7 @@ def test_sizes_without_a_verdict_lie_between() -> None:
 def test_sweeps(text: str, names: tuple[str, ...], points: tuple[int, ...]) -> None:
     found = Sweep.read(text)
     assert (found.names, found.points, found.variable) == (names, points, "=".join(names))
-    assert found.at(7) == {name: (7, None) for name in names}
+    assert found.at(7) == dict.fromkeys(names, (7, None))
 
 
 @pytest.mark.parametrize(
@@ -357,7 +362,19 @@ def test_transposes_are_decided(n: int, words: int) -> None:
 # The command.
 def test_the_document_of_a_comparison() -> None:
     found = document(
-        cli("compare", BASIC, CO, "--machine", XEON, "--machine", "gtx-580", "--at", "n=30,m=20,p=10", "--format", "json")
+        cli(
+            "compare",
+            BASIC,
+            CO,
+            "--machine",
+            XEON,
+            "--machine",
+            "gtx-580",
+            "--at",
+            "n=30,m=20,p=10",
+            "--format",
+            "json",
+        )
     )
     assert (found["version"], found["algorithms"], found["model"]) == (1, ["matmul_basic", "matmul_co"], "ice")
     assert set(found["growth"]) >= {"flops", "work", "span", "io", "energy"}
@@ -420,13 +437,9 @@ def test_formulas_are_compared() -> None:
 def test_each_quantity_is_compared(by: str) -> None:
     arguments = ["compare", BASIC, IJK, "--machine", "gtx-580", "--machine", XEON, "--by", by, "--at", "n=30,m=20,p=10"]
     known, lacking = document(cli(*arguments, "--format", "json"))["points"]
-    one, other = (
-        al.energy(target, machine="gtx-580", at={"n": 30, "m": 20, "p": 10}) for target in (BASIC, IJK)
-    )
+    one, other = (al.energy(target, machine="gtx-580", at={"n": 30, "m": 20, "p": 10}) for target in (BASIC, IJK))
     name = {"energy": "total"}.get(by, by)
-    values = [
-        each if isinstance(each, tuple) else (each, each) for each in (getattr(one, name), getattr(other, name))
-    ]
+    values = [each if isinstance(each, tuple) else (each, each) for each in (getattr(one, name), getattr(other, name))]
     assert [(F(v["lower"]), F(v["upper"])) for v in known["values"]] == values
     # Where the static power is not known the ratio is, and numbers of it are not.
     assert lacking["ratio"] is not None
@@ -462,7 +475,17 @@ def test_what_is_refused() -> None:
 
 def test_sizes_that_one_of_them_has_are_enough() -> None:
     found = document(
-        cli("compare", "dense.gemv::gemv", "scan.reduce::sum", "--machine", XEON, "--at", "n=30,m=20", "--format", "json")
+        cli(
+            "compare",
+            "dense.gemv::gemv",
+            "scan.reduce::sum",
+            "--machine",
+            XEON,
+            "--at",
+            "n=30,m=20",
+            "--format",
+            "json",
+        )
     )
     assert found["points"][0]["at"] == {"n": "30", "m": "20"}
     assert found["points"][0]["less"] == "B"
@@ -608,6 +631,8 @@ def test_runs_that_would_take_too_long_are_not_made() -> None:
 
 def test_formulas_are_not_executed() -> None:
     target = "ice:work=n*log2(n),span=n,io=n"
-    found = al.compare(target, "sort.insertion_sort::insertion_sort", machine=XEON, at={"n": 64}, execute=True).points[0]
+    found = al.compare(target, "sort.insertion_sort::insertion_sort", machine=XEON, at={"n": 64}, execute=True).points[
+        0
+    ]
     assert found.verdict.verdict == OPEN
     assert found.verdict.executions == ()

@@ -58,7 +58,16 @@ def ends(found: dict[str, str]) -> tuple[Fraction, Fraction]:
 # JSON.
 def test_the_document_by_hand() -> None:
     """A linear program of numbers that can be done in the head."""
-    parameters = ["gamma_t=1", "beta_t=2", "alpha_t=3", "gamma_e=5", "beta_e=7", "alpha_e=11", "delta_e=1/2", "eps_e=13"]
+    parameters = [
+        "gamma_t=1",
+        "beta_t=2",
+        "alpha_t=3",
+        "gamma_e=5",
+        "beta_e=7",
+        "alpha_e=11",
+        "delta_e=1/2",
+        "eps_e=13",
+    ]
     given = [part for each in parameters for part in ("--parameter", each)]
     target = "linear:F=n,W=4,S=2,M=6,P=3"
     found = result(target, "--machine", "jaketown", *given, "--at", "n=10")
@@ -82,7 +91,19 @@ def test_the_document_by_hand() -> None:
     assert sorted(found["inputs"]) == ["P", "flops", "memory", "messages", "words"]
 
 
-CONTRACT = {"algorithm", "machine", "model", "at", "time", "energy", "power", "flops_per_joule", "binds", "expression", "inputs"}
+CONTRACT = {
+    "algorithm",
+    "machine",
+    "model",
+    "at",
+    "time",
+    "energy",
+    "power",
+    "flops_per_joule",
+    "binds",
+    "expression",
+    "inputs",
+}
 
 
 @pytest.mark.parametrize("name", ["ice", "roofline", "roofline+cap", "roofline+cache", "linear", "linear+overlap"])
@@ -102,7 +123,12 @@ def test_numbers_are_exact_and_follow_from_the_inputs(name: str) -> None:
         assert ends(found["power"]) == (low / ends(found["time"])[1], high / ends(found["time"])[0])
         flops = ends(found["inputs"]["flops"])
         assert ends(found["flops_per_joule"]) == (flops[0] / high, flops[1] / low)
-        assert [found[key]["unit"] for key in ("time", "energy", "power", "flops_per_joule")] == ["s", "J", "W", "flop/J"]
+        assert [found[key]["unit"] for key in ("time", "energy", "power", "flops_per_joule")] == [
+            "s",
+            "J",
+            "W",
+            "flop/J",
+        ]
         same = al.energy(
             BASIC if found["algorithm"] == "matmul_basic" else "sort.mergesort::mergesort",
             machine="gtx-580", model=name, parameters={"power_limit": "300 W"},
@@ -132,7 +158,9 @@ def test_several_targets_on_several_machines(form: str, at: list[str]) -> None:
         assert name in ran.out
     if not at or form == "markdown":
         # Each in full, in the order of targets.
-        assert ran.out.index("matmul_basic on") < ran.out.index("matmul_co on") if form in ("text", "markdown") else True
+        assert (
+            ran.out.index("matmul_basic on") < ran.out.index("matmul_co on") if form in ("text", "markdown") else True
+        )
 
 
 def test_a_table_has_the_numbers_of_the_document() -> None:
@@ -204,7 +232,9 @@ def test_bounds_in_symbols_hold_at_sizes(target: str, name: str) -> None:
             if key in found["inputs"]:
                 assert low[0] <= F(found["inputs"][key]["lower"]) <= F(found["inputs"][key]["upper"]) <= high[1]
             for regime in each["regimes"]:
-                condition = parse_expression(f"max(0, {regime['when'].partition(' >= ')[0]} - ({regime['when'].partition(' >= ')[2]}) + 1)")
+                condition = parse_expression(
+                    f"max(0, {regime['when'].partition(' >= ')[0]} - ({regime['when'].partition(' >= ')[2]}) + 1)"
+                )
                 if " and " not in regime["when"] and _number(evaluate(condition, point))[0] > 0:
                     assert F(found["inputs"][key]["upper"]) <= _value(regime["upper"], point)[1]
 
@@ -269,9 +299,13 @@ COUNTED = [
 
 @pytest.mark.parametrize(("target", "at"), COUNTED, ids=[t for t, _ in COUNTED])
 @pytest.mark.parametrize("name", ["ice", "roofline+cache", "linear"])
-def test_measured_inputs_are_those_of_a_run(target: str, at: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_inputs_are_those_of_a_run(
+    target: str, at: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     common = ["--at", at, "--cache", "Z=64,L=8", "--seed", "3"]
-    (found,) = printed(capsys, "energy", target, "--machine", "gtx-580", "--model", name, "--measured", *common)["results"]
+    (found,) = printed(capsys, "energy", target, "--machine", "gtx-580", "--model", name, "--measured", *common)[
+        "results"
+    ]
     counts = printed(capsys, "run", target, *common)["counts"]
     kinds = {name: each["from"] for name, each in found["inputs"].items()}
     assert {each for metric, each in kinds.items() if metric not in ("Z", "L")} == {"executed"}
@@ -290,7 +324,11 @@ def test_lru_replacement_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--at", "n=24,m=24,p=24", "--cache", "Z=128,L=8", "--policy", "lru"]
     (found,) = printed(capsys, "energy", BASIC, "--machine", MACHINE, *common)["results"]
     run = printed(capsys, "run", BASIC, *common)
-    assert found["inputs"]["io"] == {"lower": str(run["counts"]["io"]), "upper": str(run["counts"]["io"]), "from": "executed"}
+    assert found["inputs"]["io"] == {
+        "lower": str(run["counts"]["io"]),
+        "upper": str(run["counts"]["io"]),
+        "from": "executed",
+    }
     assert found["inputs"]["work"]["from"] == "derived"
     assert found["cache"]["policy"] == "lru"
     optimal = ends(result(BASIC, "--machine", MACHINE, *common[:-2])["inputs"]["io"])
@@ -383,7 +421,18 @@ def test_parameters_given_twice_or_missing() -> None:
     ran = cli("energy", SUM, "--machine", MACHINE, "--model", "roofline", "--at", "n=9")
     assert ran.refused("AL458")
     assert "--parameter eps_flop=..." in ran.err
-    ran = cli("energy", SUM, "--machine", "gtx-580", "--model", "roofline+cap", "--at", "n=9", "--parameter", "power_limit=100")
+    ran = cli(
+        "energy",
+        SUM,
+        "--machine",
+        "gtx-580",
+        "--model",
+        "roofline+cap",
+        "--at",
+        "n=9",
+        "--parameter",
+        "power_limit=100",
+    )
     assert ran.refused("AL458")
 
 

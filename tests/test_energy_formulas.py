@@ -212,14 +212,16 @@ def test_more_points_than_a_chunk() -> None:
 
 
 # Irrational powers.
-@pytest.mark.parametrize("text", ["2^(7/2)", "M^(2 - w/2)", "M^(w/2 - 1)", "n^w", "n^(1/3)", "(M/n)^(0-w)", "sqrt(n)", "log2(n)"])
+@pytest.mark.parametrize(
+    "text", ["2^(7/2)", "M^(2 - w/2)", "M^(w/2 - 1)", "n^w", "n^(1/3)", "(M/n)^(0-w)", "sqrt(n)", "log2(n)"]
+)
 def test_irrational_powers_are_enclosed(text: str) -> None:
     source = random.Random(text)
     with mpmath.workdps(80):
         for _ in range(60):
             point = {
-                "M": F(source.randint(1, 10**source.randint(1, 12)), source.randint(1, 50)),
-                "n": F(source.randint(1, 10**source.randint(1, 12))),
+                "M": F(source.randint(1, 10 ** source.randint(1, 12)), source.randint(1, 50)),
+                "n": F(source.randint(1, 10 ** source.randint(1, 12))),
                 "w": F(source.randint(2000, 3000), 1000),
             }
             found = bounds(text, {name: Interval.of(each) for name, each in point.items()})
@@ -278,7 +280,9 @@ def test_what_has_no_value_everywhere_is_undefined(text: str) -> None:
         bounds(text, {"a": Interval.of((0, 3))})
 
 
-@pytest.mark.parametrize("text", ["2^(10^9)", "a^(a^a)", "(2^60000)^60000", "(1/3)^(10^8)", "2^(0-10^9)", "1.5^(2^40)", "3^(10^9/2)"])
+@pytest.mark.parametrize(
+    "text", ["2^(10^9)", "a^(a^a)", "(2^60000)^60000", "(1/3)^(10^8)", "2^(0-10^9)", "1.5^(2^40)", "3^(10^9/2)"]
+)
 def test_powers_that_would_not_fit_are_refused_at_once(text: str) -> None:
     with pytest.raises(UndefinedError):
         bounds(text, {"a": Interval.of(50)})
@@ -482,7 +486,9 @@ def test_models_and_sizes_of_targets() -> None:
     refusal(energy("ice:work=n,span=1,io=1 - n", n=3), "AL460")
 
 
-@pytest.mark.parametrize("text", ["ice:", "ice", "", ":", "ice::work", "dense.matmul::matmul_basic", "a.algo::b", "ICE:work=n"])
+@pytest.mark.parametrize(
+    "text", ["ice:", "ice", "", ":", "ice::work", "dense.matmul::matmul_basic", "a.algo::b", "ICE:work=n"]
+)
 def test_what_is_a_name_rather_than_formulas(text: str) -> None:
     assert not is_formula(text)
 

@@ -181,7 +181,9 @@ triples = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(0, 60)).
 
 
 @given(machines_of("eps_op", "pi_op", "eps_io", "pi_io"), triples, positive, positive)
-def test_ice_follows_from_times_and_powers(on: Machine, point: dict[str, int], clock: Fraction, cycles: Fraction) -> None:
+def test_ice_follows_from_times_and_powers(
+    on: Machine, point: dict[str, int], clock: Fraction, cycles: Fraction
+) -> None:
     """Equation (6) with (7) to (10): any clock, F and static power that give these parameters give this energy."""
     q = on.values
     static_power = q["pi_op"] * clock / cycles
@@ -305,7 +307,9 @@ def test_the_gtx_580_in_single_precision() -> None:
     assert q["peak_sustained"] == F("1398e9")
     # The double-precision device stays below its limit.
     double = machine("gtx-580@double").values
-    most = values("roofline", machine("gtx-580@double"), flops=double["tau_mem"] / double["tau_flop"], traffic=1)["power"]
+    most = values("roofline", machine("gtx-580@double"), flops=double["tau_mem"] / double["tau_flop"], traffic=1)[
+        "power"
+    ]
     assert 244 < most < 263
 
 
@@ -489,6 +493,7 @@ def test_3d_matrix_products_are_equation_11(on: Machine, n: int, root: int, m: i
 
 
 CAPS = "F=n^w/P,W=n^w/(P*M^(w/2-1)),S=n^w/(P*M^(w/2-1)*m)"
+
 
 @pytest.mark.parametrize("w", [F(3), F(5, 2), F("2.807354922")])
 def test_strassen_is_equation_13(w: Fraction) -> None:
@@ -705,9 +710,7 @@ def test_the_bounds_of_ice_are_reached(on: Machine, data: st.DataObject) -> None
     spans = sorted(data.draw(st.tuples(st.integers(1, 20), st.integers(1, 20))))
     ios = sorted(data.draw(st.tuples(st.integers(0, 40), st.integers(0, 40))))
     wide = model("ice")(on, {"work": tuple(works), "span": tuple(spans), "io": tuple(ios)})
-    points = [
-        values("ice", on, work=work, span=span, io=io) for work in works for span in spans for io in ios
-    ]
+    points = [values("ice", on, work=work, span=span, io=io) for work in works for span in spans for io in ios]
     for name, each in wide.terms.items():
         found = [point[f"terms {name}"] for point in points]
         assert each == Interval(min(found), max(found)), name
@@ -738,7 +741,9 @@ PLANTED: list[tuple[str, str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "changes", "culprit"), [(n, c, k) for n, _, c, k in PLANTED], ids=[p[1] for p in PLANTED])
+@pytest.mark.parametrize(
+    ("name", "changes", "culprit"), [(n, c, k) for n, _, c, k in PLANTED], ids=[p[1] for p in PLANTED]
+)
 def test_a_wrong_unit_is_found_at_its_place(name: str, changes: dict[str, Any], culprit: str) -> None:
     planted = replace(model(name), **{"coarser": {}, "figures": {}, "conversions": {}, **changes})
     found = refusal(planted.checked, "AL461")
@@ -764,7 +769,11 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
         del whole[each]
     on = made({each: value for each, value in whole.items() if each not in lacking and "per" not in each})
     found = refusal(lambda: model(name)(on, amounts), "AL458")
-    needed = lacking if name not in ("ice", "linear") else [w for w in (*lacking, "eps_flop", "tau_mem") if w in found.message]
+    needed = (
+        lacking
+        if name not in ("ice", "linear")
+        else [w for w in (*lacking, "eps_flop", "tau_mem") if w in found.message]
+    )
     assert needed
     assert all(f"--parameter {each}=..." in (found.hint or "") for each in needed)
 

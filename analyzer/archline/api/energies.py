@@ -175,6 +175,8 @@ def energies(
     Raises ArchlineError as `energy` does.
     """
     check_facts(where, subjects)
+    if at is None and settings.runs:
+        raise error(rules.OPTIONS_CLASH, "a run needs sizes", hint="give --at")
     if at is not None:
         check_known(at, [each.names for each in subjects])
     found: list[Energy] = []
@@ -193,8 +195,8 @@ def energies(
 def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[Applied, Machine]:
     """A model on a machine for a subject; processors set what the model has for them. Raises ArchlineError."""
     metrics = {*chosen.metrics, "Z", "L"}
-    if settings.measured or settings.matrix is not None:
-        metrics.add("memory")
+    if settings.procs is not None and settings.runs:
+        raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
         machine = on_processors(chosen, machine, model, settings.procs)
     if not isinstance(chosen, FormulaSubject):
@@ -309,7 +311,7 @@ def _lacks(on: Applied, name: str) -> bool:
 def _growths(on: Applied, chosen: Subject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     found = of_terms(on, growths)
-    return {name: text for name, each in found.items() if (text := told(each, chosen)) is not None}
+    return {name: told(each, chosen) or "unknown" for name, each in found.items()}
 
 
 def told(growth: Growth, chosen: Subject) -> str | None:

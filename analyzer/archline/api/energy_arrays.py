@@ -8,12 +8,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from archline.analysis.costs import Cost
 from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import Metric
+from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject
 from archline.energy.arrays import compiled
-from archline.energy.formulas import names_in, substituted
+from archline.energy.formulas import Bounds, bounds_of, names_in, parsed, substituted
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
@@ -21,14 +23,16 @@ from archline.energy.results import EnergyResult
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 
+NAME = s.Name("", span=parsed("n").span)
+
 
 def upper_at(
     subject: Subject, result: EnergyResult, sizes: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     """Upper bounds on time, energy and its terms; formulas are substituted, metrics of algorithms evaluated first.
 
-    Where an amount lowers a term (work in ICE's memory time), its lower bound would be needed: such amounts must be
-    exact. Raises ArchlineError (AL401 to AL407, AL465).
+    Of an amount that lowers a term (work in ICE's memory time) the lower bound is taken. Raises ArchlineError (AL401 to
+    AL407, AL465).
     """
     for name in parameters:
         if name not in QUANTITIES:
@@ -46,11 +50,19 @@ def upper_at(
     if isinstance(subject, AlgorithmSubject):
         words = {name: sizes.get(name, getattr(DEFAULT_CACHE, name)) for name in ("Z", "L")}
         own = {name: each for name, each in sizes.items() if name not in words}
-        held = frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()
+        held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - words.keys()
+        costs = {name: subject.cost(name) for name in held}
+        ends = {name: Bounds(_least(name), parsed(name)) for name, cost in costs.items() if not cost.exact}
+        formulas = {name: bounds_of(each, ends).upper for name, each in formulas.items()}
         values |= words
-        for name in held - words.keys():
-            values[name] = _metric(subject, name, own, words)
+        for name in frozenset().union(*map(names_in, formulas.values())) & costs.keys():
+            values[name] = _upper(subject, costs[name], own, words)
+        for name, each in ends.items():
+            if any(_least(name).id in names_in(formula) for formula in formulas.values()):
+                lower = replace(costs[name], upper=costs[name].lower, alternatives=())
+                values[_least(name).id] = _upper(subject, lower, own, words)
     else:
+        check_known(unplaced(sizes), [subject.names])
         targets = dict(subject.target.formulas)
         formulas = {name: substituted(each, targets) for name, each in formulas.items()}
         values |= {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L, **sizes}
@@ -69,6 +81,10 @@ def _following(expr: s.Expr, machine: Machine, parameters: Mapping[str, Any]) ->
     return expr
 
 
-def _metric(subject: AlgorithmSubject, name: str, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
-    cost = Metric(subject.report, subject.cost(name))
-    return cost.upper_at({**sizes, **words} if name == "io" else sizes)
+def _least(metric: str) -> s.Name:
+    """The name of a metric's lower bound."""
+    return replace(NAME, id=f"least {metric}")
+
+
+def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+    return Metric(subject.report, cost).upper_at({**sizes, **words} if cost.metric == "io" else sizes)

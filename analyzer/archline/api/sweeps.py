@@ -48,7 +48,9 @@ class Sweep:
         names = tuple(name.strip() for name in found[1].split("=") if name.strip())
         low, high = (_whole(part, hint) for part in (found[2], found[3]))
         step = None if found[4] is None else _whole(found[4], hint)
-        if not 1 <= low <= high or (step is not None and step < 1):
+        if step is not None and step < 1:
+            raise error(rules.OPTIONS_CLASH, f"the step is {step}; it is at least 1", hint=hint)
+        if not 1 <= low <= high:
             raise error(rules.OPTIONS_CLASH, f"the sweep goes from {low} to {high}", hint=hint)
         points = _points(low, high, step)
         if len(points) > MOST:

@@ -166,10 +166,15 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
         if amount.lower < 0:
             raise error(rules.WRONG_AMOUNT, f"the {name} is {amount.lower}, a negative number")
     span, work = amounts.get("span"), amounts.get("work")
+    processors = amounts.get("P")
+    if processors is not None and processors.lower < 1:
+        raise error(rules.WRONG_AMOUNT, f"P is {processors.lower}; there is at least 1 processor")
     if span is not None and span.lower == 0:
         raise error(rules.WRONG_AMOUNT, "the span is 0; an execution has a span of at least 1")
     if span is not None and work is not None and span.lower > work.upper:
-        raise error(rules.WRONG_AMOUNT, f"the span, {span.lower}, is above the work, {work.upper}")
+        raise error(
+            rules.WRONG_AMOUNT, f"the span, {float(span.lower):.6g}, is above the work, {float(work.upper):.6g}"
+        )
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from archline.energy import rules
-from archline.energy.formulas import names_in, value_of
+from archline.energy.formulas import check_units, names_in, value_of
 from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import METRICS
+from archline.energy.units import NUMBER
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.format_expressions import format_expression
@@ -75,6 +76,8 @@ def read_target(text: str) -> FormulaTarget:
             raise error(rules.TARGET, f"model `{chosen.name}` takes no `{letter}`", span=place, hint=hint)
         if metric in formulas:
             raise error(rules.TARGET, f"the {metric} is given twice", span=place)
+        # What is no formula is refused here, whether or not sizes follow.
+        check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
         formulas[metric] = expr
     held = frozenset().union(*map(names_in, formulas.values()))
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}

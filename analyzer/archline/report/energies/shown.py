@@ -55,7 +55,7 @@ def cache_text(cache: CacheUsed | None) -> str:
 def heading(result: EnergyResult) -> str:
     """Algorithm, machine, model, sizes and cache."""
     on = f"{result.algorithm} on {machine_text(result.machine)}, model {result.model.name}"
-    procs = "" if result.processors is None else f"P = {result.processors}"
+    procs = "" if result.processors is None or "P" in (result.at or {}) else f"P = {result.processors}"
     at = "" if not result.at else sizes_text(result.at)
     return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))
 

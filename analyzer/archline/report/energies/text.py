@@ -55,7 +55,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
         ),
         *_figures(estimate),
         *_missing(result),
-        ["elasticities", _elasticities(result)],
+        [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],
         ["stated error", result.model.error],
         ["leaves out", "; ".join(result.model.leaves_out)],
     ]
@@ -131,6 +131,10 @@ def _missing(result: EnergyResult) -> list[list[str]]:
         for name in ("time", "energy")
         if name in estimate.reasons
     ]
+
+
+def _exact(estimate: Estimate) -> bool:
+    return all(each.exact for each in estimate.amounts.values())
 
 
 def _elasticities(result: EnergyResult) -> str:

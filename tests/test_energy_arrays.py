@@ -36,17 +36,17 @@ CASES = [
 def test_algorithms_agree_with_single_answers(target: str, machine: str, name: str) -> None:
     """Upper bounds at points; a single answer may be lower where io has a sharper bound at sizes, never higher."""
     source = random.Random(target)
-    energy = al.energy(target, machine=machine, model=name, parameters={"power_limit": "300 W"})
+    given = {"power_limit": "300 W"} if "cap" in name else {}
+    energy = al.energy(target, machine=machine, model=name, parameters=given)
     names = sorted(al.algorithm(target).cost().names.sizes)
-    points = [{each: source.randint(1, 60) for each in names} for _ in range(12)]
+    points = [{each: source.randint(1, 60) for each in names} for _ in range(6)]
     arrays = {each: np.array([point[each] for point in points]) for each in names}
     words, line = source.choice([(64, 4), (512, 8), (32768, 8)])
     found = energy.upper_at({**arrays, "Z": words, "L": line})
     cost = al.algorithm(target).cost()
+    expected: dict[str, Any] = {}
     for place, point in enumerate(points):
-        single = al.energy(
-            target, machine=machine, model=name, parameters={"power_limit": "300 W"}, at=point, cache=al.Cache(words, line)
-        )
+        single = al.energy(target, machine=machine, model=name, parameters=given, at=point, cache=al.Cache(words, line))
         expected = {"energy": single.total, "time": single.time, **single.parts}
         same_io = upper(cost.io.at({**point, "Z": words, "L": line})) == float(
             cost.io.upper_at({**point, "Z": words, "L": line})
@@ -103,7 +103,10 @@ def test_formulas_agree_with_single_answers(target: str, machine: str, names: tu
             if value is None:
                 assert key not in found
             else:
-                assert close(found[key][place], upper(value)), (key, point)
+                # Irrational numbers are known between bounds.
+                low, high = (float(each) for each in (value if isinstance(value, tuple) else (value, value)))
+                assert low * (1 - 1e-12) <= found[key][place] <= high * (1 + 1e-12), (key, point)
+                assert high - low <= 1e-9 * high
     assert close(found["energy"], sum(found[key] for key in energy.result.model.energy))
 
 
@@ -174,7 +177,9 @@ def test_wrong_sizes_and_parameters() -> None:
     refusal(lambda: energy.upper_at(n=0, m=3, p=3), "AL406")
     refusal(lambda: energy.upper_at(n=2.5, m=3, p=3), "AL404")
     refusal(lambda: energy.upper_at(n=np.array([1, 2]), m=np.array([1, 2, 3]), p=3), "AL416")
-    assert "eps_flop" in (refusal(lambda: energy.upper_at(n=3, m=3, p=3, parameters={"eps_flip": 1.0}), "AL401").hint or "")
+    assert "eps_flop" in (
+        refusal(lambda: energy.upper_at(n=3, m=3, p=3, parameters={"eps_flip": 1.0}), "AL401").hint or ""
+    )
     formulas = al.energy("roofline:W=n,Q=1", machine="gtx-580")
     refusal(formulas.upper_at, "AL402")
     refusal(lambda: formulas.upper_at(n=3, k=3), "AL401")

@@ -57,7 +57,7 @@ def upper_at(
         values |= words
         for name in frozenset().union(*map(names_in, formulas.values())) & costs.keys():
             values[name] = _upper(subject, costs[name], own, words)
-        for name, each in ends.items():
+        for name in ends:
             if any(_least(name).id in names_in(formula) for formula in formulas.values()):
                 lower = replace(costs[name], upper=costs[name].lower, alternatives=())
                 values[_least(name).id] = _upper(subject, lower, own, words)

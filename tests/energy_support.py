@@ -29,7 +29,7 @@ def made(numbers: Mapping[str, Number] | None = None, /, **more: Number) -> Mach
     """A machine of these quantities, in base units."""
     given = {**(numbers or {}), **more}
     quantities = {
-        name: Quantity(name, Fraction(value), str(value), "given", Provenance()) for name, value in given.items()
+        name: Quantity(name, Fraction(value), str(value), "assumed", Provenance()) for name, value in given.items()
     }
     return Machine("made", "", "a machine made up", "", (), quantities)
 

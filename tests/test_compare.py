@@ -117,7 +117,7 @@ def test_thin_where_flops_in_place_of_work_decide() -> None:
     assert judge(ice(10, 2, flops=5), ice(15, 2, flops=10), "energy").verdict == PROVED
     found = judge(ice(10, 2, flops=10), ice(15, 2, flops=1), "energy")
     assert (found.verdict, found.less) == (THIN, "A")
-    assert found.reason == "turned round if eps_op multiplies flops instead of work"
+    assert found.reason == "reversed if eps_op multiplies flops instead of work"
     found = judge(ice(10, 2, flops=3), ice(15, 2, flops=3), "energy")
     assert (found.verdict, found.reason) == (THIN, "undecided if eps_op multiplies flops instead of work")
     found = judge(ice(10, 2, flops=(1, 4)), ice(15, 2, flops=(3, 9)), "energy")
@@ -392,7 +392,8 @@ def test_the_document_of_a_comparison() -> None:
     assert found["cache"]["assumed"] is True
 
 
-def test_three_algorithms_make_three_pairs() -> None:
+def test_three_algorithms_make_three_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     arguments = ["compare", BASIC, CO, IJK, "--machine", XEON, "--at", "n=30,m=20,p=10"]
     found = document(cli(*arguments, "--format", "json"))
     pairs = [["matmul_basic", "matmul_co"], ["matmul_basic", "matmul_ijk"], ["matmul_co", "matmul_ijk"]]

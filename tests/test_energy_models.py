@@ -56,7 +56,7 @@ def test_ice_memory_bound_by_hand() -> None:
     assert (found["energy"], found["flops_per_joule"], found["binds"]) == (68, F(1, 2), "memory")
     assert (found["sides memory"], found["sides computation"]) == (42, 36)
     assert model("ice")(ICE, {"work": 12, "span": 4, "io": 6}).margin == Interval.of(F(42, 36))
-    assert (found["figures operations a line"], found["figures balance"]) == (2, F(7, 3))
+    assert (found["figures operations per line"], found["figures balance"]) == (2, F(7, 3))
 
 
 def test_ice_cpu_bound_by_hand() -> None:

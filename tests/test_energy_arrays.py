@@ -110,6 +110,15 @@ def test_formulas_agree_with_single_answers(target: str, machine: str, names: tu
     assert close(found["energy"], sum(found[key] for key in energy.result.model.energy))
 
 
+def test_a_size_may_be_named_like_a_quantity() -> None:
+    target = "linear:F=gamma_t*n,W=word,S=1,M=1,P=1"
+    at = {"gamma_t": 5, "n": 7, "word": 3}
+    single = al.energy(target, machine="jaketown", at=at)
+    assert close(al.energy(target, machine="jaketown").upper_at(at)["energy"], upper(single.total))
+    # 35 flops at 2.5202 ps, 3 words at 156 ps, one message of 60 ns.
+    assert close(upper(single.time), 35 * 2.5202e-12 + 3 * 1.56e-10 + 6e-8)
+
+
 def test_sizes_and_parameters_broadcast() -> None:
     energy = al.energy(BASIC, machine="gtx-580", model="roofline")
     n = np.array([8, 16, 32])[:, None, None]

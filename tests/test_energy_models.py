@@ -398,9 +398,9 @@ def by_formulas(formulas: str, on: Machine, at: dict[str, Any]) -> al.Energy:
 
 @given(linear_machines, *[positive] * 5)
 def test_the_linear_model_is_equations_1_and_2(
-    on: Machine, f: Fraction, w: Fraction, s: Fraction, m: Fraction, p: Fraction
+    on: Machine, f: Fraction, w: Fraction, s: Fraction, m: Fraction, more: Fraction
 ) -> None:
-    q = on.values
+    q, p = on.values, 1 + more
     found = values("linear", on, flops=f, words=w, messages=s, memory=m, P=p)
     time = q["gamma_t"] * f + q["beta_t"] * w + q["alpha_t"] * s
     assert found["time"] == time
@@ -663,6 +663,8 @@ def questions(draw: st.DrawFn, chosen: Model) -> tuple[dict[str, Interval], dict
     intervals, point = {}, {}
     for name in inputs_of(chosen):
         ends = sorted(draw(st.tuples(positive, positive)))
+        if name == "P":
+            ends = [1 + each for each in ends]
         if draw(st.booleans()):
             ends[0] = ends[1]
         if name in ("io", "words", "traffic", "flops") and draw(st.integers(0, 5)) == 0:
@@ -790,6 +792,10 @@ def test_missing_amounts_are_named() -> None:
 )
 def test_amounts_that_no_execution_has(work: Any, span: Any, io: Any) -> None:
     refusal(lambda: model("ice")(ICE, {"work": work, "span": span, "io": io}), "AL460")
+
+
+def test_there_is_a_processor() -> None:
+    refusal(lambda: model("linear")(LINEAR, {"flops": 1, "words": 1, "messages": 1, "memory": 1, "P": 0}), "AL460")
 
 
 def test_ends_in_the_wrong_order() -> None:

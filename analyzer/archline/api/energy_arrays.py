@@ -63,13 +63,17 @@ def upper_at(
                 values[_least(name).id] = _upper(subject, lower, own, words)
     else:
         check_known(unplaced(sizes), [subject.names])
-        targets = dict(subject.target.formulas)
+        # A size may have the name of one of the machine's quantities.
+        own_names = {name: replace(NAME, id=f"size {name}") for name in subject.target.sizes}
+        targets = {name: substituted(each, own_names) for name, each in subject.target.formulas.items()}
         formulas = {name: substituted(each, targets) for name, each in formulas.items()}
-        values |= {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L, **sizes}
+        given_sizes = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L, **sizes}
+        values |= {name: given_sizes[name] for name in ("Z", "L")}
+        values |= {f"size {name}": each for name, each in given_sizes.items()}
     run = compiled(formulas)
     missing = [name for name in run.names if name not in values]
     if missing:
-        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`")
+        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix('size ')}`")
     return run(values)
 
 

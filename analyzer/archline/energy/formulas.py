@@ -65,6 +65,7 @@ def parsed(text: str) -> s.Expr:
     return parse_expression(text, "formula")
 
 
+@lru_cache(maxsize=4096)
 def names_in(expr: s.Expr) -> frozenset[str]:
     """The names that a formula holds."""
     return frozenset(s.names(expr))

@@ -134,12 +134,22 @@ class Model:
 
     def expanded(self, text: str) -> s.Expr:
         """A formula with the definitions in it replaced."""
+        if text not in self._expansions:
+            self._expansions[text] = substituted(parsed(text), self._definitions)
+        return self._expansions[text]
+
+    @cached_property
+    def _expansions(self) -> dict[str, s.Expr]:
+        return {}
+
+    @cached_property
+    def _definitions(self) -> Mapping[str, s.Expr]:
         known: dict[str, s.Expr] = {}
         for name, formula in self.definitions.items():
             known[name] = substituted(parsed(formula), known)
         known["time"] = substituted(parsed(self.time), known)
         known["energy"] = substituted(parsed(self.expression), known)
-        return substituted(parsed(text), known)
+        return known
 
     @cached_property
     def expression(self) -> str:

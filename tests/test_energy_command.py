@@ -538,3 +538,14 @@ def test_latex_tells_closed_forms_from_values(capsys: pytest.CaptureFixture[str]
     lower, upper = al.algorithm(BASIC).cost().io.at(n=64, m=64, p=64, Z=1024, L=8)  # type: ignore[misc]
     assert rf"&\ge {lower} \quad \text{{at these sizes}}" in found
     assert rf"&\le {upper} \quad \text{{at these sizes}}" in found
+
+
+def test_p_of_at_is_the_number_of_processors_where_no_formula_holds_it() -> None:
+    """Four processors of 1000 flops and one word each, by (2); nothing is said of P = 1."""
+    energy = al.energy("linear:F=n,W=1,S=1,M=1", machine="jaketown", at={"n": 1000, "P": 4})
+    assert energy.result.converted == {}
+    q = energy.result.machine.values
+    time = 1000 * q["gamma_t"] + q["beta_t"] + q["alpha_t"]
+    one = 1000 * q["gamma_e"] + q["beta_e"] + q["alpha_e"] + q["delta_e"] * time + q["eps_e"] * time
+    assert energy.total == 4 * one
+    assert energy.flops_per_joule == 4 * 1000 / (4 * one)

@@ -23,7 +23,6 @@ from archline.energy.formulas import (
     check_units,
     elasticities,
     names_in,
-    substituted,
     value_of,
 )
 from archline.energy.intervals import Interval, UndefinedError
@@ -36,6 +35,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
 from energy_support import exact, machines_of, made, positive, refusal, whole_machines
 
 F = Fraction

@@ -10,8 +10,8 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
-from archline.analysis.recursion.conditions import named
 from archline.language import syntax as s
+from archline.language.substitution import substituted
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class IndexRange:
     def written(self, expr: s.Expr) -> s.Expr:
         """An expression of the language without the higher index."""
         low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
-        return named(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
+        return substituted(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
     def written_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
         """The same of facts; those that are no comparisons stay as they are."""

@@ -19,7 +19,6 @@ from archline.algebra.growth.order import Proved, Refuted, is_O
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.floors import above_one, least
 from archline.analysis.points import assumed
-from archline.analysis.recursion.conditions import named
 from archline.analysis.scope import declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -28,6 +27,7 @@ from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
 from archline.resources import resource
 
 FAR, WORDS = 2**40, 2**24
@@ -84,7 +84,7 @@ def published(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     ours = _Ours.of(module, algorithm, costs, cost)
     found = []
     for by, text in tables()["kernels"][known["kernel"]].items():
-        theirs = named(parse_expression(text), sizes)
+        theirs = substituted(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
         found.append(Bound(by, tables()["source"][by], format_expression(theirs), relation, times))
@@ -150,4 +150,4 @@ def _of_words(text: str | None) -> s.Expr | None:
     if text is None:
         return None
     found = parse_expression(text)
-    return named(found, {"L": s.Integer(1, span=found.span)})
+    return substituted(found, {"L": s.Integer(1, span=found.span)})

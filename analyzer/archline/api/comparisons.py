@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from html import escape
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.settings import Given, Number, check_known, unplaced
 from archline.api.subjects import (
@@ -39,6 +41,7 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.printer import format_fact
 
 if TYPE_CHECKING:
+    from archline.api.running import Run
     from archline.execution.results import Cache
 
 SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL}
@@ -102,8 +105,6 @@ def compare(
     `by` is energy, time, power or energy_delay; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
     the bounds leave open is decided by runs on generated data. Raises ArchlineError for unknown names and wrong sizes.
     """
-    from archline.api.caches import DEFAULT_CACHE
-
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
@@ -206,8 +207,8 @@ def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
 _ANY = Machine(
     "any", "", "any machine", "", (),
     {
-        name: Quantity(name, each.value or 1, "1", "given", Provenance())  # type: ignore[arg-type]
-        for name, each in MACHINE_QUANTITIES.items()
+        name: Quantity(name, Fraction(1), "1", "assumed", Provenance())
+        for name in MACHINE_QUANTITIES
     },
 )  # fmt: skip
 
@@ -282,7 +283,7 @@ class _Work:
         """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
         machine = self.machines[index]
         missing = [name for name in self.model.scale if name not in machine.quantities]
-        one = {name: Quantity(name, 1, "1", "assumed", Provenance()) for name in missing}  # type: ignore[arg-type]
+        one = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
         return machine.with_parameters(one)
 
     # Executions
@@ -299,16 +300,10 @@ class _Work:
             return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
         return self._judged(verdict, [(each.data, each.first, each.second) for each in runs], machine, i, j)
 
-    def _judged(
-        self, verdict: Verdict, runs: Sequence[tuple[str, object, object]], machine: int, i: int, j: int
-    ) -> Verdict:
-        from archline.api.running import Run
-
+    def _judged(self, verdict: Verdict, runs: Sequence[tuple[str, Run, Run]], machine: int, i: int, j: int) -> Verdict:
         ratios: list[Execution] = []
         decides = ""
         for data, one, other in runs:
-            assert isinstance(one, Run)
-            assert isinstance(other, Run)
             estimates = [self._of_run(index, machine, ran) for index, ran in ((i, one), (j, other))]
             values = [each.by(self.by) for each in estimates]
             assert values[0] is not None
@@ -321,10 +316,7 @@ class _Work:
             self.executed = "where the verdict rests on runs, their inputs are as counted under the cache above"
         return with_executions(verdict, ratios, decides)
 
-    def _of_run(self, index: int, machine: int, ran: object) -> Estimate:
-        from archline.api.running import Run
-
-        assert isinstance(ran, Run)
+    def _of_run(self, index: int, machine: int, ran: Run) -> Estimate:
         chosen = self.subjects[index]
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self.settings, measured=True)

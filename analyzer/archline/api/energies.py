@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.caches import DEFAULT_CACHE
 from archline.api.settings import Given, Number, check_known, unplaced
 from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, check_facts, model_for, own, subject
-from archline.energy.formulas import Bounds, bounds_of, names_in, parsed, substituted
+from archline.energy.formulas import Bounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
 from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
-from archline.energy.model import Applied, Estimate, Model
+from archline.energy.model import Applied, Estimate, Model, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
@@ -28,6 +29,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,8 +148,6 @@ def energy(
     quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
     unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
-    from archline.api.caches import DEFAULT_CACHE
-
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
     chosen = machine if isinstance(machine, Machine) else machine_of(machine)
     given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
@@ -237,7 +237,10 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     procs = settings.procs if model.processors == "span" else None
     basis = chosen.basis(at, on.wanted | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
-    estimate = on.model(machine, amounts)
+    check_amounts(amounts)
+    # Of what is known now: sizes may give P, which no formula holds.
+    on = Applied(model, machine, amounts.keys())
+    estimate = on.estimate(amounts)
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,

@@ -15,13 +15,14 @@ from archline.api.costs import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject
 from archline.energy.arrays import compiled
-from archline.energy.formulas import Bounds, bounds_of, names_in, parsed, substituted
+from archline.energy.formulas import Bounds, bounds_of, names_in, parsed
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
+from archline.language.substitution import substituted
 
 NAME = s.Name("", span=parsed("n").span)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from archline.compare.crossovers import Crossover
 from archline.compare.growth import Relation
@@ -56,5 +56,4 @@ class Comparison:
     cache: CacheUsed | None = None
     assumptions: tuple[str, ...] = ()
     variable: str = ""
-    values: Mapping[tuple[str, str, int], Interval] = field(default_factory=dict)
     data: str = ""

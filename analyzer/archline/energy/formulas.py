@@ -71,21 +71,6 @@ def names_in(expr: s.Expr) -> frozenset[str]:
     return frozenset(s.names(expr))
 
 
-def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
-    """The expression with these names replaced."""
-    match expr:
-        case s.Name(id=name):
-            return values.get(name, expr)
-        case s.Unary(operand=operand):
-            return replace(expr, operand=substituted(operand, values))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=substituted(left, values), right=substituted(right, values))
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(substituted(each, values) for each in arguments))
-        case _:
-            return expr
-
-
 # Units
 def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension] | None = None) -> None:
     """Raise ArchlineError (AL461, AL462), with the place, unless the formula has the expected dimension.

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
-from archline.energy.formulas import Bounds, bounds_of, names_in, substituted
+from archline.energy.formulas import Bounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
+from archline.language.substitution import substituted
 
 
 @dataclass(frozen=True)

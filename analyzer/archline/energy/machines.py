@@ -13,7 +13,7 @@ from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.energy.units import format_si
+from archline.energy.units import format_si, parse_unit
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.evaluate import Enclosure, evaluate
@@ -255,8 +255,6 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
 
 def parameter(name: str, value: str) -> Quantity:
     """A quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
-    from archline.energy.units import parse_unit
-
     if name not in QUANTITIES:
         hint = did_you_mean(name, QUANTITIES) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)

@@ -9,21 +9,14 @@ from fractions import Fraction
 from functools import cached_property
 
 from archline.energy import rules
-from archline.energy.formulas import (
-    check_units,
-    elasticities,
-    names_in,
-    parsed,
-    same_units,
-    substituted,
-    value_of,
-)
+from archline.energy.formulas import check_units, elasticities, names_in, parsed, same_units, value_of
 from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.units import dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
+from archline.language.substitution import substituted
 
 BALANCED = "balanced"
 DERIVABLE = ("flops", "work", "span", "io", "accesses", "Z", "L")

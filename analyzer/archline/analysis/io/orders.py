@@ -32,12 +32,12 @@ from archline.analysis.io.recursion import Solved as Body
 from archline.analysis.io.roots import Rooted
 from archline.analysis.io.unrounded import beyond, real
 from archline.analysis.io.windows import at_least_zero
-from archline.analysis.recursion.conditions import named
 from archline.analysis.scope import with_all, with_fact, without_condition
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
 
 SIZE, LENGTH = 2**20, 2**6
 """Sizes and lines at which bounds are compared."""
@@ -308,7 +308,7 @@ class _Writer:
         found = self.orders(part.call.target)
         sizes = {name: self._real_size(part, name) for name in part.call.sizes}
         shown = {name: s.Name(f"{name}_", span=part.call.span) for name in sizes}
-        text = format_expression(named(parse_expression(found.growth), shown))
+        text = format_expression(substituted(parse_expression(found.growth), shown))
         for name, value in sizes.items():
             text = re.sub(rf"\b{name}_\b", f"({to_text(value)})", text)
         # Without brackets around what needs none.

@@ -14,13 +14,13 @@ from archline.analysis import paths
 from archline.analysis.amounts import Amount
 from archline.analysis.derivation import Step
 from archline.analysis.paths import SYNC
-from archline.analysis.recursion.conditions import named
 from archline.analysis.recursion.graph import component
 from archline.analysis.recursion.knowledge import Knowledge
 from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value, with_fact
 from archline.analysis.statements import Statements
 from archline.analysis.tally import STEP, Tally
 from archline.language import syntax as s
+from archline.language.substitution import substituted
 
 MAX_CASES = 48
 
@@ -213,7 +213,7 @@ class Bodies(Statements):
         if self._loops:
             return scope
         if isinstance(statement, s.Let):
-            self._lets[statement.name] = named(statement.value, self._lets)
+            self._lets[statement.name] = substituted(statement.value, self._lets)
         if (
             isinstance(statement, s.Local)
             and isinstance(statement.type, s.ScalarType)
@@ -291,7 +291,7 @@ class Bodies(Statements):
         simplified = scope.facts.simplify(taken)
         if decided is None:
             if not simplified.is_constant:
-                raise _UndecidedError(first, simplified, named(first.condition, self._lets), scope)
+                raise _UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
             decided = bool(simplified)
         test = self._test(first.condition, scope)
         if decided:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Protocol
@@ -24,20 +24,6 @@ class Decided(Protocol):
 
 
 Path = Sequence[Decided]
-
-
-def named(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
-    """The expression with values in place of names."""
-    match expr:
-        case s.Name(id=name):
-            return values.get(name, expr)
-        case s.Unary(operand=operand):
-            return replace(expr, operand=named(operand, values))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=named(left, values), right=named(right, values))
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(named(each, values) for each in arguments))
-    return expr
 
 
 def negated(condition: s.Expr) -> s.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from archline.energy.intervals import Interval
@@ -79,10 +79,3 @@ def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
     """The share of each term in the sum, at the midpoints of their bounds."""
     total = sum((each.middle for each in terms.values()), Fraction(0))
     return {name: each.middle / total if total else Fraction(0) for name, each in terms.items()}
-
-
-def unknown(result: EnergyResult, names: Iterable[str]) -> str:
-    """Why answers are missing."""
-    assert result.estimate is not None
-    reasons = result.estimate.reasons
-    return next((reasons[name] for name in names if name in reasons), "it is not known")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from archline.algebra.growth.simplify import ONE, reduced
-from archline.energy.formulas import substituted
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.language.format_expressions import format_expression
+from archline.language.substitution import substituted
 from archline.report.energies import shown
 from archline.report.layout import indented, table, wrap
 
@@ -48,11 +48,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
     facts = [
         *_binding(estimate),
         *(["inputs", *each] for each in _inputs(result)),
-        *(
-            [["where", ", ".join(f"{name} = {text}" for name, text in result.converted.items())]]
-            if result.converted
-            else []
-        ),
+        *_converted(result),
         *_figures(estimate),
         *_missing(result),
         [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],

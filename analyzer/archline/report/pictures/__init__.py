@@ -14,7 +14,7 @@ from archline.report.json import VERSION, render
 from archline.report.layout import indented, table, wrap
 
 if TYPE_CHECKING:
-    from archline.report.pictures.drawing import Sheet
+    from matplotlib.figure import Figure
 
 Cell: TypeAlias = float | int | str | None
 
@@ -30,8 +30,8 @@ class View:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def draw(self, sheet: Sheet) -> None:
-        """Draw it."""
+    def draw(self, figure: Figure) -> None:
+        """Draw it between the title and the notes of a figure."""
         raise NotImplementedError
 
     @property

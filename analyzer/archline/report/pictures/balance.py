@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,15 +21,15 @@ from archline.language.diagnostics import error
 from archline.report.pictures import View
 
 if TYPE_CHECKING:
-    from archline.report.pictures.drawing import Sheet
+    from matplotlib.figure import Figure
 
 WORDS, BYTES, ROOT, LOG = "p*C0/beta in op/word", "p*C0/beta in op/B", "sqrt(Z/p)", "log2(Z/p)"
 FORMULAS = {WORDS: "machine balance", ROOT: "sqrt(Z/p)", LOG: "log2(Z/p)"}
 SAID = {
-    WORDS: "left side of (5), (6): p*C0/beta, op/word",
-    BYTES: "as figure 2 has it: p*C0/beta, op/B",
-    ROOT: "right side of (5), matrix products: sqrt(Z/p)",
-    LOG: "right side of (6), sorting: log2(Z/p)",
+    WORDS: "left side of (5) and (6):\np*C0/beta in op/word",
+    BYTES: "as in figure 2:\np*C0/beta in op/B",
+    ROOT: "right side of (5),\nmatrix products: sqrt(Z/p)",
+    LOG: "right side of (6),\nsorting: log2(Z/p)",
 }
 
 
@@ -40,34 +40,27 @@ class Balance(View):
     kind: ClassVar[str] = "balance"
     crossings: tuple[tuple[str, str, float], ...]
 
-    def draw(self, sheet: Sheet) -> None:
-        """A line a side, crossings marked by their years."""
+    def draw(self, figure: Figure) -> None:
+        """A line a side, crossings marked and named by their years."""
         from matplotlib.ticker import MaxNLocator
 
-        from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
+        from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER, legend, panels
 
-        (axes,) = sheet.panels(1.0)
+        (axes,) = panels(figure, 1)
         year, *rest = map(self.column, self.columns)
         sides = dict(zip(self.columns[1:], rest, strict=True))
-        axes.set_xlim(year[0], year[-1])
         axes.set_yscale("log", base=2)
-        axes.set_ylim(min(each.min() for each in rest) / 1.5, max(each.max() for each in rest) * 1.5)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("year")
         axes.set_ylabel("op/word, op/B (left sides); numbers (right sides)")
-        labels = Labels(axes)
-        styles: tuple[Any, ...] = ("-", (0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)))
-        colors = dict(zip(sides, (DARK, DARK, UPPER, LOWER), strict=True))
-        lines = {name: labels.line(year, side, style, color=colors[name], linewidth=1.7)
-                 for (name, side), style in zip(sides.items(), styles, strict=True)}  # fmt: skip
-        for _, right, when in self.crossings:
-            place = (when, float(np.exp2(np.interp(when, year, np.log2(sides[right])))))
-            axes.plot(*place, "o", color=DARK, markersize=5)
-            labels.put(f"{when:.1f}", [place], [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)], weight="bold")
-        for name, line in lines.items():
-            beside = [(-1, 1), (1, -1), (0, 1), (0, -1), (1, 1), (-1, -1)]
-            labels.along(SAID[name], line, range(len(year) - 1, -1, -1), beside, color=colors[name])
+        for (name, side), color, style in zip(sides.items(), (DARK, DARK, UPPER, LOWER), STYLES, strict=False):
+            axes.plot(year, side, linestyle=style, color=color, linewidth=1.7, label=SAID[name])
+        for (left, right, when), marker in zip(self.crossings, "osD^", strict=False):
+            height = np.exp2(np.interp(when, year, np.log2(sides[right])))
+            said = f"{left}\npasses {right} in {when:.1f}"
+            axes.plot(when, height, marker, color=DARK, markersize=5.5, label=said)
+        legend(axes)
 
 
 def view(machine: Machine, first: int, end: int) -> Balance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,17 +18,11 @@ from archline.report.pictures import Cell, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from archline.report.pictures.drawing import Labels, Sheet
+    from matplotlib.figure import Figure
 
 MOST = 6
-"""Lines that can be told apart in grey."""
+"""Series of a picture."""
 UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s"}
-LOOKS: tuple[tuple[str, Any, str], ...] = (
-    ("#2f6db2", "-", "o"), ("#b2402f", (0, (6, 2)), "s"), ("#1b1b1b", (0, (1, 1.5)), "^"),
-    ("#4d7a33", (0, (6, 2, 1, 2)), "D"), ("#7a4f99", (0, (3, 1)), "v"), ("#8a6d00", (0, (9, 2, 1, 2, 1, 2)), "P"),
-)  # fmt: skip
-SHADES = ("#a9bbcf", "#e3c4a3", "#8f959c", "#d3dbc4", "#ece9e4")
 Key = tuple[str, str]
 """An algorithm and a machine."""
 
@@ -42,79 +36,41 @@ class Lines(View):
     found: Comparison
     unit: str
 
-    def draw(self, sheet: Sheet) -> None:
-        """A line a series, a band between its bounds, its name at its end; crossovers as strips."""
-        from archline.report.pictures.drawing import MARKS, Labels
+    def draw(self, figure: Figure) -> None:
+        """A line a series, a band between its bounds; below, over the first algorithm; crossovers as strips."""
+        from archline.report.pictures.drawing import LOOKS, MARKS, legend, panels
 
-        values, ratios = sheet.panels(3.4, 2.0, right=1.75)
+        values, ratios = panels(figure, 3.4, 2.0)
         sizes = self.column("size")
-        low, high = float(sizes.min()), float(sizes.max())
+        if sizes.max() >= 4 * sizes.min():
+            values.set_xscale("log", base=2)
+            values.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         for axes, what in ((values, ""), (ratios, " ratio")):
-            if high >= 4 * low:
-                axes.set_xscale("log", base=2)
-                axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-                axes.set_xlim(low * (low / high) ** 0.045, high * (high / low) ** 0.045)
-            else:
-                axes.set_xlim(low - 0.045 * (high - low), high + 0.045 * (high - low))
-            self._limits(axes, what)
-            labels = Labels(axes)
+            for key, look in zip(_keys(self.found), LOOKS, strict=False):
+                rows = [each for each in self.points if _key(each) == key and each["lower" + what] is not None]
+                if rows and not (what and key[0] == self.found.algorithms[0]):
+                    size, low, high = (np.array([each[name] for each in rows], dtype=float)
+                                       for name in ("size", "lower" + what, "upper" + what))  # fmt: skip
+                    axes.fill_between(size, low, high, color=look["color"], alpha=0.25, linewidth=0)
+                    axes.plot(size, (low + high) / 2, label=_named(key, self.found), **look)
             for each in self.found.crossovers:
-                axes.axvspan(each.start, each.end, color=MARKS, alpha=0.35, linewidth=1.2)
-                labels.line([(each.start + each.end) / 2] * 2, axes.get_ylim(), linewidth=0)
-            self._draw_series(labels, what)
-            if not what:
-                self._name_crossovers(labels)
+                said = _told(each, self.found, ",\n")
+                axes.axvspan(each.start, each.end, color=MARKS, alpha=0.35, linewidth=1.2, label=said)
+            self._scale(axes, what)
         ratios.axhline(1, color=MARKS, linewidth=0.9)
         ratios.set_xlabel(self.found.variable.replace("=", " = "))
         values.set_ylabel(f"{self.found.by.replace('_', '-')}, {self.unit}")
         ratios.set_ylabel(f"over {_short(self.found.algorithms[0], 22)}")
+        legend(values)
 
-    def _limits(self, axes: Axes, what: str) -> None:
+    def _scale(self, axes: Axes, what: str) -> None:
         ends = np.concatenate([self.column("lower" + what), self.column("upper" + what)])
         low, high = (float(each) for each in (np.nanmin(ends), np.nanmax(ends)))
         if low > 0 and high >= 8 * low:
             axes.set_yscale("log")
-            axes.set_ylim(low / 1.6, high * 1.6)
             axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
-            axes.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if high < 40 * low and f"{y:e}"[0] in "25" else "")
-        else:
-            axes.set_ylim(*((max(0.0, low - 0.15), high + 0.15) if what else (0, 1.15 * high or 1)))
-
-    def _draw_series(self, labels: Labels, what: str) -> None:
-        """The quantity as lines; its ratio to that of the first algorithm as points, as nothing is known between."""
-        from matplotlib.transforms import ScaledTranslation
-
-        from archline.report.pictures.drawing import end_labels
-
-        axes, names = labels.axes, []
-        shown = [key for key in _keys(self.found) if not what or key[0] != self.found.algorithms[0]]
-        for key, (color, style, marker) in zip(_keys(self.found), LOOKS, strict=False):
-            rows = [each for each in self.points if _key(each) == key and each["lower" + what] is not None]
-            if rows and key in shown:
-                size, low, high = (np.array([each[name] for each in rows], dtype=float)
-                                   for name in ("size", "lower" + what, "upper" + what))  # fmt: skip
-                middle = (low + high) / 2
-                names.append((_named(key, self.found), (float(size[-1]), float(middle[-1])), color))
-                if not what:
-                    axes.fill_between(size, low, high, color=color, alpha=0.25, linewidth=0)
-                    labels.line(size, middle, style, color=color, linewidth=1.6, marker=marker, markersize=4.5)
-                    continue
-                aside = (shown.index(key) - (len(shown) - 1) / 2) / 16
-                place = axes.transData + ScaledTranslation(aside, 0, axes.figure.dpi_scale_trans)
-                axes.vlines(size, low, high, color=color, linewidth=1.8, transform=place)
-                axes.plot(size, middle, marker, color=color, markersize=4.5, transform=place)
-        if names:
-            end_labels(labels, names)
-
-    def _name_crossovers(self, labels: Labels) -> None:
-        """Who takes less beside each, or the sizes where there is little room; the notes have all."""
-        panel = labels.axes.transAxes + labels.axes.transData.inverted()
-        heights = [panel.transform((0, share))[1] for share in (0.98, 0.88, 0.78, 0.68, 0.28, 0.18, 0.08)]
-        for each in self.found.crossovers:
-            places = [((each.start + each.end) / 2, height) for height in heights]
-            for said in (_told(each, self.found, ",\n"), f"{each.start} to {each.end}"):
-                if labels.put(said, places, [(-1, -1), (1, -1)], near=False, ma="left"):
-                    break
+        elif not what:
+            axes.set_ylim(0, 1.15 * high or 1)
 
 
 @dataclass(frozen=True)
@@ -129,45 +85,41 @@ class Bars(View):
     @property
     def height(self) -> float:  # type: ignore[override]
         """By the number of bars, in inches."""
-        return 0.4 + 0.72 * len(self.estimates)
+        return 1.2 + 0.6 * len(self.estimates)
 
-    def draw(self, sheet: Sheet) -> None:
-        """A bar of stacked terms each, bounds as a whisker; beside it what it is, and against the least."""
-        (axes,) = sheet.panels(1.0, left=1.75)
-        most = float(self.column("upper").max())
-        axes.set_xlim(0, 1.95 * most or 1)
-        axes.set_ylim(len(self.estimates) - 0.35, -0.6)
-        axes.set_yticks(range(len(self.estimates)), [_named(key, self.found) for key in self.estimates], fontsize=8)
-        axes.tick_params(axis="y", length=0)
+    def draw(self, figure: Figure) -> None:
+        """A bar of stacked terms each, bounds as a whisker; at its right what it is, and against the least."""
+        from archline.report.pictures.drawing import DARK, SHADES, panels
+
+        (axes,) = panels(figure, 1)
+        wholes = [_by(each, self.found) for each in self.estimates.values()]
+        names = [_named(key, self.found) for key in self.estimates]
+        shades: dict[str, str] = {}
+        for row, (estimate, whole) in enumerate(zip(self.estimates.values(), wholes, strict=True)):
+            start = 0.0
+            for name, part in (estimate.terms if self.found.by == "energy" else {"": whole}).items():
+                label = None if name in shades else name
+                shade = shades.setdefault(name, SHADES[len(shades) % len(SHADES)])
+                axes.barh(row, float(part.middle), 0.42, left=start, color=shade, label=label)
+                start += float(part.middle)
+            ends = [float(whole.lower), float(whole.upper)]
+            axes.plot(ends, [row, row], "|-", color=DARK, linewidth=1.2, markersize=9)
+        axes.set_xlim(0, 1.05 * max(float(each.upper) for each in wholes) or 1)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.spines["bottom"].set_bounds(0, most)
-        axes.set_xticks([each for each in axes.get_xticks() if each <= 1.02 * most])
-        axes.set_xlabel(f"{self.found.by.replace('_', '-')}, {self.unit}", x=0.27)
-        for row, (key, each) in enumerate(self.estimates.items()):
-            self._draw_bar(axes, row, key, each, most)
-
-    def _draw_bar(self, axes: Axes, row: int, key: Key, estimate: Estimate, most: float) -> None:
-        from archline.report.pictures.drawing import DARK
-
-        whole = _by(estimate, self.found)
-        parts = estimate.terms if self.found.by == "energy" else {"": whole}
-        start = 0.0
-        for (name, part), shade in zip(parts.items(), SHADES * len(parts), strict=False):
-            width = float(part.middle)
-            axes.barh(row, width, 0.42, left=start, color=shade, edgecolor="white", linewidth=0.5)
-            room = (width if whole.exact else min(width, float(whole.lower) - start)) / most
-            if room > 0.022 * (len(name) + 1):
-                axes.text(start + room * most / 2, row, name, ha="center", va="center", fontsize=8, color=DARK)
-            start += width
-        ends = [float(whole.lower), float(whole.upper)]
-        axes.plot(ends, [row, row], "|-", color=DARK, linewidth=1.2, markersize=9)
-        said = f"{whole.text(self.unit) if self.unit in UNITS.values() else _range(whole)}\n{self._against(key)}"
-        place = (max(ends[1], start), row)
-        axes.annotate(said.strip(), place, (6, 0), textcoords="offset points", va="center", fontsize=8)
-        if len(parts) > 1:
-            terms = ", ".join(f"{name} {part.text('J')}" for name, part in parts.items())
-            axes.text(0, row + 0.25, f" {terms}", va="top", fontsize=7, color="#555555")
+        axes.set_xlabel(f"{self.found.by.replace('_', '-')}, {self.unit}")
+        amounts = [each.text(self.unit) if self.unit in UNITS.values() else _range(each) for each in wholes]
+        against = map(self._against, self.estimates)
+        said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
+        beside = axes.secondary_yaxis("right")
+        beside.set_yticks(range(len(names)), said, fontsize=8)
+        for axis in (axes, beside):
+            axis.tick_params(axis="y", length=0)
+        beside.spines["right"].set_visible(False)
+        if len(shades) > 1:
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(shades), frameon=False, fontsize=8)
 
     def _against(self, key: Key) -> str:
         """The ratio to the least on the machine, and the verdict on it."""
@@ -207,7 +159,7 @@ def view(found: Comparison) -> Lines | Bars:
         said = "; ".join(_told(each, found, ", ") for each in found.crossovers)
         notes = (
             *notes,
-            "Lines and bands between the sizes guide the eye; below, ratios at the sizes alone.",
+            "Lines and bands between the sizes guide the eye.",
             *([said] if said else []),
         )
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")

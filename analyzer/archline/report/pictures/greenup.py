@@ -18,7 +18,7 @@ from archline.energy.models import model
 from archline.report.pictures import View, last, power_of_two
 
 if TYPE_CHECKING:
-    from archline.report.pictures.drawing import Labels, Sheet
+    from matplotlib.figure import Figure
 
 LOW, HIGH = -2, 6
 """Powers of two between which m, the reduction of the traffic, lies."""
@@ -34,49 +34,36 @@ class Greenup(View):
     height: ClassVar[float] = 5.0
     intensity: float
 
-    def draw(self, sheet: Sheet) -> None:
-        """The outlines of speedup and greenup, the region of both shaded, each region named."""
-        from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
+    def draw(self, figure: Figure) -> None:
+        """The regions shaded, and the outlines of speedup and greenup."""
+        from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, legend, panels
 
-        (axes,) = sheet.panels(1.0)
+        (axes,) = panels(figure, 1)
         m, greenup, speedup = map(self.column, self.columns)
         left, most = 2.0**LOW, max(2.0, float(max(greenup.max(), speedup.max())))
-        axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
-        axes.set_ylim(m[0], m[-1])
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
+        axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
+        axes.set_ylim(m[0], m[-1])
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(power_of_two)
         axes.set_xlabel("f: the flops are f times those of the base")
         axes.set_ylabel("m: the traffic is that of the base over m")
-        axes.fill_betweenx(m, left, np.maximum(np.minimum(greenup, speedup), left), color="#d9dee3", linewidth=0)
-        labels = Labels(axes)
-        axes.plot([1], [1], "o", color=DARK, markersize=5)
-        looks = (("same time", speedup, LOWER, "-"), ("same energy", greenup, UPPER, (0, (6, 2))))
-        lines = [labels.line(*_outline(f, m), style, color=color, linewidth=1.8) for _, f, color, style in looks]
-        labels.put(f"base, I = {self.intensity:g} flop/B", [(1, 1)], [(1, -1), (-1, -1), (1, 1)])
-        for (said, _, color, _), line in zip(looks, lines, strict=True):
-            labels.along(said, line, range(len(line[0]) - 4, 0, -1), [(1, 0), (-1, 0)], color=color)
-        self._name_regions(labels, m, speedup, greenup)
-
-    def _name_regions(self, labels: Labels, m: Array, speedup: Array, greenup: Array) -> None:
-        """Each region's name where there is the most room for it."""
-        across, up = (np.log2(ends) for ends in (labels.axes.get_xlim(), labels.axes.get_ylim()))
-        f, place = (each.ravel() for each in np.meshgrid(*(np.linspace(low, high, 57) for low, high in (across, up))))
-        fast, green = (np.exp2(f) < np.interp(place, np.log2(m), each) for each in (speedup, greenup))
-        shares = np.column_stack([(f - across[0]) / (across[1] - across[0]), 4 * (place - up[0]) / (up[1] - up[0])])
-        frame = np.minimum(shares, np.array([1, 4]) - shares).min(axis=1)
-        for said, where in {
-            "speedup and greenup": fast & green,
-            "speedup, no greenup": fast & ~green,
-            "greenup, no speedup": green & ~fast,
-            "neither": ~fast & ~green,
-        }.items():
-            if where.any():
-                apart = np.hypot(*(shares[where][:, None] - shares[~where][None]).transpose(2, 0, 1)).min(axis=1)
-                order = np.argsort(-np.minimum(apart, frame[where]), kind="stable")
-                spots, others = (np.exp2(np.column_stack([f, place])[each]) for each in (where, fast | green))
-                labels.put(said, spots[order], [(0, 0)], others, weight="bold")
+        fast, green = np.maximum(speedup, left), np.maximum(greenup, left)
+        for said, low, high, shade in (
+            ("speedup and greenup", np.full_like(m, left), np.minimum(fast, green), SHADES[3]),
+            ("greenup, no speedup", fast, np.maximum(fast, green), SHADES[1]),
+            ("speedup, no greenup", green, np.maximum(fast, green), SHADES[0]),
+        ):
+            if (low < high).any():
+                axes.fill_betweenx(m, low, high, color=shade, linewidth=0, label=said)
+        axes.fill_betweenx(m, left, left, facecolor="white", edgecolor=MARKS, label="neither")
+        for said, f, color, style in zip(
+            ("same time", "same energy"), (speedup, greenup), (LOWER, UPPER), STYLES, strict=False
+        ):
+            axes.plot(*_outline(f, m), color=color, linestyle=style, linewidth=1.8, label=said)
+        axes.plot([1], [1], "o", color=DARK, markersize=5, label=f"base, I = {self.intensity:g} flop/B")
+        legend(axes)
 
 
 def _outline(f: Array, m: Array) -> tuple[Array, Array]:

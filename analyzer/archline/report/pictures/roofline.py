@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from textwrap import shorten
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -24,12 +25,11 @@ from archline.report.pictures import Cell, View, last, power_of_two
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from archline.report.pictures.drawing import Labels, Sheet
+    from matplotlib.figure import Figure
 
 CAP = "roofline under the limit"
 COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation")
-SHADES = {"constant": "#b9bec4", "memory": "#d8d4cc", "computation": "#efede8"}
+POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8")
 AN_OCTAVE, BEYOND = 4, 3
 """Points in an octave of the intensity; octaves shown beyond what is marked."""
 FIGURES = {
@@ -70,105 +70,79 @@ class Roofline(View):
     limit: float | None
     algorithms: Mapping[str, Interval]
 
-    def draw(self, sheet: Sheet) -> None:
+    def draw(self, figure: Figure) -> None:
         """Two panels on one axis of intensity, and between them the intensities of algorithms."""
-        from archline.report.pictures.drawing import MARKS, Labels
+        from archline.report.pictures.drawing import MARKS, legend, panels
 
-        shares, *strips, power = sheet.panels(3.0, *([0.27 * len(self.algorithms)] if self.algorithms else []), 2.4)
+        heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] if self.algorithms else []), 2.4]
+        shares, *strips, power = made = panels(figure, *heights)
         intensity = self.column("intensity")
-        shares.set_xlim(intensity[0], intensity[-1])
         shares.set_xscale("log", base=2)
+        shares.set_xlim(intensity[0], intensity[-1])
         power.set_xlabel("intensity I = W/Q, flop/B")
         power.xaxis.set_major_formatter(power_of_two)
-        for axes in (shares, *strips, power):
-            for name in ("B_tau", "B_eps"):
-                axes.axvline(self.marks[name], color=MARKS, linestyle=":", linewidth=0.9)
         self._draw_shares(shares, intensity)
-        self._draw_power(power, Labels(power), intensity)
+        self._draw_power(power, intensity)
         for axes in strips:
-            self._draw_algorithms(axes, float(np.sqrt(intensity[0] * intensity[-1])))
-
-    def _balances(self, labels: Labels, low: float, high: float) -> None:
-        for name in ("B_tau", "B_eps"):
-            labels.line([self.marks[name]] * 2, [low, high], linewidth=0)
+            self._draw_algorithms(axes)
+        for axes in made:
+            for name, style in (("B_tau", (0, (4, 3))), ("B_eps", (0, (1, 2)))):
+                said = f"{name} = {self.marks[name]:.3g} flop/B"
+                axes.axvline(self.marks[name], color=MARKS, linestyle=style, linewidth=1.0,
+                             label=said if axes is shares else None)  # fmt: skip
+        legend(shares)
+        legend(power)
 
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
-        from archline.report.pictures.drawing import DARK, LOWER, UPPER, Labels
+        from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER
 
         roof, arch = self.column("roofline"), self.column("arch line")
-        least = float(np.exp2(np.floor(np.log2(min(roof.min(), arch.min())))))
-        axes.set_ylim(least, 1.5)
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(power_of_two)
         axes.set_ylabel("share of the peak")
-        labels = Labels(axes)
-        self._balances(labels, least, 1.5)
-        solid = labels.line(intensity, roof, color=LOWER, linewidth=1.8)
-        dashed = labels.line(intensity, arch, (0, (6, 2)), color=UPPER, linewidth=1.8)
-        capped = None
+        peak, best = (
+            format_si(Fraction(each), unit) for each, unit in zip(self.peaks, ("flop/s", "flop/J"), strict=True)
+        )
+        lines = [(f"roofline (3); 1 is {peak}", roof, LOWER), (f"arch line (5); 1 is {best}", arch, UPPER)]
         if CAP in self.columns:
-            capped = labels.line(intensity, self.column(CAP), (0, (1, 1.5)), color=DARK, linewidth=1.3)
+            lines.append((f"roofline under {self.limit:g} W", self.column(CAP), DARK))
+        for (said, line, color), style in zip(lines, STYLES, strict=False):
+            axes.plot(intensity, line, linestyle=style, color=color, linewidth=1.8, label=said)
         own = [row for row, each in enumerate(self.points) if each["at"] and each["at"] not in self.marks]
         for side in (roof, arch):
             axes.plot(intensity[own], side[own], "o", color=DARK, markerfacecolor="white", markersize=4.5)
         half = self.marks["y = 1/2"]
-        axes.plot([half], [0.5], "o", color=UPPER, markersize=5)
-        labels.put(f"y = 1/2 at {half:.3g} flop/B", [(half, 0.5)], [(1, -1), (-1, 1), (1, 0)], color=UPPER)
-        peak, best = (
-            format_si(Fraction(each), unit) for each, unit in zip(self.peaks, ("flop/s", "flop/J"), strict=True)
-        )
-        near = range(2, len(intensity))
-        labels.along(f"roofline (3); 1 is {peak}", solid, near[::-1], [(0, 1), (-1, 1), (1, -1)], color=LOWER)
-        labels.along(f"arch line (5); 1 is {best}", dashed, near, [(-1, 1), (1, -1)], color=UPPER)
-        if capped is not None and self.limit is not None:
-            labels.along(f"roofline under {self.limit:g} W", capped, near[::-1], [(0, -1), (-1, -1), (1, -1)])
-        pair = sorted((self.marks[name], name) for name in ("B_tau", "B_eps"))
-        for (place, name), side in zip(pair, ("right", "left"), strict=True):
-            axes.text(place, 1.01, f" {name} = {place:.3g} flop/B ", transform=axes.get_xaxis_transform(),
-                      ha=side, fontsize=8, color="#555555")  # fmt: skip
+        axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"y = 1/2 at {half:.3g} flop/B")
 
-    def _draw_power(self, axes: Axes, labels: Labels, intensity: Array) -> None:
-        from archline.report.pictures.drawing import DARK
+    def _draw_power(self, axes: Axes, intensity: Array) -> None:
+        from archline.report.pictures.drawing import DARK, STYLES, UPPER
 
         power = self.column("power")
-        top = max(float(power.max()), self.limit or 0) * 1.2
-        axes.set_ylim(0, top)
+        axes.set_ylim(0, max(float(power.max()), self.limit or 0) * 1.1)
         axes.set_ylabel("power, W")
-        self._balances(labels, 0, top)
-        below = np.zeros_like(power)
-        middles: dict[str, list[tuple[float, float]]] = {}
-        for name, shade in SHADES.items():
-            above = below + self.column(name)
-            axes.fill_between(intensity, below, above, color=shade, linewidth=0)
-            labels.line(intensity, above, color="white", linewidth=0.8)
-            order = np.argsort(np.round(below - above, 6), kind="stable")
-            middles[name] = [(intensity[i], (below[i] + above[i]) / 2) for i in order if above[i] > below[i]]
-            below = above
-        line = labels.line(intensity, power, color=DARK, linewidth=1.6)
+        axes.plot(intensity, power, color=DARK, linewidth=1.6, label="power (7)")
         if self.limit is not None:
-            edge = labels.line(intensity, np.full_like(power, self.limit), (0, (6, 2)), color=DARK, linewidth=1.1)
-            if CAP in self.columns:
-                labels.line(intensity, np.minimum(power, self.limit), color=DARK, linewidth=2.6)
-            over = [i for i in range(2, len(power)) if power[i] > self.limit] or range(2, len(power))
-            labels.along(f"limit {self.limit:g} W", edge, over, [(1, -1), (1, 1), (-1, 1)])
-        labels.along("power (7)", line, range(len(power) // 2, len(power)), [(1, 1), (-1, 1)])
-        for name, places in middles.items():
-            watts = self.column(name)
-            most = "" if np.ptp(watts) < 1e-6 * watts.max() else " at most"
-            if places:
-                labels.put(f"{name}, {watts.max():.3g} W{most}", places, [(0, 0)])
+            axes.axhline(self.limit, linestyle=STYLES[1], color=UPPER, linewidth=1.2, label=f"limit {self.limit:g} W")
+        names = [name for name in COLUMNS[3:] if self.column(name).any()]
+        most = {name: float(self.column(name).max()) for name in names}
+        said = [f"{name}, at most {most[name]:.3g} W" for name in names]
+        axes.stackplot(intensity, *map(self.column, names), labels=said, colors=POWER_SHADES, linewidth=0)
 
-    def _draw_algorithms(self, axes: Axes, middle: float) -> None:
-        axes.set_ylim(len(self.algorithms) - 0.5, -0.5)
-        axes.set_yticks([])
-        for row, (name, ends) in enumerate(self.algorithms.items()):
-            low, high = float(ends.lower), float(ends.upper)
-            axes.plot([low, high], [row, row], "|-", color="#222222", markersize=8, linewidth=2.4)
-            right = np.sqrt(low * high) < middle
-            said = f"{low:.3g}" if ends.exact else f"{low:.3g} .. {high:.3g}"
-            axes.annotate(f"{name}: {said} flop/B", (high if right else low, row), (7 if right else -7, 0),
-                          textcoords="offset points", ha="left" if right else "right", va="center", fontsize=8,
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+    def _draw_algorithms(self, axes: Axes) -> None:
+        """A line from the least to the most intensity of each algorithm, its name at the left, numbers at the right."""
+        from archline.report.pictures.drawing import DARK
+
+        names = [shorten(each, 22, placeholder="...") for each in self.algorithms]
+        ends = [(float(each.lower), float(each.upper)) for each in self.algorithms.values()]
+        for row, each in enumerate(ends):
+            axes.plot(each, [row, row], "|-", color=DARK, markersize=8, linewidth=2.4)
+        said = [f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B" for low, high in ends]
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        beside = axes.secondary_yaxis("right")
+        beside.set_yticks(range(len(names)), said, fontsize=8)
+        beside.tick_params(length=0)
+        beside.spines["right"].set_visible(False)
 
 
 def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[str] = ()) -> Roofline:
@@ -200,7 +174,7 @@ def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[s
 
 
 def _rows(found: Mapping[str, Array], at: Sequence[tuple[float, str]]) -> Iterator[tuple[Cell, ...]]:
-    watts = [found[name] / found["time"] for name in SHADES]
+    watts = [found[name] / found["time"] for name in COLUMNS[3:]]
     columns = [found["roofline"], found["arch line"], np.sum(watts, axis=0), *watts]
     if "capped" in found:
         columns.append(found["roofline"] * found["time"] / found["capped"])

@@ -197,7 +197,7 @@ def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: chosen.growth(name) for name in COMPARED if name in chosen.metrics}
     on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"} - {"accesses"}))
-    held = on.wanted - {"flops"}
+    held = on.needed - {"flops"}
     if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     terms = of_terms(on, {**metrics, **{name: chosen.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
@@ -313,7 +313,7 @@ class _Work:
                 ratios.append(Execution(data, ratio))
                 decides = decides or judge(estimates[0], estimates[1], self.by).decides
         if ratios:
-            self.executed = "where the verdict rests on runs, their inputs are as counted under the cache above"
+            self.executed = "where runs decide the verdict, their inputs are as counted under the cache above"
         return with_executions(verdict, ratios, decides)
 
     def _of_run(self, index: int, machine: int, ran: Run) -> Estimate:
@@ -321,7 +321,7 @@ class _Work:
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self.settings, measured=True)
         on, used = applied(chosen, self._machine(machine), self.model, measured)
-        basis = chosen.executed(ran, on.wanted | {"flops", "work"}, measured)
+        basis = chosen.executed(ran, on.needed | {"flops", "work"}, measured)
         return on.model(used, basis.amounts())
 
     def _on_matrix(self) -> Iterator[ComparedPoint]:

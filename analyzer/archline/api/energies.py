@@ -235,7 +235,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
     procs = settings.procs if model.processors == "span" else None
-    basis = chosen.basis(at, on.wanted | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
+    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
     check_amounts(amounts)
     # Of what is known now: sizes may give P, which no formula holds.
@@ -284,7 +284,7 @@ def _coarser(on: Applied) -> frozenset[str]:
 def symbolic(chosen: Subject, machine: Machine, model: Model) -> EnergyResult:
     """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
     on, machine = applied(chosen, machine, model, Settings())
-    names = [name for name in METRICS if name in on.wanted and name in {*chosen.metrics, "Z", "L"}]
+    names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
     metrics = tuple(chosen.symbolic(name) for name in names)
     unknown = [each for each in metrics if each.bounds is None]
     if unknown:
@@ -314,11 +314,11 @@ def _lacks(on: Applied, name: str) -> bool:
 def _growths(on: Applied, chosen: Subject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     found = of_terms(on, growths)
-    return {name: told(each, chosen) or "unknown" for name, each in found.items()}
+    return {name: stated(each, chosen) or "unknown" for name, each in found.items()}
 
 
-def told(growth: Growth, chosen: Subject) -> str | None:
-    """A growth as text, with the facts that it rests on beside those of the algorithm."""
+def stated(growth: Growth, chosen: Subject) -> str | None:
+    """A growth as text, with the facts that it depends on besides those of the algorithm."""
     more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
     return text if text is None or not more else f"{text} where {', '.join(more)}"

@@ -66,7 +66,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Basis:
-    """What an energy rests on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
+    """What an energy depends on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
 
     at: Mapping[str, Number]
     inputs: Mapping[str, Input]
@@ -125,41 +125,41 @@ class AlgorithmSubject:
             return self.report._io_on(procs)
         return self.report.costs[metric]
 
-    def basis(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+    def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
 
         Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 where an input can be neither derived nor executed,
         and as a run does.
         """
         if not settings.runs and settings.cache.policy == "optimal":
-            found = self.derived(at, wanted, settings)
+            found = self.derived(at, metrics, settings)
             if not found.unknown or not found.unknown.keys() & set(EXECUTED):
                 return found
         ran = self.run(at, settings)
-        return self.executed(ran, wanted, settings)
+        return self.executed(ran, metrics, settings)
 
-    def derived(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+    def derived(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs that are derived, and why others are not. Raises ArchlineError for wrong sizes."""
-        key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(wanted), settings)
+        key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
-            self._derived[key] = self._derive(at, wanted, settings)
+            self._derived[key] = self._derive(at, metrics, settings)
         return self._derived[key]
 
-    def _derive(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+    def _derive(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
         point = report.point(at, report.names.for_a_run, settings.option)
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
-        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, wanted, settings.procs)
+        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings.procs)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen)
-        return Basis(_sizes(point), {**values, **_of_cache(cache, wanted)}, used, NOT_RUN, unknown)
+        return Basis(_sizes(point), {**values, **_of_cache(cache, metrics)}, used, NOT_RUN, unknown)
 
     def _derived_at(
-        self, point: Point, wanted: Collection[str], procs: int | None
+        self, point: Point, metrics: Collection[str], procs: int | None
     ) -> tuple[dict[str, Input], dict[str, str]]:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
-        for name in (each for each in DERIVED if each in wanted):
+        for name in (each for each in DERIVED if each in metrics):
             cost = self.cost(name, procs)
             try:
                 if cost.lower is None or cost.upper is None:
@@ -189,7 +189,7 @@ class AlgorithmSubject:
             return run_matrix(self.algorithm, settings.matrix, at, block=settings.block, **common)  # type: ignore[arg-type]
         return run_generated(self.algorithm, at, **common)  # type: ignore[arg-type]
 
-    def executed(self, ran: Run, wanted: Collection[str], settings: Settings) -> Basis:
+    def executed(self, ran: Run, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
         cache = ran.cache
         assert cache is not None
@@ -198,22 +198,22 @@ class AlgorithmSubject:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
         if not settings.measured:
-            optimal = [name for name in wanted if name != "io" or cache.policy == "optimal"]
+            optimal = [name for name in metrics if name != "io" or cache.policy == "optimal"]
             found, unknown = self._derived_at(point, optimal, settings.procs)
         counts = {name: getattr(ran.counts, name) for name in EXECUTED}
         for name in EXECUTED:
-            if name in wanted and name not in found and not (settings.procs and name in ("span", "io")):
+            if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in DERIVED if name in wanted and name not in found]
+        missing = [name for name in DERIVED if name in metrics and name not in found]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
         data = f"{view.matrix.path}; {ran.data}" if view.matrix is not None else ran.data
-        return Basis(_sizes(view.at), {**found, **_of_cache(cache, wanted)}, used, data)
+        return Basis(_sizes(view.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
     def growth(self, metric: str) -> Growth:
-        """How a metric grows, under the facts of the algorithm and those that its growth rests on."""
+        """How a metric grows, under the facts of the algorithm and those that its growth depends on."""
         cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
         if cost.upper is None:
             return Growth(None, None, self.where)
@@ -257,8 +257,8 @@ class AlgorithmSubject:
         cost, write = self.cost(metric), self.report.write
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, reason=cost.reason or "")
-        told = [each for each in cost.alternatives if each.told]
-        regimes = tuple((each.when, write(each.upper)) for each in told)
+        shown = [each for each in cost.alternatives if each.told]
+        regimes = tuple((each.when, write(each.upper)) for each in shown)
         growth = self.report.growth(cost) if metric != "accesses" else None
         return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
 
@@ -287,7 +287,7 @@ class FormulaSubject:
         own = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
         return Names({}, amounts=own, needed=self.target.sizes)
 
-    def basis(self, at: Given, wanted: Collection[str], settings: Settings) -> Basis:
+    def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""
         words = {"Z": (settings.cache.Z, None), "L": (settings.cache.L, None)}
         held = {name: each for name, each in words.items() if name in self.target.sizes and name not in at}
@@ -300,7 +300,7 @@ class FormulaSubject:
         cache = settings.cache
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache) if "Z" in held or "L" in held else None
         inputs = {name: Input(each, "declared") for name, each in amounts.items()}
-        return Basis(point, {**_of_cache(cache, wanted), **inputs}, used, BY_HAND)
+        return Basis(point, {**_of_cache(cache, metrics), **inputs}, used, BY_HAND)
 
     def growth(self, metric: str) -> Growth:
         """The formula itself."""
@@ -362,9 +362,9 @@ def own(at: Given, chosen: Subject) -> Given:
     return {name: each for name, each in at.items() if name in chosen.names.all}
 
 
-def _of_cache(cache: Cache, wanted: Collection[str]) -> dict[str, Input]:
+def _of_cache(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
     words = {"Z": cache.Z, "L": cache.L}
-    return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in wanted}
+    return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in metrics}
 
 
 def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:

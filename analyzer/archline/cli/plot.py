@@ -27,7 +27,7 @@ TAKEN = {
     "greenup": (*ON_A_MACHINE, "intensity"),
     "balance": (*ON_A_MACHINE, "years"),
 }
-"""The options that each kind of plot takes, beside --out and --format."""
+"""The options that each kind of plot takes, besides --out and --format."""
 WRITTEN = {"targets": "TARGET", "machines": "--machine", "parameters": "--parameter"}
 
 
@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
 
     _check(options)
     if options.out is not None:
-        # A wrong name is told before the run, not after it.
+        # A wrong name is refused before the run, not after it.
         check_target(options.out)
     if options.kind == "io":
         return _io(options)

@@ -1,4 +1,4 @@
-"""How two algorithms' metrics, and the terms of their energy, grow beside each other; with certificates."""
+"""The growth of two algorithms' metrics and terms of energy compared, with certificates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
 @dataclass(frozen=True)
 class Relation:
-    """The order of the first beside that of the second: less, same, greater or unknown.
+    """The growth of the first against that of the second: less, same, greater or unknown.
 
     `ratio` is what their quotient is Theta of, where both are known tightly; `bound` is O or Omega where one direction
-    alone is proved, `incomparable` where both are refuted. `facts` are those that it rests on, `proofs` show it.
+    alone is proved, `incomparable` where both are refuted. `facts` are those that it depends on, `proofs` show it.
     """
 
     relation: str

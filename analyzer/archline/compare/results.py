@@ -1,4 +1,4 @@
-"""What a comparison is told as."""
+"""Results of a comparison."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ComparedPoint:
         return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
 
     def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
-        """What is compared; None where it rests on a quantity that was assumed, as ratios do not depend on it."""
+        """What is compared; None where it depends on a quantity that was assumed, as ratios do not depend on it."""
         first, second = (
             None
             if each is None or (by != "energy" and not self.machine.quantities.keys() >= set(each.model.scale))

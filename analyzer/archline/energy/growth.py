@@ -83,8 +83,8 @@ def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
             first, second = (_without_differences(each, upper=upper) for each in (left, right))
             return reduced(s.Binary(op, first, second, span=expr.span))
         case s.Call(function=function, arguments=arguments):
-            kept = tuple(_without_differences(each, upper=upper) for each in arguments)
-            return reduced(s.Call(function, kept, span=expr.span))
+            without = tuple(_without_differences(each, upper=upper) for each in arguments)
+            return reduced(s.Call(function, without, span=expr.span))
         case _:
             return expr
 
@@ -110,14 +110,14 @@ def simplified(
     bounds: Bounds[s.Expr], candidates: Iterable[s.Expr], facts: tuple[s.Fact, ...], domain: Domain
 ) -> Growth:
     """Bounds on a growth by the first candidates that are proved to bound it, or as they stand."""
-    tried = list(candidates)
-    above = [each for each in tried if holds(bounds.upper, each, domain)]
+    orders = list(candidates)
+    above = [each for each in orders if holds(bounds.upper, each, domain)]
     for each in above:
         if holds(each, bounds.lower, domain):
             return Growth(each, each, facts)
     # Of several upper bounds the lowest.
     upper = next((each for each in above if all(holds(each, other, domain) for other in above)), bounds.upper)
-    below = [each for each in tried if holds(each, bounds.lower, domain)]
+    below = [each for each in orders if holds(each, bounds.lower, domain)]
     lower = next((each for each in below if all(holds(other, each, domain) for other in below)), bounds.lower)
     return Growth(lower, upper, facts)
 

@@ -158,18 +158,18 @@ class _Reader:
             year,
         )
 
-    def variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], wanted: str) -> str:
+    def variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], chosen: str) -> str:
         default = self.text(data, "default_variant", "the machine", ())
         if default and default not in variants:
             hint = did_you_mean(default, variants)
             self.report(rules.UNKNOWN_VARIANT, f"there is no variant `{default}`", ("default_variant",), hint)
         if variants and not default:
             self.report(rules.MACHINE_FORM, "a machine with variants has a `default_variant`", ("variant",))
-        if wanted and wanted not in variants:
+        if chosen and chosen not in variants:
             known = "it has " + ", ".join(f"`{name}@{each}`" for each in variants) if variants else "it has none"
-            message = f"machine `{name}` has no variant `{wanted}`"
+            message = f"machine `{name}` has no variant `{chosen}`"
             raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=known)
-        return wanted or default
+        return chosen or default
 
     def quantities(self, tables: Any, path: Path_) -> dict[str, Quantity]:
         if not isinstance(tables, dict):

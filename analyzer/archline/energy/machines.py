@@ -120,7 +120,7 @@ class Machine:
             }
         except OverflowError:
             message = f"the trends of machine `{self.name}` give no number for the year {year}"
-            raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year nearer to {self.year}") from None
+            raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year closer to {self.year}") from None
         return replace(self, quantities=resolved({**self.quantities, **moved}), year=year)
 
     def _carried(self, each: Quantity, value: Fraction) -> Quantity:

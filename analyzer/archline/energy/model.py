@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that a report shows beside the answer: its formula and unit, and the equation that it is from."""
+    """A further number of a report: its formula and unit, and the equation that it is from."""
 
     formula: str
     unit: str
@@ -56,7 +56,7 @@ class Model:
     formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds.
     `essential` says which answer a machine must allow: "energy" or "time". `accuracy` is the relative error that the
     source states (`error` says it in words), `coarser` the terms of a coarser reading of the model: a comparison that
-    it turns round is thin.
+    it reverses is thin.
     """
 
     name: str
@@ -247,7 +247,7 @@ class Applied:
 
     @cached_property
     def read(self) -> frozenset[str]:
-        """The machine's quantities that an answer rests on, also through formulas of the machine's own."""
+        """The machine's quantities that an answer depends on, also through formulas of the machine's own."""
         texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
         held = frozenset().union(*(names_in(self.complete(self.model.expanded(text))) for text in texts))
         held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
@@ -258,8 +258,8 @@ class Applied:
         return held & own.keys()
 
     @cached_property
-    def wanted(self) -> frozenset[str]:
-        """The metrics that the answer rests on; the flops too, for flops per joule."""
+    def needed(self) -> frozenset[str]:
+        """The metrics that the answer depends on; the flops too, for flops per joule."""
         texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
         held = [self.complete(self.model.expanded(text)) for text in texts]
         held += [self.formula(name) for name in self.model.figures]
@@ -344,7 +344,7 @@ class Applied:
 class Estimate:
     """A model's answer on one machine, all of it in base units, between sound bounds.
 
-    `terms` are those of the energy, `sides` what is compared to say what binds, `figures` numbers to show beside them.
+    `terms` are those of the energy, `sides` what is compared to say what binds, `figures` further numbers.
     What is None has its reason in `reasons`. `converted` are formulas that gave what machine or algorithm lack.
     """
 

@@ -1,4 +1,4 @@
-"""What an energy is told as: an answer of a model, what it rests on, and the same in symbols."""
+"""Results of a model: its answer at sizes, the inputs of it, and the same in symbols."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ MISSING_SOURCE = Rule(
     """
     Every number of a machine says where it is from: `source = { document = "choi2013", place = "Table III" }` with a
     document of `machines/documents.toml`, or in a file of your own `source = { note = "measured with RAPL, 2025-03-01"
-    }`. Results that rest on it quote the source.
+    }`. Results that depend on it quote the source.
     """,
 )
 NOT_A_NUMBER = Rule(

@@ -1,4 +1,4 @@
-"""Where the keys of a TOML file stand, which the standard library's reader does not tell."""
+"""Positions of the keys in a TOML file, which the standard library's reader does not report."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
 
 def _decimal_exponent(value: Fraction) -> int:
     """The e with 10^e <= value < 10^(e+1), for value > 0."""
-    # 0.30103 is log10(2): the first guess is off by at most one or two for any size.
+    # 0.30103 is log10(2): the first guess differs by at most one or two for any size.
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     exponent = bits * 30103 // 100000
     while Fraction(10) ** exponent > value:

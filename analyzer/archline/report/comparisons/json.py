@@ -37,6 +37,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         ],
         "cache": cache(found.cache),
         "assumptions": list(found.assumptions),
+        "convention": found.model.convention,
         "stated_error": found.model.error,
         "data": found.data,
     }  # fmt: skip

@@ -97,6 +97,7 @@ def _notes(found: Comparison) -> Iterable[str]:
         ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
         yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
     yield found.data
+    yield f"convention: {found.model.convention}"
     yield f"stated error of the model: {found.model.error}"
     if any(each.verdict.verdict == OPEN for each in found.points):
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"

@@ -34,6 +34,7 @@ def one(result: EnergyResult) -> dict[str, Any]:
         "cache": cache(result.cache),
         "processors": result.processors,
         "inputs": {name: input_(each) for name, each in result.inputs.items()},
+        "convention": result.model.convention,
         "stated_error": result.model.error,
         "leaves_out": list(result.model.leaves_out),
         "notes": list(result.notes),

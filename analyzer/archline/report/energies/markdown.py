@@ -9,7 +9,7 @@ from archline.report.energies import shown
 
 
 def render(results: Sequence[EnergyResult], width: int) -> str:
-    """A heading, a table and what it rests on for each result."""
+    """A heading, a table and its notes for each result."""
     return "\n".join(_one(each) for each in results)
 
 
@@ -26,7 +26,13 @@ def _one(result: EnergyResult) -> str:
             lines.append(f"| {each.name} | {each.status} | `{each.bounds.lower}` | `{each.bounds.upper}` |")
     else:
         lines += ["| | amount | share | formula |", "| --- | --- | --- | --- |", *_rows(result)]
-    notes = [result.data, f"stated error: {result.model.error}", f"leaves out: {'; '.join(result.model.leaves_out)}"]
+    model = result.model
+    notes = [
+        result.data,
+        f"convention: {model.convention}",
+        f"stated error: {model.error}",
+        f"leaves out: {'; '.join(model.leaves_out)}",
+    ]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes if note)]) + "\n"
 
 

@@ -67,7 +67,7 @@ def whole(amount: Interval) -> str:
 
 
 def origins(inputs: Mapping[str, Input]) -> str:
-    """What the inputs rest on, in a line: `all inputs derived`."""
+    """Where the inputs are from, in a line: `all inputs derived`."""
     found = sorted({each.origin for each in inputs.values() if each.origin != "given"})
     names = {origin: [name for name, each in inputs.items() if each.origin == origin] for origin in found}
     if len(found) == 1:

@@ -52,8 +52,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
         *_figures(estimate),
         *_missing(result),
         [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],
-        ["stated error", result.model.error],
-        ["leaves out", "; ".join(result.model.leaves_out)],
+        *_stated(result.model),
     ]
     lines = wrap(shown.heading(result), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
@@ -129,6 +128,14 @@ def _missing(result: EnergyResult) -> list[list[str]]:
     ]
 
 
+def _stated(model: Model) -> list[list[str]]:
+    return [
+        ["convention", model.convention],
+        ["stated error", model.error],
+        ["leaves out", "; ".join(model.leaves_out)],
+    ]
+
+
 def _exact(estimate: Estimate) -> bool:
     return all(each.exact for each in estimate.amounts.values())
 
@@ -181,8 +188,8 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
         for name in ("algorithm", "machine", "model", "at")
         if same[name]
     ]
-    told = [index for index, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"-"}]
-    rows = [[row[index] for index in told] for row in rows]
+    known = [index for index, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"-"}]
+    rows = [[row[index] for index in known] for row in rows]
     caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
     lines = wrap("; ".join([*filter(None, shared), *caches]), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
@@ -236,10 +243,7 @@ def _symbols(result: EnergyResult, width: int) -> str:
     grown = [[f"{name}", growth] for name, growth in symbolic.growth.items()]
     if grown:
         lines += ["", "  growth of the energy and of its terms", *indented(table(grown, width - 4), 4)]
-    lines += [
-        "",
-        *indented(_facts([["stated error", model.error], ["leaves out", "; ".join(model.leaves_out)]], width - 2)),
-    ]
+    lines += ["", *indented(_facts(_stated(model), width - 2))]
     return "\n".join(lines) + "\n"
 
 

@@ -113,11 +113,11 @@ class Bars(View):
         amounts = [each.text(self.unit) if self.unit in UNITS.values() else _range(each) for each in wholes]
         against = map(self._against, self.estimates)
         said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
-        beside = axes.secondary_yaxis("right")
-        beside.set_yticks(range(len(names)), said, fontsize=8)
-        for axis in (axes, beside):
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(range(len(names)), said, fontsize=8)
+        for axis in (axes, right):
             axis.tick_params(axis="y", length=0)
-        beside.spines["right"].set_visible(False)
+        right.spines["right"].set_visible(False)
         if len(shades) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(shades), frameon=False, fontsize=8)
 

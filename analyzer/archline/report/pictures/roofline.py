@@ -139,10 +139,10 @@ class Roofline(View):
         said = [f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B" for low, high in ends]
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
-        beside = axes.secondary_yaxis("right")
-        beside.set_yticks(range(len(names)), said, fontsize=8)
-        beside.tick_params(length=0)
-        beside.spines["right"].set_visible(False)
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(range(len(names)), said, fontsize=8)
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
 
 
 def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[str] = ()) -> Roofline:

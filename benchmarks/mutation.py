@@ -131,6 +131,8 @@ _RECURRENCES = (
 )  # fmt: skip
 _MULTI = ("test_recurrences_multi_parts.py", "test_recurrences_multi.py", "test_recurrences_multi_random.py")
 
+_ENERGY = ("test_energy_models.py", "test_energy_formulas.py", "test_machines.py", "test_energy_command.py")
+
 TARGETS = {
     "analysis": Target(
         ("analysis/*.py",),
@@ -171,6 +173,19 @@ TARGETS = {
             # Windows and lines are what sums and maxima are mostly bounded for.
             **dict.fromkeys(("relaxation.py", "maximum.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),
         },
+    ),
+    "energy": Target(
+        ("energy/*.py", "energy/models/*.py", "compare/*.py"),
+        _ENERGY,
+        {
+            "arrays.py": ("test_energy_arrays.py", *_ENERGY),
+            "compare/*.py": ("test_compare.py", "test_compare_soundness.py"),
+            **dict.fromkeys(
+                ("machines.py", "machine_files.py", "quantities.py", "units.py", "toml_places.py"),
+                ("test_machines.py", "test_energy_models.py"),
+            ),
+        },
+        seconds=240,
     ),
     "execution": Target(
         ("execution/*.py", "execution/*/*.py"),

@@ -13,6 +13,11 @@ settings.register_profile("unshrunk", settings.get_profile("steady"), phases=(Ph
 settings.load_profile("steady")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--refresh-golden` records what is derived now."""
+    parser.addoption("--refresh-golden", action="store_true", help="record the derived costs of the standard library")
+
+
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports are laid out for a hundred columns, without colour: their lines break where the tests expect."""

@@ -153,6 +153,9 @@ class Metric:
         if cost.lower is None or cost.upper is None:
             raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
         free = cost.lower.names | cost.upper.names
+        if cost.ends is not None:
+            # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
+            free |= {*self._report.names.sizes, *({"Z", "L"} if self.name == "io" else ())}
         if cost.alternatives:
             free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
         return sorted(free, key=self._report.names.all.index)
@@ -371,9 +374,9 @@ class CostReport:
         return f"<costs of {self.name}: {', '.join(f'{each.name} {each.text}' for each in self)}>"
 
     def __str__(self) -> str:
-        from archline.report.text import costs
+        from archline.report.costs.text import first_page
 
-        return costs(self.view(), 100)
+        return first_page(self.view(), 100)
 
     def _repr_latex_(self) -> str:
         from archline.report.latex import costs
@@ -381,10 +384,6 @@ class CostReport:
         return costs(self.view(growth=False))
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(each.name)}</td><td>{escape(each.status)}</td>"
-            f"<td><code>{escape(each.text)}</code></td></tr>"
-            for each in self
-        )
-        head = "<tr><th>metric</th><th>status</th><th>cost</th></tr>"
-        return f"<table><caption>{escape(self.name)}</caption>{head}{rows}</table>"
+        from archline.report.costs.html import first_page
+
+        return first_page(self.view())

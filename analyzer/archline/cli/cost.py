@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
@@ -22,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_at(parser)
     shared.add_where(parser)
     parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line, for io at `--at`")
+    parser.add_argument("--all", action="store_true", help="every form in full, with all regimes and lower bounds")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
         choices=("flops", "work", "span", "io"),
-        default="work",
-        help="what --explain is about (default: work)",
+        help="show this metric alone; with --explain, derive it (default: work)",
     )
     parser.add_argument(
         "--procs",
@@ -100,6 +101,12 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
 def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
+    if not {"Z", "L"} & given.keys():
+        # As in `run`: without a cache, io is that of the default one.
+        from archline.api.caches import DEFAULT_CACHE
+
+        default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+        given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
     return report.point(given, (*needed, "P") if procs == "P" else needed, "--at")
 
 
@@ -129,12 +136,16 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
 
             return "\n".join(markdown.costs(view) for view in views)
     from archline.report import derivation, text
+    from archline.report.costs.text import first_page
     from archline.report.layout import terminal_width
 
     width = terminal_width()
     parts = []
+    given = f"{options.at},{options.cache}".replace(" ", "")
     for view in views:
-        parts.append(text.costs(view, width))
+        assumed = view.at is not None and "Z" in view.at and "Z=" not in given
+        shown = replace(view, cache_assumed=assumed)
+        parts.append(text.costs(view, width) if options.all else first_page(shown, width, options.metric))
         if options.explain:
-            parts.append(derivation.text(view, options.metric, width))
+            parts.append(derivation.text(view, options.metric or "work", width))
     return "\n".join(parts)

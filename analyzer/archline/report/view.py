@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError
@@ -49,9 +49,10 @@ class RegimeRow:
 
 @dataclass(frozen=True, eq=False)
 class AlternativeRow(RegimeRow):
-    """An upper bound where a condition holds, and the references whose lines are kept for it."""
+    """An upper bound where all of `needs` are at least 0, and the references whose lines are kept for it."""
 
     kept: tuple[Kept, ...]
+    needs: tuple[Poly, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +146,10 @@ class CostView:
     text: Callable[[Poly], str] = to_text
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     lru: LruView | None = None
+    shapes: Mapping[str, tuple[s.Expr, ...]] = field(default_factory=dict)
+    """The extents of the arrays among the parameters."""
+    cache_assumed: bool = False
+    """Whether the Z and L of the point are the default ones."""
     schedules: tuple[Schedule, ...] = ()
     """What io is on several processors under schedules out of serial order."""
 
@@ -257,6 +262,11 @@ def cost_view(
         contracts=tuple(_contract(verdict) for verdict in verdicts),
         at=at,
         derivation=costs.derivation,
+        shapes={
+            each.name: each.type.shape
+            for each in algorithm.parameters
+            if isinstance(each.type, s.ArrayType | s.IndexArrayType)
+        },
     )
 
 
@@ -280,7 +290,9 @@ def _row(
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
     alternatives = tuple(
-        AlternativeRow(each.when, cost.lower or ZERO, each.upper, each.kept) for each in cost.alternatives if each.told
+        AlternativeRow(each.when, cost.lower or ZERO, each.upper, each.kept, each.needs)
+        for each in cost.alternatives
+        if each.told
     )
     return Row(
         metric,

@@ -1,0 +1,276 @@
+"""The first page of an algorithm's costs: a row a metric, cache misses by regimes, how near they are to a lower bound.
+
+Long forms are given by their leading terms, marked `~`; `archline cost --all` has them in full.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.growth.simplify import reduced
+from archline.algebra.leading import leading
+from archline.algebra.polynomial import Poly
+from archline.analysis.attained import OPTIMAL, Attained
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.report.costs.regimes import PART, extent_of
+from archline.report.numbers import point_text, readable
+from archline.report.view import AlternativeRow, Contract, CostView, Row
+
+FULL, SHORT = 44, 30
+"""Characters of a form, and of a least Z, that are shown in full."""
+REGIMES = 4
+FAR, LINE, WORDS = 2**12, 8, 2**16
+"""Sizes, words of a line and of the cache at which regimes are compared to choose some of them."""
+IO = "io (cache misses)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
+
+    label: str
+    form: str
+    status: str = ""
+    growth: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown: the title, the rows of metrics, those of the regimes of io, and sentences below them."""
+
+    title: str
+    doc: str
+    place: str
+    metrics: tuple[Line, ...]
+    regimes: tuple[Line, ...]
+    bound: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def page(view: CostView, metric: str | None = None) -> Page:
+    """The page of derived costs, or of one metric."""
+    rows = [row for row in view.rows if metric in (None, row.metric)]
+    lines = [line for row in rows for line in _metric(view, row)]
+    if metric is None and (ratio := _parallelism(view)) is not None:
+        lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
+    io = next((row for row in rows if row.metric == "io"), None)
+    regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
+    bound = () if io is None else tuple(_bound(view, io))
+    return Page(_title(view), view.doc or "", view.place, tuple(lines), regimes, bound, tuple(_notes(view)))
+
+
+def _title(view: CostView) -> str:
+    if view.at is None:
+        return view.algorithm
+    sizes = {name: value for name, value in view.at.items() if name not in ("Z", "L")}
+    at = [point_text(sizes)] if sizes else []
+    if {"Z", "L"} <= view.at.keys():
+        words, line = view.at["Z"], view.at["L"]
+        at.append(f"Z = {readable(words)}, L = {readable(line)} ({readable(words // line)} lines)")
+    return f"{view.algorithm} at {'; '.join(at)}"
+
+
+def _metric(view: CostView, row: Row) -> Iterator[Line]:
+    label = IO if row.metric == "io" else row.metric
+    if row.lower is None or row.upper is None:
+        yield Line(label, "unknown", "unknown", row.growth or "")
+        yield Line("", f"{row.reason}{f' ({row.place})' if row.place else ''}")
+        return
+    status = "exact" if row.exact else "bounds"
+    if view.at is not None:
+        yield Line(label, _values(row), _tightness(row))
+    elif row.metric == "io" and row.alternatives:
+        yield Line(label, "by the size of the cache, at most", status, row.growth or "")
+    elif row.exact:
+        yield Line(label, _form(view, row.upper), status, row.growth or "")
+    elif row.regimes:
+        yield from _cases(view, row, label)
+    else:
+        yield Line(label, f"<= {_form(view, row.upper)}", status, row.growth or "")
+        yield Line("", f">= {_form(view, row.lower)}")
+
+
+def _tightness(row: Row) -> str:
+    """`exact`, `tight` for bounds that are equal at these sizes, `bounds` for others."""
+    if row.values is None:
+        return ""
+    return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
+
+
+def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
+    """The last of the cases, which leaves out small sizes, or all where they are few."""
+    shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
+    growth = row.growth or ""
+    for each in shown:
+        where = each.when if each.when == "otherwise" else f"where {each.when}"
+        upper, lower = _form(view, each.upper), _form(view, each.lower)
+        if upper == lower and each.upper == each.lower:
+            yield Line(label, upper, where, growth)
+        else:
+            yield Line(label, f"<= {upper}", where, growth)
+            yield Line("", f">= {lower}")
+        label = growth = ""
+
+
+def _form(view: CostView, value: Poly, most: int = FULL) -> str:
+    """The form in full where it is short, else its leading terms where those are shorter."""
+    text = view.text(value)
+    if len(text) <= most:
+        return text
+    lead = leading(value)
+    short = text if lead is None else f"~ {view.text(lead)}"
+    return min(short, text, key=len)
+
+
+def _values(row: Row) -> str:
+    if row.values is None:
+        return row.reason or "unknown"
+    low, high = readable(row.values.lower), readable(row.values.upper)
+    return low if low == high else f"{low} .. {high}"
+
+
+def _parallelism(view: CostView) -> Line | None:
+    """Work over span: its growth, or its value at sizes."""
+    rows = {row.metric: row for row in view.rows}
+    work, span = rows.get("work"), rows.get("span")
+    if work is None or span is None:
+        return None
+    if view.at is not None:
+        if work.values is None or span.values is None or not span.values.lower:
+            return None
+        ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
+        low, high = (f"{float(each):.4g}" for each in ends)
+        return Line("parallelism", low if low == high else f"{low} .. {high}")
+    orders = [each.growth or "" for each in (work, span)]
+    if not all(each.startswith("Theta(") for each in orders):
+        return Line("parallelism", "work/span")
+    above, below = (each.removeprefix("Theta(").partition(") where")[0].removesuffix(")") for each in orders)
+    return Line("parallelism", "work/span", "", f"Theta({_ratio(above, below)})")
+
+
+def _ratio(above: str, below: str) -> str:
+    """A quotient of orders, common factors of single terms cancelled."""
+    if above == below:
+        return "1"
+    if " " in above + below or "(" in above + below:
+        return format_expression(reduced(parse_expression(f"({above})/({below})")))
+    powers: dict[str, int] = {}
+    for text, sign in ((above, 1), (below, -1)):
+        for factor in text.split("*"):
+            name, _, power = factor.partition("^")
+            powers[name] = powers.get(name, 0) + sign * int(power or 1)
+    over, under = (_product(powers, sign) for sign in (1, -1))
+    return over if under == "1" else f"{over}/({under})" if "*" in under else f"{over}/{under}"
+
+
+def _product(powers: Mapping[str, int], sign: int) -> str:
+    found = {name: power * sign for name, power in powers.items() if power * sign > 0 and name != "1"}
+    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in found.items()) or "1"
+
+
+def _regimes(view: CostView, row: Row) -> Iterator[Line]:
+    """Up to four upper bounds, each with the least Z for it."""
+    named = {id(each): extent_of(each, row, view.shapes) for each in row.alternatives}
+    for each in _chosen(row.alternatives, named):
+        yield Line(named[id(each)], _form(view, each.upper), f"Z >= {_least(view, each)}")
+
+
+def _chosen(found: Sequence[AlternativeRow], named: Mapping[int, str]) -> Sequence[AlternativeRow]:
+    """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
+
+    Of several of one name, which differ in lines of lower order, the first is shown.
+    """
+    constant = [each for each in found if all(not need.names - {"Z", "L"} for need in each.needs)]
+    rest = [each for each in found if each not in constant]
+    first = {named[id(each)]: each for each in reversed(rest[:-1])}
+    between = [each for each in rest[:-1] if named[id(each)] == PART or first[named[id(each)]] is each]
+    shown = [*constant[-1:], *between, *rest[-1:]]
+    values = [_far(each.upper) for each in shown]
+    while len(shown) > REGIMES:
+        # The step from the one before that saves the least is left out.
+        ratios = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(shown) - 1)}
+        least = min(ratios, key=lambda index: ratios[index])
+        del shown[least], values[least]
+    return shown
+
+
+def _far(value: Poly) -> float:
+    point = dict.fromkeys(value.names, FAR) | {"L": LINE, "Z": WORDS}
+    try:
+        return float(evaluate(value, point))
+    except (EvaluationError, OverflowError):
+        return 0.0
+
+
+def _least(view: CostView, each: AlternativeRow) -> str:
+    """The least Z of a regime: in full where that is short, else in its leading terms."""
+    text = each.when.removeprefix("Z >= ")
+    if len(text) <= SHORT:
+        return text
+    words = Poly.symbol("Z")
+    leads = {leading(words - need) for need in each.needs if "Z" in need.names}
+    if None in leads:
+        return text
+    texts = [view.text(lead) for lead in leads if lead is not None]
+    short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(sorted(texts))})"
+    return min(short, text, key=len)
+
+
+def _bound(view: CostView, row: Row) -> Iterator[str]:
+    """The lower bound for any schedule, and within which factor of it the upper bounds are."""
+    if row.lower is None:
+        return
+    found = row.attained
+    if view.at is not None:
+        if row.any_order is not None:
+            yield f"at least {readable(row.any_order)} for any schedule"
+        return
+    least = _form(view, row.regimes[-1].lower if row.regimes else row.lower)
+    if found is None or not found.floors:
+        yield f"lower bound: {least}, the compulsory misses"
+    else:
+        yield f"lower bound for any schedule: Omega({' + '.join(found.floors)}), and the compulsory misses, {least}"
+    if found is not None:
+        yield from _nearness(found, {each.when: f"Z >= {_least(view, each)}" for each in row.alternatives})
+
+
+def _nearness(found: Attained, least_of: Mapping[str, str]) -> Iterator[str]:
+    """`asymptotically optimal where ...`, or within which factor of the lower bound."""
+    known = [each for each in found.regimes if each.factor is not None]
+    parts: list[str] = []
+    for each in reversed(known):
+        said = "asymptotically optimal" if each.factor == OPTIMAL else f"within a factor O({each.factor})"
+        parts.append(f"{said} where {least_of.get(each.when, each.when)}" if each.when else said)
+    if parts:
+        under = f", if {' and '.join(found.under)}" if found.under else ""
+        yield f"{'; '.join(parts[:3])}{under}"
+    elif found.regimes and found.regimes[0].reason:
+        yield f"how near that is to the bounds is not known: {found.regimes[0].reason}"
+
+
+def _notes(view: CostView) -> Iterator[str]:
+    if view.at is not None and view.cache_assumed:
+        yield "Z and L are assumed; --cache Z=..,L=.. gives others"
+    if view.assumptions:
+        yield f"assuming {', '.join(view.assumptions)}"
+    trusted = sorted({name for row in view.rows for name in row.declared})
+    if trusted:
+        yield f"uses declared costs: {', '.join(trusted)}"
+    if view.contracts:
+        yield from _ensured(view.contracts)
+
+
+def _ensured(found: Sequence[Contract]) -> Iterator[str]:
+    """How many `ensures` hold, and those that do not."""
+    counts = Counter(each.outcome for each in found)
+    said = {"holds": ("ensures holds", "ensures hold"), "fails": ("fails", "fail"), "unknown": ("is unknown",) * 2}
+    parts = [f"{count} {said[each][count > 1]}" for each in said if (count := counts[each])]
+    yield ", ".join(parts)
+    for each in found:
+        if each.outcome != "holds":
+            yield f"{each.outcome}: {each.text}: {each.reason}"

@@ -84,7 +84,7 @@ def test_declared_costs_are_told(tmp_path: Path) -> None:
     assert found["costs"]["flops"]["declared"] == ["extern f"]
     assert found["costs"]["flops"]["value"]["lower"] == "21/2"
     shown = cli("cost", path).out
-    assert "resting on declared costs: extern f" in shown
+    assert "uses declared costs: extern f" in shown
     assert "n >= 2 (assumed at line 4)" in shown
     assert cli("cost", path, "--at", "n=3").refused("AL402")
 
@@ -120,10 +120,10 @@ def test_explain_speaks_of_the_variables_that_the_program_has(tmp_path: Path) ->
 
 def test_where_adds_a_fact(tmp_path: Path) -> None:
     path = program(tmp_path, "algorithm f(x: inout real[n]):\n    for i in 5..n:\n        x[i] = 1\n")
-    assert re.search(r"work +exact += +max\(0, n - 5\) \+ 1", cli("cost", path).out)
+    assert re.search(r"work +max\(0, n - 5\) \+ 1 +exact", cli("cost", path).out)
     narrowed = cli("cost", path, "--where", "n >= 5")
-    assert re.search(r"work +exact += +n - 4", narrowed.out)
-    assert "assuming\n    n >= 5" in narrowed.out
+    assert re.search(r"work +n - 4 +exact", narrowed.out)
+    assert "assuming n >= 5" in narrowed.out
 
 
 def test_output_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_leading_terms_are_all_that_is_left_at_large_sizes(value: Poly) -> None:
     lead = leading(value)
     if lead is None or not lead.terms:
         return
-    for n, m in ((2**600, 2**600 + 12345), (2**900, 2**500), (3**300, 2**700)):
+    for n, m in ((2**60000, 2**60000 + 12345), (2**90000, 2**50000), (3**30000, 2**70000)):
         for line in (2, 8, 7):
             point = {"n": n, "m": m, "L": line}
             whole, short = evaluate(value, point), evaluate(lead, point)
@@ -77,7 +77,7 @@ def test_numbers_at_sizes_are_those_of_the_metrics(module: str) -> None:
         ran = cli("cost", f"{module}::{name}", "--at", at)
         shown = next(line for line in ran.out.splitlines() if line.startswith("  work "))
         value = " .. ".join(map(str, expected)) if isinstance(expected, tuple) else str(expected)
-        assert shown.split("  ")[1:] and value in shown
+        assert value in shown
         assert "Z = 32768, L = 8 (4096 lines)" in ran.out.replace("\n", " ") or "Z = " not in ran.out
 
 

@@ -19,5 +19,5 @@ def first_page(view: CostView, metric: str | None = None) -> str:
 
 
 def _row(line: Line) -> str:
-    form = f"<code>{escape(line.form)}</code>"
-    return f"<tr><td>{escape(line.label)}</td><td>{form}</td><td>{escape(line.status)}</td><td>{escape(line.growth)}</td></tr>"
+    cells = (escape(line.label), f"<code>{escape(line.form)}</code>", escape(line.status), escape(line.growth))
+    return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"

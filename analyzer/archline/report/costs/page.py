@@ -23,6 +23,7 @@ from archline.report.view import AlternativeRow, Contract, CostView, Row
 
 FULL, SHORT = 44, 30
 """Characters of a form, and of a least Z, that are shown in full."""
+LONG = "(long: see --all)"
 REGIMES = 4
 FAR, LINE, WORDS = 2**12, 8, 2**16
 """Sizes, words of a line and of the cache at which regimes are compared to choose some of them."""
@@ -118,13 +119,14 @@ def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
 
 
 def _form(view: CostView, value: Poly, most: int = FULL) -> str:
-    """The form in full where it is short, else its leading terms where those are shorter."""
+    """The form in full where it is short, else its leading terms, if they are known and no longer."""
     text = view.text(value)
     if len(text) <= most:
         return text
     lead = leading(value)
     short = text if lead is None else f"~ {view.text(lead)}"
-    return min(short, text, key=len)
+    shown = min(short, text, key=len)
+    return shown if len(shown) <= 2 * most else LONG
 
 
 def _values(row: Row) -> str:
@@ -215,10 +217,11 @@ def _least(view: CostView, each: AlternativeRow) -> str:
     words = Poly.symbol("Z")
     leads = {leading(words - need) for need in each.needs if "Z" in need.names}
     if None in leads:
-        return text
+        return text if len(text) <= 2 * SHORT else LONG
     texts = [view.text(lead) for lead in leads if lead is not None]
     short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(sorted(texts))})"
-    return min(short, text, key=len)
+    shown = min(short, text, key=len)
+    return shown if len(shown) <= 2 * SHORT else LONG
 
 
 def _bound(view: CostView, row: Row) -> Iterator[str]:

@@ -80,6 +80,10 @@ class Vectors:
         self._atoms: dict[Atom, Column] = {}
         self._products: dict[Monomial, Column] = {}
 
+    def gives(self, value: Poly) -> bool:
+        """Whether there are numbers for all symbols of the expression."""
+        return value.names <= self._points.keys()
+
     def floor(self, value: Poly) -> Column:
         """The greatest integers that are not above the expression."""
         if self._sums.plain(value):

@@ -128,7 +128,8 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
                 if op == "+"
                 else (first[0] - second[1], first[1] - second[0])
             )
-    return None
+        case _:
+            return None
 
 
 def anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:

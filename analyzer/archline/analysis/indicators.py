@@ -60,6 +60,8 @@ def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
             return 1 - below(limit)
         case ">":
             return 1 - below(limit + 1)
+        case _:
+            pass
     equal = below(limit + 1) - below(limit)
     return equal if op == "==" else 1 - equal
 

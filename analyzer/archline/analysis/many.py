@@ -148,7 +148,8 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             if first is None or second is None:
                 return None
             return first * second if op == "*" else first + second if op == "+" else first - second
-    return None
+        case _:
+            return None
 
 
 def _known(values: Column, wanted: Marks) -> Integers:

@@ -148,7 +148,8 @@ class Bounds:
                 return fm.outer(self.upper(inner), *([] if self.nonnegative(inner) else [self.upper(_minus(inner))]))
             case s.Call(function="log2" | "log", arguments=(inner,)):
                 return fm.upper_log(self.upper(inner))
-        return _shown(self._of_power(expr, upper=True), expr)
+            case _:
+                return _shown(self._of_power(expr, upper=True), expr)
 
     def _lower(self, expr: s.Expr) -> Form | None:
         if (value := _constant(expr)) is not None:
@@ -180,7 +181,8 @@ class Bounds:
             case s.Call(function="log2" | "log", arguments=(inner,)):
                 bound = self.lower(inner)
                 return fm.lower_log(bound) if bound is not None else _UNIT if self.nonnegative(inner) else None
-        return self._of_power(expr, upper=False)
+            case _:
+                return self._of_power(expr, upper=False)
 
     def _nonnegative(self, expr: s.Expr) -> bool:
         """Where there is no lower bound."""
@@ -203,7 +205,8 @@ class Bounds:
                 return self.nonnegative(left)
             case s.Binary(op="%") | s.Call(function="abs"):
                 return True
-        return False
+            case _:
+                return False
 
     def _expands(self, expr: s.Expr) -> bool:
         """Whether it is arithmetic that holds a minus, or a whole power of what may be negative."""
@@ -243,6 +246,8 @@ class Bounds:
                     result = fm.times(result, fm.to_power(_with_two(bound, upper == (by.sign > 0)), by))
                 case _ if term.powers:
                     raise RejectedError("an exponent is neither constant nor a sum of logarithms")
+                case _:
+                    pass
         return result
 
     def _product_lower(self, left: s.Expr, right: s.Expr, by: int) -> Form | None:

@@ -148,7 +148,8 @@ def _key(expr: s.Expr) -> object:
             return "floor", _items(quotient(expr))
         case s.Binary(op="%" | "^" as op, left=left, right=right):
             return op, _items(left), _items(right)
-    raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
+        case _:
+            raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
 
 
 def _items(expr: s.Expr) -> object:

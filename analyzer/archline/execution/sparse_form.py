@@ -133,4 +133,5 @@ def _side(count: s.Expr) -> s.Expr:
             return side
         case s.Binary(op="*", left=s.Name() as side, right=s.Name()):
             return side
-    return count
+        case _:
+            return count

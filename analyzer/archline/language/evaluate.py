@@ -74,7 +74,8 @@ def real_function(name: str, value: Fraction) -> Value:
             return math.floor(value)
         case "ceil":
             return math.ceil(value)
-    raise ValueError(f"{name}({value}) is not defined")
+        case _:
+            raise ValueError(f"{name}({value}) is not defined")
 
 
 def real_power(base: Fraction, exponent: Fraction) -> Value:
@@ -354,4 +355,5 @@ def _operation(expr: s.Expr) -> str:
     match expr:
         case s.Binary(op=name) | s.Call(function=name):
             return name
-    return ""
+        case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Element() | s.Reshape():
+            return ""

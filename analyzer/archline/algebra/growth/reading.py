@@ -210,6 +210,8 @@ class Reader:
                 return _maximum([self.read(each) for each in arguments])
             case "min":
                 return _minimum([self.read(each) for each in arguments])
+            case _:
+                pass
         if len(arguments) == 1:
             (argument,) = arguments
             match function:
@@ -221,6 +223,8 @@ class Reader:
                     return rounding[function](argument)
                 case "abs":
                     return self._abs(argument)
+                case _:
+                    pass
         raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 
     def _log(self, inner: s.Expr) -> Envelope:

@@ -122,7 +122,8 @@ def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
         case s.Binary(op="^", left=left, right=s.Integer(value=power)):
             inner = monomial(left)
             return None if inner is None else {name: each * power for name, each in inner.items()}
-    return None
+        case _:
+            return None
 
 
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:

@@ -110,7 +110,8 @@ class _FormReader:
         match expr:
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(branch for each in arguments for branch in self._plain(each)))
-        return (Branch((), self._terms.read(expr)),)
+            case _:
+                return (Branch((), self._terms.read(expr)),)
 
     def _recursive(self, expr: s.Expr) -> bool:
         match expr:
@@ -120,7 +121,8 @@ class _FormReader:
                 return self._recursive(left) or self._recursive(right)
             case s.Unary(operand=operand):
                 return self._recursive(operand)
-        return False
+            case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+                return False
 
     def _argument(self, expr: s.Expr) -> Argument:
         terms = self._sizes(expr)

@@ -114,7 +114,8 @@ class Names:
                 return self._logarithm(argument)
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(term for each in arguments for term in self.terms(each)))
-        raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
+            case _:
+                raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
 
     def _of_constant(self, value: Number, expr: s.Expr) -> tuple[Term, ...]:
         if sign(value) < 0:
@@ -184,7 +185,8 @@ def _constant(expr: s.Expr) -> Number | None:
         case s.Call(function="log2", arguments=(argument,)):
             inner = _constant(argument)
             return logarithm(inner, fmpq(2)) if isinstance(inner, fmpq) and inner > 0 else None
-    return None
+        case _:
+            return None
 
 
 def _decimal(text: str) -> fmpq | None:

@@ -97,6 +97,8 @@ def assigned(node: s.Node) -> Iterator[str]:
         match each:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name):
                 yield name
+            case _:
+                pass
 
 
 def _terms(expr: s.Expr, added: bool) -> Iterator[tuple[str, bool] | int | None]:

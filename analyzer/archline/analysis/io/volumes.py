@@ -210,6 +210,8 @@ class _Reading:
                     start, slope = start + number * own, slope + number * rise
                 case _ if not all(self._nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
+                case _:
+                    pass
         return max(start, NOTHING), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:

@@ -113,7 +113,8 @@ def quantity(fn: Function, expr: s.Expr) -> tuple[Code, bool]:
             return Code(f"abs({inner.text})", inner.bound), exact
         case s.Real(text=text):
             return Code(repr(float(text))), False
-    return integer(fn, expr), True
+        case _:
+            return integer(fn, expr), True
 
 
 def _real_binary(fn: Function, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:

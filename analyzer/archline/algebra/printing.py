@@ -112,7 +112,8 @@ class _Writer:
         match list(value.terms.items()):
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
                 return f"{self._term(monomial, fmpq(coefficient.p))}/{coefficient.q}"
-        return self.text(value)
+            case _:
+                return self.text(value)
 
     def _remainder(self, atom: _Shown) -> str:
         return "%".join(self._factor(part) for part in atom.arguments)

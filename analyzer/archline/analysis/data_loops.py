@@ -70,7 +70,8 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
             s.Element(array=other, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
         ) if array == other and s.structure(left) == s.structure(start):
             return scope.segments.get(array)
-    return None
+        case _:
+            return None
 
 
 def rises(value: Poly, facts: Facts) -> bool:

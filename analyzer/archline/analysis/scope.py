@@ -73,7 +73,8 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
             assert not isinstance(place, s.Slice)
             return a.offset(scope.segments[array], static_value(place, scope))
-    raise NotStaticError("it depends on the data", expr)
+        case s.Real() | s.Unary() | s.Element() | s.Reshape():
+            raise NotStaticError("it depends on the data", expr)
 
 
 def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
@@ -176,6 +177,8 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
                     return facts.simplify(a.ceil_log2(argument + 1) - 1 + rest)
                 if function == "sqrt" and a.is_integral(rest) and facts.nonnegative(argument):
                     return rest + a.isqrt_of(argument)
+            case _:
+                pass
     return value.map_atoms(lambda atom: _rounded_up(atom, value))
 
 
@@ -258,7 +261,8 @@ def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
             return without_condition(without_condition(facts, left, scope), right, scope)
         case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             return with_fact(facts, s.Binary(OPPOSITE[op], left, right, span=condition.span), scope)
-    return facts
+        case _:
+            return facts
 
 
 # Declarations

@@ -63,6 +63,8 @@ class Bounds:
                     self._power_defined(left, right)
                 case s.Call(function="sqrt" | "log2" | "log", arguments=(inner,)) if not self.nonnegative(inner):
                     raise RejectedError(f"`{format_expression(inner)}` may be negative")
+                case _:
+                    pass
 
     def _power_defined(self, base: s.Expr, exponent: s.Expr) -> None:
         by = None if t.names(exponent) else constant(exponent)
@@ -219,7 +221,8 @@ class Bounds:
                 by = constant(right).fraction
                 whole = by is not None and by.denominator == 1 and by > 0
                 return whole and self._expands(left) and not self.nonnegative(left)
-        return False
+            case _:
+                return False
 
     def _of_power(self, expr: s.Expr, *, upper: bool) -> Form | None:
         match expr:
@@ -233,7 +236,8 @@ class Bounds:
                 return self._power(left, by, upper=upper) if allowed else None
             case s.Binary(op="^", left=left, right=right) if not t.names(left):
                 return self._exponential(log2(constant(left)), t.expand(right), upper=upper)
-        return None
+            case _:
+                return None
 
     def _exponential(self, base: Number, exponent: t.Sum, *, upper: bool) -> Form | None:
         """2^(base*exponent) for a sum of logarithms: a product of powers of 2 + w."""

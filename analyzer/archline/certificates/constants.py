@@ -124,7 +124,8 @@ def constant(expr: s.Expr) -> Number:
             return whole if op == "//" else above - below * whole
         case s.Call(function="floor" | "ceil" | "abs" | "min" | "max" as function, arguments=arguments) if arguments:
             return _rounded(function, [constant(each) for each in arguments])
-    raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
+        case _:
+            raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
 
 
 @cache

@@ -109,7 +109,8 @@ def expand(expr: s.Expr) -> Sum:
             return _power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
             return expand(inner)
-    return _alone(expr, _key(expr), ONE)
+        case _:
+            return _alone(expr, _key(expr), ONE)
 
 
 def _power(base: s.Expr, by: Number) -> Sum:

@@ -124,7 +124,8 @@ def _truth(condition: s.Expr, point: Point) -> bool | None:
             return None if None in sides else not settled
         case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             return _compare(op, evaluate(left, point), evaluate(right, point))
-    return None
+        case _:
+            return None
 
 
 _COMPARISONS: dict[str, Callable[[Fraction | int, Fraction | int], bool]] = {
@@ -226,7 +227,8 @@ class _Evaluator:
                 return self._call(expr, function, [self._unchecked(inner)])
             case s.Call(function=function, arguments=arguments) if function in _FUNCTIONS and arguments:
                 return self._call(expr, function, [self.value(each) for each in arguments])
-        raise EvaluationError("not an expression in sizes", expr)
+            case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+                raise EvaluationError("not an expression in sizes", expr)
 
     def _checked(self, expr: s.Expr, value: Value) -> Value:
         if self._strict and not isinstance(value, int):

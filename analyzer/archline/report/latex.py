@@ -45,7 +45,8 @@ def _without_sign(expr: s.Expr) -> s.Expr | None:
             return operand
         case s.Binary(op="*" | "/", left=left) if (positive := _without_sign(left)) is not None:
             return replace(expr, left=positive)
-    return None
+        case _:
+            return None
 
 
 def _bare(expr: s.Expr) -> tuple[str, int]:

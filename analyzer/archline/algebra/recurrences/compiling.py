@@ -113,7 +113,8 @@ class Compiler:
                 compare, lower, upper = _COMPARISONS[op], self.compile(left, []), self.compile(right, [])
                 difference = self._arithmetic.difference
                 return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
-        raise EvaluationRefusedError("conditions of cases are comparisons")
+            case _:
+                raise EvaluationRefusedError("conditions of cases are comparisons")
 
 
 _SPECIAL = {"/": "divide", "^": "power", "//": "floor_divide", "%": "remainder"}

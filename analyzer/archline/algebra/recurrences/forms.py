@@ -103,7 +103,8 @@ class _FormReader:
                 return _limited(tuple(branch for each in arguments for branch in self.read(each)))
             case s.Call(function=function, arguments=arguments) if function in self._functions:
                 return (Branch((Call(function, Term(fmpq(1)), self._argument(arguments[0])),), ()),)
-        raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
 
     def _plain(self, expr: s.Expr) -> Branches:
         """A part without calls; a maximum of such parts is one of branches."""

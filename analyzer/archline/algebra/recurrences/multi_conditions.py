@@ -65,7 +65,8 @@ def negated(fact: s.Fact) -> str:
     match fact:
         case s.Binary(op=op, left=left, right=right, span=span) if op in _NEGATED:
             return format_fact(s.Binary(_NEGATED[op], left, right, span=span))
-    return f"not ({format_fact(fact)})"
+        case _:
+            return f"not ({format_fact(fact)})"
 
 
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]

@@ -211,4 +211,5 @@ def _combined(op: str, left: Number | None, right: Number | None) -> Number | No
             return left / right
         case "^" if isinstance(left, fmpq) and isinstance(right, fmpq) and right.q == 1 and abs(right) <= 64:
             return left ** int(right.p) if left or right >= 0 else None
-    return None
+        case _:
+            return None

@@ -64,6 +64,8 @@ class TermReader:
                 return (Term(fmpq(1), ONE),)
             case s.Name(id=name) if name != "pi":
                 return (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
+            case _:
+                pass
         if not has_names(expr):
             return _constant_term(expr)
         match expr:
@@ -253,6 +255,8 @@ def read_exponent(expr: s.Expr) -> Exponent:
                     s.Call(function="log2" | "log" as below, arguments=(to,)),
                 ) if above == below:
                     return _log_ratio(number(of), number(to), expr)
+                case _:
+                    pass
         case s.Call(function="log2", arguments=(of,)):
             return _log_ratio(number(of), fmpq(2), expr)
         case _:

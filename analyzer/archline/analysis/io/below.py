@@ -290,6 +290,8 @@ class _Ready:
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
                     inside = within(Turn(variable, lo, hi), facts, 1)
                     yield Repeated(variable, restore(lo), restore(hi), tuple(self._steps(body, inside)))
+                case _:
+                    pass
         yield from self._piece(between, facts)
 
     def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:

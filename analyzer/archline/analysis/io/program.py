@@ -124,7 +124,22 @@ class Program(Callees):
             case s.Assume(facts=assumed) if place.always:
                 facts = with_all(place.scope.facts, assumed, place.scope)
                 return replace(place, scope=place.scope.with_facts(facts))
-        return place
+            case (
+                s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return place
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
         """The place behind the declaration of a local array."""

@@ -231,6 +231,8 @@ class Made(Counting):
                             if each not in self._before:
                                 yield self._words(each, shape)
                             self._before |= {each}
+                        case _:
+                            pass
                 yield from super()._counted(statement)
                 self._before = outer
             case s.Assign():

@@ -126,6 +126,8 @@ def _way(name: str, loop: s.Loop | s.While) -> str:
                 ways.add("set")
             case s.Assign(target=s.Name(id=own), op=op, value=value) if own == name:
                 ways.add(_step(name, op, value))
+            case _:
+                pass
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 
@@ -135,4 +137,5 @@ def _step(name: str, op: str, value: s.Expr) -> str:
             return "rises" if sign == "+=" else "falls"
         case "=", s.Binary(op="+" | "-" as sign, left=s.Name(id=own), right=s.Integer()) if own == name:
             return "rises" if sign == "+" else "falls"
-    return "set"
+        case _:
+            return "set"

@@ -53,4 +53,5 @@ def _power_of_two(exponent: Poly) -> Poly | None:
     match list(exponent.terms.items()):
         case [(((a.Function(function="log2", argument=argument), 1),), share)] if share == HALF:
             return a.sqrt(argument)
-    return None
+        case _:
+            return None

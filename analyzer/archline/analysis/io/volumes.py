@@ -264,7 +264,8 @@ class _Reading:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
                 own, rise = self._line(argument)
                 return own / modulus.constant_term, rise / modulus.constant_term
-        raise UndividedError
+            case _:
+                raise UndividedError
 
 
 def constant(value: Poly) -> fmpq:

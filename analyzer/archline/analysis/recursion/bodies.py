@@ -356,7 +356,8 @@ def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ..
             if wanted == "!=":
                 return [never_negative("<", difference), never_negative(">", difference)]
             return [never_negative(wanted, difference)]
-    return [()]
+        case _:
+            return [()]
 
 
 def _made(statement: s.Stmt) -> s.Call | None:

@@ -104,6 +104,7 @@ class Followed(Bodies):
             case s.Local(name=name, type=s.ArrayType(shape=shape)):
                 dimensions = len(shape)
             case _:
+                # Only the two above name arrays.
                 return place
         return replace(place, views={**place.views, name: self._anything(name, dimensions)})
 

@@ -80,6 +80,7 @@ class Streamed(Counting):
                 yield from self._costs(call, statement.span)
                 yield _cost(_number(words, statement.span))
             case _:
+                # As in the class that this one refines.
                 yield from super()._counted(statement)
 
     def _few(self, call: s.Call) -> int | None:
@@ -232,12 +233,14 @@ class Made(Counting):
                                 yield self._words(each, shape)
                             self._before |= {each}
                         case _:
+                            # No other node declares memory.
                             pass
                 yield from super()._counted(statement)
                 self._before = outer
             case s.Assign():
                 yield statement
             case _:
+                # As in the class that this one refines.
                 yield from super()._counted(statement)
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
@@ -316,6 +319,7 @@ def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
                 yield name
             case _:
+                # No other node sets a scalar, counters of loops apart.
                 pass
 
 
@@ -373,6 +377,7 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
                 moves.setdefault(name, []).append(None)
             case _:
+                # No other node sets a scalar, counters of loops apart.
                 pass
     return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
 

@@ -98,6 +98,7 @@ def assigned(node: s.Node) -> Iterator[str]:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name):
                 yield name
             case _:
+                # No other node sets an integer of the data.
                 pass
 
 
@@ -127,6 +128,7 @@ def _way(name: str, loop: s.Loop | s.While) -> str:
             case s.Assign(target=s.Name(id=own), op=op, value=value) if own == name:
                 ways.add(_step(name, op, value))
             case _:
+                # No other node sets the name.
                 pass
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 

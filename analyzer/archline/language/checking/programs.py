@@ -148,7 +148,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
                 _check_algorithm(Body(item, library, findings, facts, sampler))
-            case _:
+            case s.Use() | s.Algorithm():
                 pass
 
 

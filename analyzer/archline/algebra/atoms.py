@@ -128,7 +128,8 @@ class Function(Atom):
                 return log2(*parts)
             case "sqrt":
                 return sqrt(*parts)
-        return isqrt_of(*parts)
+            case _:
+                return isqrt_of(*parts)
 
 
 class Exponential(Atom):

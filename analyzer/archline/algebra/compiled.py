@@ -159,7 +159,8 @@ class Compiler:
                 return _exponential(atom.base, self.of(atom.exponent))
             case a.Function():
                 return _function(atom.function, self.of(atom.argument))
-        return _unknown(atom)
+            case _:
+                return _unknown(atom)
 
 
 def condition(indicator: Poly) -> tuple[Poly, bool] | None:

@@ -99,7 +99,8 @@ class Place:
                 return _power(fmpq(atom.base), int(exponent.p))
             case a.Function():
                 return function_value(atom.function, self.number(atom.argument))
-        raise EvaluationError(f"`{atom.key}` depends on the data")
+            case _:
+                raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
 def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:

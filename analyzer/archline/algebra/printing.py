@@ -104,14 +104,16 @@ class _Writer:
             case a.Gap():
                 array = atom.segments.array
                 return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"
-        return atom.key
+            case _:
+                return atom.key
 
     def _argument(self, value: Poly) -> str:
         """An argument of a function: half of n is n/2, as recurrences have it."""
         match list(value.terms.items()):
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
                 return f"{self._term(monomial, fmpq(coefficient.p))}/{coefficient.q}"
-        return self.text(value)
+            case _:
+                return self.text(value)
 
     def _remainder(self, atom: _Shown) -> str:
         return "%".join(self._factor(part) for part in atom.arguments)
@@ -189,7 +191,8 @@ def _forms(atom: Atom) -> list[Poly]:
                 remainder = Poly.of_atom(_Shown("%", (atom.argument, atom.modulus)))
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
-    return []
+        case _:
+            return []
 
 
 def _of_positive_part(argument: Poly) -> list[Poly]:

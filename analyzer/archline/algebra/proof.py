@@ -115,7 +115,8 @@ class Proof:
                 return self.holds(atom.argument)
             case a.Data():
                 return atom.low is not None and self.holds(atom.low)
-        return False
+            case _:
+                return False
 
     def _bounds(self, atom: Symbol) -> Bounds:
         return self.facts.bounds.get(atom.name, NO_BOUNDS)
@@ -232,7 +233,8 @@ class Proof:
                     () if atom.low is None else (atom.low,),
                     () if atom.high is None else (atom.high,),
                 )
-        return (), ()
+            case _:
+                return (), ()
 
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus

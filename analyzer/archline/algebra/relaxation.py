@@ -222,7 +222,8 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument
-    return None, None
+        case _:
+            return None, None
 
 
 def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:

@@ -97,7 +97,8 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
         case a.Exponential():
             return result + _sum_of_powers(chosen, atom, variable, lo, hi)
-    raise UnresolvedError(atom, variable)
+        case _:
+            raise UnresolvedError(atom, variable)
 
 
 # Parts of an expression

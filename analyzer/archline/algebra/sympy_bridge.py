@@ -79,4 +79,5 @@ class _Translator:
             case a.Function():
                 root = sympy.sqrt(self.expression(atom.argument))
                 return sympy.floor(root) if atom.function == "isqrt" else root
-        raise ValueError(f"`{atom.key}` depends on the data")
+            case _:
+                raise ValueError(f"`{atom.key}` depends on the data")

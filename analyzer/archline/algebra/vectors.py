@@ -80,6 +80,10 @@ class Vectors:
         self._atoms: dict[Atom, Column] = {}
         self._products: dict[Monomial, Column] = {}
 
+    def gives(self, value: Poly) -> bool:
+        """Whether there are numbers for all symbols of the expression."""
+        return value.names <= self._points.keys()
+
     def floor(self, value: Poly) -> Column:
         """The greatest integers that are not above the expression."""
         if self._sums.plain(value):
@@ -168,7 +172,8 @@ class Vectors:
                 kind = _kind(max(left.bound, right.bound))
                 divisors = np.gcd(_wide(left.values, kind), _wide(right.values, kind))
                 return column(divisors, _either(left.missing, right.missing))
-        raise AssertionError(f"`{atom.key}` is not plain")
+            case _:
+                raise AssertionError(f"`{atom.key}` is not plain")
 
     def _floored(self, atom: a.Floor) -> Column:
         return self._divided(*atom.parts)
@@ -217,7 +222,8 @@ def _is_plain(atom: Atom) -> bool:
         case a.CommonDivisor():
             whole = all(each.q == 1 for part in atom.parts for each in part.terms.values())
             return whole and all(map(is_plain, atom.parts))
-    return False
+        case _:
+            return False
 
 
 def _kind(bound: int) -> np.dtype[Any]:

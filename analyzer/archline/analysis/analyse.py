@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.amounts import Amount, Unknown
+from archline.analysis.between import related
 from archline.analysis.costs import Cost, Costs
 from archline.analysis.index_range import index_range
 from archline.analysis.points import offsets_rules
@@ -96,6 +97,7 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
         index_range(signature.indices, scope.facts, signature.size_names),
     )
+    costs = related(costs, module, algorithm, scope.facts)
     _assert_invariants(costs, module, algorithm, scope)
     return costs
 

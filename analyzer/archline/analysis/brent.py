@@ -80,7 +80,8 @@ def _divided(atom: Atom) -> Poly | None:
     match atom:
         case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
             return argument * divisor**-1
-    return None
+        case _:
+            return None
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,7 @@ class Cost:
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
     `reached` what its calls reach by indices, and `touched` what they touch in full.
+    `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
     """
 
     metric: str
@@ -177,6 +178,8 @@ class Cost:
     tell: Tell | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
     touched: tuple[InFull, ...] = field(default=(), repr=False, compare=False)
+    at_most: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
+    at_least: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
@@ -190,6 +193,22 @@ class Cost:
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """The bounds at a point: the sharpest of its own and those of metrics it is related to. Raises EvaluationError."""
+    lower, upper = _own_ends_at(cost, point)
+    lower = max([lower, *(low for low, _ in _ends_of(cost.at_least, point))])
+    return lower, min([upper, *(high for _, high in _ends_of(cost.at_most, point))])
+
+
+def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
+    """The bounds of each cost that has values at the point."""
+    for cost in costs:
+        try:
+            yield ends_at(cost, point)
+        except EvaluationError:
+            continue
+
+
+def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
     """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
     assert cost.lower is not None
     assert cost.upper is not None

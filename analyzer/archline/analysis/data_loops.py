@@ -70,7 +70,8 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
             s.Element(array=other, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
         ) if array == other and s.structure(left) == s.structure(start):
             return scope.segments.get(array)
-    return None
+        case _:
+            return None
 
 
 def rises(value: Poly, facts: Facts) -> bool:
@@ -128,7 +129,8 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
                 if op == "+"
                 else (first[0] - second[1], first[1] - second[0])
             )
-    return None
+        case _:
+            return None
 
 
 def anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:

@@ -442,6 +442,10 @@ def _level(atom: Atom) -> _Level | None:
             match _inner(value / factor):
                 case a.Function(function="log2", argument=argument) if factor > 0:
                     return _Level(argument, factor / modulus.constant_term, -1)
+                case _:
+                    pass
+        case _:
+            pass
     return None
 
 

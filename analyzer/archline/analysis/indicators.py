@@ -32,7 +32,8 @@ def indicator(condition: s.Expr, scope: Scope) -> Poly | None:
                 return None
             # Indicators are built for integers; a logarithm or root may lie between them.
             return None if has_function(difference) else _comparison(op, difference, facts)
-    return None
+        case _:
+            return None
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
@@ -60,6 +61,8 @@ def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
             return 1 - below(limit)
         case ">":
             return 1 - below(limit + 1)
+        case _:
+            pass
     equal = below(limit + 1) - below(limit)
     return equal if op == "==" else 1 - equal
 

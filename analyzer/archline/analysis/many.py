@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,7 @@ def _digits(values: Integers) -> NDArray[np.uint16]:
 
 def _least(cost: Cost, vectors: Vectors, length: int) -> Integers:
     if not cost.alternatives:
-        assert cost.upper is not None
-        return -_known(vectors.floor(-cost.upper), np.ones(length, bool))
+        return _least_of_related(cost, vectors, length)
     best = np.zeros(length, np.int64)
     found = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
@@ -89,6 +89,18 @@ def _least(cost: Cost, vectors: Vectors, length: int) -> Integers:
     if not found.all():
         raise NoBoundError("no regime holds", int(np.argmin(found)))
     return column(best).values
+
+
+def _least_of_related(cost: Cost, vectors: Vectors, length: int) -> Integers:
+    """The upper bound, or the least of the costs that it never exceeds where that is smaller."""
+    assert cost.upper is not None
+    best = -_known(vectors.floor(-cost.upper), np.ones(length, bool))
+    for other in cost.at_most:
+        if other.upper is not None and vectors.gives(other.upper):
+            # It may have no value at one of the points.
+            with suppress(EvaluationError):
+                best = np.minimum(best, _least_of_related(other, vectors, length))
+    return best
 
 
 def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
@@ -136,7 +148,8 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             if first is None or second is None:
                 return None
             return first * second if op == "*" else first + second if op == "+" else first - second
-    return None
+        case _:
+            return None
 
 
 def _known(values: Column, wanted: Marks) -> Integers:

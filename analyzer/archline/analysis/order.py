@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 from archline.algebra.facts import Facts
 from archline.algebra.growth import rules
@@ -66,7 +66,29 @@ TALL = "Z >= L^2"
 
 
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
-    """How a cost grows at the sizes that the algorithm allows, as an `ensures` on it is decided."""
+    """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
+    found = _own_growth(module, algorithm, costs, cost)
+    if found.under or (found.upper is not None and found.upper == found.lower):
+        return found
+    uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
+    lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
+    domain = _domain((*algorithm.where, *assumed(algorithm)))
+    return Growth(
+        reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
+        reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
+    )
+
+
+def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:
+    """The sharper one of two upper bounds on growth, or of two lower ones; the first where neither is proved so."""
+    if one is None or other is None or domain is None:
+        return other if one is None else one
+    small, large = (other, one) if upper else (one, other)
+    return other if _holds(small, large, domain) and not _holds(large, small, domain) else one
+
+
+def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """How a cost grows by its own bounds, as an `ensures` on it is decided."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))

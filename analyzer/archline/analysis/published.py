@@ -131,7 +131,8 @@ class _Ours:
                 return "larger"
             case Proved(), Refuted():
                 return "smaller"
-        return "unknown"
+            case _:
+                return "unknown"
 
     def times(self, theirs: s.Expr) -> float | None:
         """How many times ours theirs is at large sizes."""

@@ -66,6 +66,21 @@ def _in_block(body: tuple[s.Stmt, ...], scope: Scope) -> Iterator[Diagnostic]:
             case s.If(branches=branches):
                 for branch in branches:
                     yield from _in_block(branch.body, scope)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
         scope = _with_let(statement, scope)
 
 
@@ -123,6 +138,21 @@ def _accesses(body: tuple[s.Stmt, ...], variable: str, scope: Scope, own: frozen
                 inner = scope.with_value(statement.variable, Poly.symbol(statement.variable))
                 if _same_for_all(statement, variable, scope):
                     yield from _accesses(statement.body, variable, inner, own)
+            case (
+                s.Let()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
         scope = _with_let(statement, scope)
 
 
@@ -155,6 +185,8 @@ def _reads(expr: s.Expr, scope: Scope, own: frozenset[str]) -> Iterator[_Access]
         case s.Call(arguments=arguments):
             for argument in arguments:
                 yield from _reads(argument, scope, own)
+        case s.Integer() | s.Real() | s.Reshape():
+            pass
 
 
 def _access(

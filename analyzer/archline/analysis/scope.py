@@ -73,7 +73,8 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
             assert not isinstance(place, s.Slice)
             return a.offset(scope.segments[array], static_value(place, scope))
-    raise NotStaticError("it depends on the data", expr)
+        case s.Real() | s.Unary() | s.Element() | s.Reshape():
+            raise NotStaticError("it depends on the data", expr)
 
 
 def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
@@ -102,7 +103,8 @@ def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
             return a.floor_div(x, y) if op == "//" else a.modulo(x, y)
         case "^":
             return _power(x, y, expr)
-    raise NotStaticError(f"`{op}` is not arithmetic on sizes", expr)
+        case _:
+            raise NotStaticError(f"`{op}` is not arithmetic on sizes", expr)
 
 
 def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
@@ -134,7 +136,8 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
             return a.sqrt(value)
         case "floor" | "ceil", [value]:
             return value
-    raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
+        case _:
+            raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 
 
 def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
@@ -157,7 +160,8 @@ def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly
             if exact.is_constant:
                 return exact
             return a.isqrt_of(value) if function == "floor" else a.isqrt_of(value - 1) + 1
-    return None
+        case _:
+            return None
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
@@ -173,6 +177,8 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
                     return facts.simplify(a.ceil_log2(argument + 1) - 1 + rest)
                 if function == "sqrt" and a.is_integral(rest) and facts.nonnegative(argument):
                     return rest + a.isqrt_of(argument)
+            case _:
+                pass
     return value.map_atoms(lambda atom: _rounded_up(atom, value))
 
 
@@ -184,7 +190,8 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
             return a.ceil_log2(argument) if coefficient > 0 else a.ceil_log2(argument + 1) - 1
         case a.Function(function="sqrt", argument=argument), [(((_, 1),), coefficient)]:
             return a.isqrt_of(argument - 1) + 1 if coefficient > 0 else a.isqrt_of(argument)
-    return None
+        case _:
+            return None
 
 
 def has_function(value: Poly) -> bool:
@@ -214,6 +221,8 @@ def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
                 return facts
             for value in never_negative(op, difference):
                 facts = facts.with_nonnegative(value)
+        case _:
+            pass
     return facts
 
 
@@ -230,7 +239,8 @@ def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
             return (-difference - _resolution(difference),)
         case "==":
             return difference, -difference
-    return ()
+        case _:
+            return ()
 
 
 def _resolution(difference: Poly) -> Poly:
@@ -251,7 +261,8 @@ def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
             return without_condition(without_condition(facts, left, scope), right, scope)
         case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             return with_fact(facts, s.Binary(OPPOSITE[op], left, right, span=condition.span), scope)
-    return facts
+        case _:
+            return facts
 
 
 # Declarations
@@ -325,6 +336,8 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
                         None if longest is None else static_value(longest, scope),
                         bare,
                     )
+                case s.SizeType() | s.IndexType() | s.ScalarType() | s.ArrayType():
+                    pass
         except NotStaticError:
             continue
     facts = scope.facts

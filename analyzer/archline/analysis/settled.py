@@ -60,7 +60,19 @@ def _nonnegative(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
                 return never_negative(op, static_value(left, reading) - static_value(right, reading))
             except NotStaticError:
                 return ()
-    return ()
+        case (
+            s.Integer()
+            | s.Real()
+            | s.Name()
+            | s.Unary()
+            | s.Call()
+            | s.Element()
+            | s.Reshape()
+            | s.IsPower()
+            | s.IsSquare()
+            | s.Divides()
+        ):
+            return ()
 
 
 def _learned(value: Poly, name: str, facts: Facts) -> Facts:

@@ -52,7 +52,8 @@ class Exponent:
         match self.parts:
             case ((2, part),):
                 return Exponent.of({base: part})
-        raise ShapelessError
+            case _:
+                raise ShapelessError
 
     @property
     def nonnegative(self) -> bool:
@@ -205,7 +206,8 @@ class _Reader:
                 return _products(above, (_only(below).raised(fmpq(-1)),))
             case a.Exponential(base=base, exponent=exponent):
                 return (self._exponential(base, exponent),)
-        raise ShapelessError
+            case _:
+                raise ShapelessError
 
     def _logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant beside w adds nothing.

@@ -164,7 +164,23 @@ class Statements:
                     return scope
             case s.Assume(facts=assumed):
                 return scope.with_facts(with_all(scope.facts, assumed, scope))
-        return scope
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return scope
 
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         match statement:
@@ -383,4 +399,5 @@ def _names(expr: s.Expr) -> set[str]:
             return _names(left) | _names(right)
         case s.Call(arguments=arguments):
             return set().union(*(_names(argument) for argument in arguments))
-    return set()
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return set()

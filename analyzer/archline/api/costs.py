@@ -174,7 +174,8 @@ class Metric:
                 return f"${name} = {expression(text)}$"
             case [low, high]:
                 return rf"${expression(low)} \le {name} \le {expression(high)}$"
-        raise AssertionError("a cost has two bounds at most")
+            case _:
+                raise AssertionError("a cost has two bounds at most")
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"

@@ -108,7 +108,8 @@ def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> C
             return check(certificate)
         case Refuted(counterexample=counterexample):
             return check_counterexample(f, g, facts, counterexample)
-    return None
+        case _:
+            return None
 
 
 def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
@@ -129,4 +130,5 @@ def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
             return "larger"
         case Refuted(), Refuted():
             return "incomparable"
-    return "unknown"
+        case _:
+            return "unknown"

@@ -29,7 +29,8 @@ class Solution:
                 return "solved"
             case Exponential():
                 return "exponential"
-        return "refused"
+            case Refused():
+                return "refused"
 
     @property
     def growth(self) -> str | None:

@@ -224,5 +224,7 @@ def read_schedule(text: str, count: int, seed: int) -> Processors:
         case "stealing":
             chosen = int(number) if separator else seed
             return Processors(count, WorkStealing(chosen), f"work-stealing (seed {chosen})")
+        case _:
+            pass
     hint = "schedules are `static`, `chunked:C` with C >= 1, `stealing` and `stealing:SEED`"
     raise error(rules.WRONG_SCHEDULE, f"there is no schedule `{text}`", hint=hint)

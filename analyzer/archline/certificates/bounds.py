@@ -63,6 +63,8 @@ class Bounds:
                     self._power_defined(left, right)
                 case s.Call(function="sqrt" | "log2" | "log", arguments=(inner,)) if not self.nonnegative(inner):
                     raise RejectedError(f"`{format_expression(inner)}` may be negative")
+                case _:
+                    pass
 
     def _power_defined(self, base: s.Expr, exponent: s.Expr) -> None:
         by = None if t.names(exponent) else constant(exponent)
@@ -148,7 +150,8 @@ class Bounds:
                 return fm.outer(self.upper(inner), *([] if self.nonnegative(inner) else [self.upper(_minus(inner))]))
             case s.Call(function="log2" | "log", arguments=(inner,)):
                 return fm.upper_log(self.upper(inner))
-        return _shown(self._of_power(expr, upper=True), expr)
+            case _:
+                return _shown(self._of_power(expr, upper=True), expr)
 
     def _lower(self, expr: s.Expr) -> Form | None:
         if (value := _constant(expr)) is not None:
@@ -180,7 +183,8 @@ class Bounds:
             case s.Call(function="log2" | "log", arguments=(inner,)):
                 bound = self.lower(inner)
                 return fm.lower_log(bound) if bound is not None else _UNIT if self.nonnegative(inner) else None
-        return self._of_power(expr, upper=False)
+            case _:
+                return self._of_power(expr, upper=False)
 
     def _nonnegative(self, expr: s.Expr) -> bool:
         """Where there is no lower bound."""
@@ -203,7 +207,8 @@ class Bounds:
                 return self.nonnegative(left)
             case s.Binary(op="%") | s.Call(function="abs"):
                 return True
-        return False
+            case _:
+                return False
 
     def _expands(self, expr: s.Expr) -> bool:
         """Whether it is arithmetic that holds a minus, or a whole power of what may be negative."""
@@ -216,7 +221,8 @@ class Bounds:
                 by = constant(right).fraction
                 whole = by is not None and by.denominator == 1 and by > 0
                 return whole and self._expands(left) and not self.nonnegative(left)
-        return False
+            case _:
+                return False
 
     def _of_power(self, expr: s.Expr, *, upper: bool) -> Form | None:
         match expr:
@@ -230,7 +236,8 @@ class Bounds:
                 return self._power(left, by, upper=upper) if allowed else None
             case s.Binary(op="^", left=left, right=right) if not t.names(left):
                 return self._exponential(log2(constant(left)), t.expand(right), upper=upper)
-        return None
+            case _:
+                return None
 
     def _exponential(self, base: Number, exponent: t.Sum, *, upper: bool) -> Form | None:
         """2^(base*exponent) for a sum of logarithms: a product of powers of 2 + w."""
@@ -243,6 +250,8 @@ class Bounds:
                     result = fm.times(result, fm.to_power(_with_two(bound, upper == (by.sign > 0)), by))
                 case _ if term.powers:
                     raise RejectedError("an exponent is neither constant nor a sum of logarithms")
+                case _:
+                    pass
         return result
 
     def _product_lower(self, left: s.Expr, right: s.Expr, by: int) -> Form | None:

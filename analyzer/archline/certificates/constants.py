@@ -124,7 +124,8 @@ def constant(expr: s.Expr) -> Number:
             return whole if op == "//" else above - below * whole
         case s.Call(function="floor" | "ceil" | "abs" | "min" | "max" as function, arguments=arguments) if arguments:
             return _rounded(function, [constant(each) for each in arguments])
-    raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
+        case _:
+            raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
 
 
 @cache
@@ -169,7 +170,8 @@ def _rounded(function: str, values: list[Number]) -> Number:
             return values[0] if values[0].sign >= 0 else -values[0]
         case "min":
             return reduce(lambda a, b: a if a <= b else b, values)
-    return reduce(lambda a, b: b if a <= b else a, values)
+        case _:
+            return reduce(lambda a, b: b if a <= b else a, values)
 
 
 def power(base: Number, exponent: Number) -> Number:
@@ -280,6 +282,8 @@ def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
             case ("root", int(prime), int(degree)):
                 whole, total[generator] = divmod(total[generator], degree)
                 extra *= Fraction(prime) ** whole
+            case _:
+                pass
     return tuple(sorted((pair for pair in total.items() if pair[1]), key=repr)), extra
 
 
@@ -315,4 +319,5 @@ def _value(generator: Generator) -> arb:
             return arb(prime) ** (arb(1) / degree)
         case ("^", Number() as base, Number() as exponent):
             return base.enclosure(ctx.prec) ** exponent.enclosure(ctx.prec)
-    raise AssertionError("no other generator is made")
+        case _:
+            raise AssertionError("no other generator is made")

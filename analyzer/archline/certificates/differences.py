@@ -115,7 +115,8 @@ class Differences:
                 return any(c <= factor for c in self._arguments(rule, of, large))
             case ("max" | "ceil") as rule, _, s.Call():
                 return any(c * factor >= _ONE for c in self._arguments(rule, above, small))
-        return False
+            case _:
+                return False
 
     def _arguments(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
         """The coefficients of the arguments of a function that are multiples of a term."""
@@ -143,6 +144,8 @@ class Differences:
                 return any(map(self._at_least_one, parts))
             case s.Call(function="ceil", arguments=(inner,)):
                 return self.bounds.lower(inner) is not None
+            case _:
+                pass
         one = t.single(t.expand(expr))
         if one is None or one[0].alone is expr:
             return False

@@ -62,6 +62,8 @@ def _comparisons(fact: s.Fact) -> Iterator[Comparison]:
             yield _comparison(divisor, value, (divisor, value))
         case s.IsPower(value=value, base=base) if _at_least_one(base):
             yield _brought(t.plus(t.expand(value), {t.Term(): t.ONE}, -1), (value, base))
+        case _:
+            pass
 
 
 def _comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] = ()) -> Comparison:

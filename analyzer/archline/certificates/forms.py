@@ -166,4 +166,6 @@ def _read(expr: s.Expr) -> Monomial:
             found = logs(_read(of))
             if len(found) == 1 and found[0].powers:
                 return found[0]
+        case _:
+            pass
     raise RejectedError(f"`{format_expression(expr)}` is not an atom")

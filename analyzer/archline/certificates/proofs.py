@@ -93,7 +93,8 @@ class Proofs:
                 with at("uses"):
                     shown = self._uses(use["uses"], cases) ** _INVERSE
                 return self._logarithm(rule, small, large, because, shown)
-        return False
+            case _:
+                return False
 
     def _logarithm(self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial) -> bool:
         """An inequality of logarithms; `shown` is at least a positive constant."""
@@ -105,6 +106,8 @@ class Proofs:
                 return by.sign > 0 and large == of**by and shown == of
             case "log of bounded":
                 return large == fm.ONE and shown == of**_INVERSE
+            case _:
+                pass
         above = _of_log(large)
         return above is not None and by.sign >= 0 and shown == above**by * of**_INVERSE
 

@@ -109,7 +109,8 @@ def expand(expr: s.Expr) -> Sum:
             return _power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
             return expand(inner)
-    return _alone(expr, _key(expr), ONE)
+        case _:
+            return _alone(expr, _key(expr), ONE)
 
 
 def _power(base: s.Expr, by: Number) -> Sum:
@@ -148,7 +149,8 @@ def _key(expr: s.Expr) -> object:
             return "floor", _items(quotient(expr))
         case s.Binary(op="%" | "^" as op, left=left, right=right):
             return op, _items(left), _items(right)
-    raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
+        case _:
+            raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
 
 
 def _items(expr: s.Expr) -> object:

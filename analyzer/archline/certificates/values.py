@@ -45,7 +45,8 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
             return _extreme(function, values)
         case s.Call(function=function, arguments=(inner,)):
             return _call(function, evaluate(inner, point, shift), shift if names(inner) else 0)
-    raise RejectedError(f"`{format_expression(expr)}` has no value here")
+        case _:
+            raise RejectedError(f"`{format_expression(expr)}` has no value here")
 
 
 def ball(value: Value) -> arb:
@@ -125,7 +126,8 @@ def _call(function: str, value: Value, shift: int) -> Value:
                 if shifted == 1 << exponent:
                     return Fraction(exponent)
             return ball(shifted).log() / (arb(2).log() if function == "log2" else 1)
-    raise RejectedError(f"`{function}` is not a function of sizes")
+        case _:
+            raise RejectedError(f"`{function}` is not a function of sizes")
 
 
 def _extreme(function: str, values: list[Value]) -> Value:
@@ -163,7 +165,8 @@ def holds(fact: s.Fact, point: Point) -> bool | None:
             return quotient.denominator == 1 if isinstance(quotient, Fraction) else None
         case s.IsPower(value=value, base=base):
             return _is_power(evaluate(value, point), evaluate(base, point))
-    return None
+        case _:
+            return None
 
 
 def _compared(op: str, a: Value, b: Value) -> bool | None:
@@ -177,7 +180,8 @@ def _compared(op: str, a: Value, b: Value) -> bool | None:
             return None if above is None else not above
         case ">":
             return None if below is None else not below
-    return False if False in (below, above) else None if None in (below, above) else True
+        case _:
+            return False if False in (below, above) else None if None in (below, above) else True
 
 
 def _is_power(value: Value, base: Value) -> bool | None:

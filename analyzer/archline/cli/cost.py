@@ -135,6 +135,8 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
             from archline.report import markdown
 
             return "\n".join(markdown.costs(view) for view in views)
+        case _:
+            pass
     from archline.report import derivation, text
     from archline.report.costs.text import first_page
     from archline.report.layout import terminal_width

@@ -167,7 +167,8 @@ def _rendered(plot: IoPlot, form: str, path: str | None) -> str:
             return plot_view.csv(plot.view)
         case "path":
             return f"{path}: {plot.view.title}; {plot.view.note}\n"
-    return plot_view.text(plot.view, terminal_width())
+        case _:
+            return plot_view.text(plot.view, terminal_width())
 
 
 def _told(picture: Picture, form: str, path: str | None) -> str:
@@ -180,4 +181,5 @@ def _told(picture: Picture, form: str, path: str | None) -> str:
             return picture.view.csv()
         case "path":
             return f"{path}: {picture.view.title}\n"
-    return picture.view.text(terminal_width())
+        case _:
+            return picture.view.text(terminal_width())

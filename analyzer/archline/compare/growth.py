@@ -68,6 +68,8 @@ def relation(one: Growth, other: Growth) -> Relation:
         case _, Proved():
             strict = isinstance(_asked(one.lower, other.upper, domain), Refuted)
             return Relation(GREATER if strict else UNKNOWN, ratio, *texts, bound="Omega", facts=known, proofs=proofs)
+        case _:
+            pass
     both = isinstance(at_most, Refuted) and isinstance(at_least, Refuted) and one.tight and other.tight
     return Relation(UNKNOWN, ratio, *texts, bound="incomparable" if both else "", facts=known)
 

@@ -48,6 +48,8 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
             return domain.call(function, [fold(each, domain) for each in arguments], expr)
         case s.Call(function="sqrt" | "log2" | "floor" | "ceil" as function, arguments=(argument,)):
             return domain.call(function, [fold(argument, domain)], expr)
+        case _:
+            pass
     hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
     raise error(rules.FORMULA, f"`{format_expression(expr)}` does not belong in a formula", span=expr.span, hint=hint)
 

@@ -144,6 +144,8 @@ def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
                 words += math.prod(_shape(shape, point))
             case s.OffsetsType(count=count):
                 words += _value(count, point) + 1
+            case s.SizeType() | s.IndexType() | s.ScalarType():
+                pass
     refuse(3 * 8 * words, available_bytes())
 
 

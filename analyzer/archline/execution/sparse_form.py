@@ -61,6 +61,8 @@ def _form(algorithm: s.Algorithm) -> _Form:
                     indices.append((other.name, type_))
                 case s.ArrayType(element="real", shape=(entry,)) if structure(entry) == entries and values is None:
                     values = other.name
+                case _:
+                    pass
         blocks = len(indices) == 2 and structure(indices[0][1].below) == structure(indices[1][1].below)
         if len(indices) == 1 or blocks:
             return _Form(parameter.name, parameter.type, tuple(indices), values)
@@ -123,6 +125,8 @@ def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
         match fact:
             case s.IsPower(value=value, base=s.Integer(value=2)) if structure(value) == side:
                 return True
+            case _:
+                pass
     return False
 
 
@@ -133,4 +137,5 @@ def _side(count: s.Expr) -> s.Expr:
             return side
         case s.Binary(op="*", left=s.Name() as side, right=s.Name()):
             return side
-    return count
+        case _:
+            return count

@@ -74,7 +74,8 @@ def real_function(name: str, value: Fraction) -> Value:
             return math.floor(value)
         case "ceil":
             return math.ceil(value)
-    raise ValueError(f"{name}({value}) is not defined")
+        case _:
+            raise ValueError(f"{name}({value}) is not defined")
 
 
 def real_power(base: Fraction, exponent: Fraction) -> Value:
@@ -123,7 +124,8 @@ def _truth(condition: s.Expr, point: Point) -> bool | None:
             return None if None in sides else not settled
         case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             return _compare(op, evaluate(left, point), evaluate(right, point))
-    return None
+        case _:
+            return None
 
 
 _COMPARISONS: dict[str, Callable[[Fraction | int, Fraction | int], bool]] = {
@@ -225,7 +227,8 @@ class _Evaluator:
                 return self._call(expr, function, [self._unchecked(inner)])
             case s.Call(function=function, arguments=arguments) if function in _FUNCTIONS and arguments:
                 return self._call(expr, function, [self.value(each) for each in arguments])
-        raise EvaluationError("not an expression in sizes", expr)
+            case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+                raise EvaluationError("not an expression in sizes", expr)
 
     def _checked(self, expr: s.Expr, value: Value) -> Value:
         if self._strict and not isinstance(value, int):
@@ -354,4 +357,5 @@ def _operation(expr: s.Expr) -> str:
     match expr:
         case s.Binary(op=name) | s.Call(function=name):
             return name
-    return ""
+        case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Element() | s.Reshape():
+            return ""

@@ -123,7 +123,8 @@ def _atom(expr: s.Expr, *, tight: bool) -> str:
             return f"{array}[{', '.join(_subscript(each, tight=tight) for each in subscripts)}]"
         case s.Reshape(base=base, shape=shape):
             return f"{_expression(base, _ATOM, tight=False)} as [{format_list(shape)}]"
-    raise AssertionError(f"{type(expr).__name__} is no atom")
+        case s.Unary() | s.Binary():
+            raise AssertionError(f"{type(expr).__name__} is no atom")
 
 
 def _subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:

@@ -209,8 +209,12 @@ def _statement(statement: s.Stmt) -> str:
             return f"while {format_expression(condition)} at most {format_expression(limit)} times:"
         case s.Split(axis=axis, parts=parts, group=group):
             return f"split {axis} by {format_expression(parts)} as {group}:"
-        case _:
-            return "sync" if isinstance(statement, s.Sync) else "pass"
+        case s.Sync():
+            return "sync"
+        case s.Pass():
+            return "pass"
+        case s.If():
+            raise AssertionError("each branch of an `if` has a header of its own")
 
 
 def _when(condition: s.Expr | None) -> str:

@@ -19,4 +19,5 @@ def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
             return replace(expr, left=substituted(left, values), right=substituted(right, values))
         case s.Call(arguments=arguments):
             return replace(expr, arguments=tuple(substituted(each, values) for each in arguments))
-    return expr
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return expr

@@ -45,7 +45,8 @@ def _without_sign(expr: s.Expr) -> s.Expr | None:
             return operand
         case s.Binary(op="*" | "/", left=left) if (positive := _without_sign(left)) is not None:
             return replace(expr, left=positive)
-    return None
+        case _:
+            return None
 
 
 def _bare(expr: s.Expr) -> tuple[str, int]:
@@ -83,7 +84,8 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
             if function == "log2" and isinstance(arguments[0], s.Name | s.Integer):
                 return rf"\log_2 {inner}", _PRODUCT
             return rf"{_FUNCTIONS[function]}\left({inner}\right)", _POWER
-    raise ValueError(f"a cost holds no {type(expr).__name__}")
+        case _:
+            raise ValueError(f"a cost holds no {type(expr).__name__}")
 
 
 def _starts_with_digit(expr: s.Expr) -> bool:
@@ -92,7 +94,8 @@ def _starts_with_digit(expr: s.Expr) -> bool:
             return True
         case s.Binary(op="^" | "*", left=left):
             return _starts_with_digit(left)
-    return False
+        case _:
+            return False
 
 
 def costs(view: CostView) -> str:

@@ -172,6 +172,8 @@ def _factor_bounds(factors: Iterable[e.Factor]) -> Iterator[Bound]:
                 yield from _compared(own, (quotient,), "floor", above=False)
             case s.Binary(op="%", left=left, right=right):
                 yield from _compared(own, (left, right), "remainder", above=False)
+            case _:
+                pass
 
 
 def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[Bound]:
@@ -208,7 +210,8 @@ def _is_at_least_one(expr: s.Expr) -> bool:
             return all(_is_at_least_one(each) for each in arguments)
         case s.Call(function="ceil", arguments=(inner,)):
             return bool(_single(inner)[1])
-    return False
+        case _:
+            return False
 
 
 def rational_below(value: Constant) -> fmpq:

@@ -43,7 +43,8 @@ def along(expr: s.Expr, curve: Curve) -> Value:
             return _binary(op, along(left, curve), along(right, curve))
         case s.Call(function=function, arguments=arguments):
             return _call(function, [along(each, curve) for each in arguments])
-    raise OutOfReachError("not an expression in sizes")
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            raise OutOfReachError("not an expression in sizes")
 
 
 def _binary(op: str, left: Value, right: Value) -> Value:
@@ -58,7 +59,8 @@ def _binary(op: str, left: Value, right: Value) -> Value:
             return scales.multiplied(left, scales.raised(right, MINUS_ONE))
         case "//":
             return scales.rounded(_binary("/", left, right), up=False)
-    raise OutOfReachError(f"`{op}` along a curve")
+        case _:
+            raise OutOfReachError(f"`{op}` along a curve")
 
 
 def _power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
@@ -101,7 +103,8 @@ def _call(function: str, values: list[Value]) -> Value:
             return scales.rounded(first, up=function == "ceil")
         case "abs":
             return scales.negated(first) if first.sign < 0 else first
-    raise OutOfReachError(f"`{function}` along a curve")
+        case _:
+            raise OutOfReachError(f"`{function}` along a curve")
 
 
 def _extreme(left: Value, right: Value, sign: int) -> Value:
@@ -145,7 +148,8 @@ def _holds(fact: s.Fact, curve: Curve) -> bool:
         case s.Divides(divisor=divisor, value=value):
             parts = along(divisor, curve), along(value, curve)
             return all(_is_power_of_two(each, even=False) for each in parts) and scales.compared(*parts) <= 0
-    return False
+        case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Call() | s.Element() | s.Reshape():
+            return False
 
 
 def _is_power_of_two(value: Value, *, even: bool) -> bool:

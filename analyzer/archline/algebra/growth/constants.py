@@ -52,7 +52,8 @@ class Unit:
             case "power":
                 assert self.exponent is not None
                 return (inner.log() * self.exponent.enclosure()).exp()
-        return inner
+            case _:
+                return inner
 
 
 Basis: TypeAlias = tuple[tuple[Unit, int], ...]

@@ -178,6 +178,8 @@ def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
             yield _Comparison(number, divisor, value)
         case s.IsPower(value=value, base=base) if _surely_at_least_one(base):
             yield _Comparison(number, s.Integer(1, span=fact.span), value)
+        case _:
+            pass
 
 
 def _surely_positive(expr: s.Expr) -> bool:

@@ -67,7 +67,8 @@ def constant(expr: s.Expr) -> Constant | None:
         case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
             values = [constant(each) for each in arguments]
             return None if None in values else _call(function, [each for each in values if each is not None])
-    raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+        case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+            raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 
 
 def _decimal(expr: s.Expr, text: str) -> Constant:
@@ -89,6 +90,8 @@ def _binary(op: str, left: Constant, right: Constant) -> Constant:
             return left / right
         case "^":
             return left.power(right)
+        case _:
+            pass
     whole = _floor(left / right)
     return whole if op == "//" else left - right * whole
 
@@ -113,7 +116,8 @@ def _call(function: str, values: list[Constant]) -> Constant:
             return -_floor(-first)
         case "abs":
             return -first if first.sign() < 0 else first
-    raise OutOfReachError(f"`{function}` of a constant")
+        case _:
+            raise OutOfReachError(f"`{function}` of a constant")
 
 
 def _floor(value: Constant) -> Constant:
@@ -135,7 +139,8 @@ def has_minus(expr: s.Expr) -> bool:
             return has_minus(left) or has_minus(right)
         case s.Call(arguments=arguments):
             return any(has_minus(each) for each in arguments)
-    return False
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return False
 
 
 @lru_cache(maxsize=4096)
@@ -167,6 +172,8 @@ def expand(expr: s.Expr) -> Sum:
                 return _raised(left, exponent)
         case s.Call(function="sqrt" | "rsqrt" as function, arguments=(inner,)):
             return _raised(inner, HALF if function == "sqrt" else -HALF)
+        case _:
+            pass
     return {_factor(format_expression(expr), expr): UNITY}
 
 

@@ -165,7 +165,8 @@ def product(left: Lattice, right: Lattice) -> Lattice:
             return choice(left.op, [product(part, right) for part in left.parts])
         case Product(parts=(first, *others)), Monomial():
             return Product((Choice(first.op, tuple(product(part, right) for part in first.parts)), *others))
-    return product(right, left)
+        case _:
+            return product(right, left)
 
 
 def power(base: Lattice, exponent: Constant) -> Lattice:

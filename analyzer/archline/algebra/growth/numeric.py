@@ -41,7 +41,8 @@ def _value(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
             return _binary(op, _value(left, point), _value(right, point), right, point)
         case s.Call(function=function, arguments=arguments):
             return _call(function, [_value(each, point) for each in arguments])
-    raise OutOfReachError("not an expression in sizes")
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            raise OutOfReachError("not an expression in sizes")
 
 
 def _binary(op: str, left: arb, right: arb, exponent: s.Expr, point: Mapping[str, int | arb]) -> arb:
@@ -58,6 +59,8 @@ def _binary(op: str, left: arb, right: arb, exponent: s.Expr, point: Mapping[str
             return _whole(_divided(left, right).floor())
         case "%":
             return left - right * _whole(_divided(left, right).floor())
+        case _:
+            pass
     constant = e.constant(exponent)
     if constant is not None and constant.is_rational and constant.rational.q == 1:
         return left ** int(constant.rational.p)
@@ -99,7 +102,8 @@ def _call(function: str, values: list[arb]) -> arb:
             return _whole(first.ceil())
         case "abs":
             return abs(first)
-    raise OutOfReachError(f"`{function}` at a point")
+        case _:
+            raise OutOfReachError(f"`{function}` at a point")
 
 
 def digits(value: arb, count: int = 6) -> str:

@@ -61,6 +61,8 @@ class Reader:
         match expr:
             case s.Name(id=name) if name != "pi":
                 return Envelope(*(size(name),) * 2)
+            case _:
+                pass
         value = e.constant(expr)
         if value is not None:
             sign = value.sign()
@@ -84,7 +86,8 @@ class Reader:
                 return self._remainder(self.read(left), self.read(right))
             case s.Call(function=function, arguments=arguments) if arguments:
                 return self._call(expr, function, arguments)
-        raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+            case _:
+                raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 
     # Sums and differences
     def _sum(self, expr: s.Expr) -> Envelope:
@@ -210,6 +213,8 @@ class Reader:
                 return _maximum([self.read(each) for each in arguments])
             case "min":
                 return _minimum([self.read(each) for each in arguments])
+            case _:
+                pass
         if len(arguments) == 1:
             (argument,) = arguments
             match function:
@@ -221,6 +226,8 @@ class Reader:
                     return rounding[function](argument)
                 case "abs":
                     return self._abs(argument)
+                case _:
+                    pass
         raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 
     def _log(self, inner: s.Expr) -> Envelope:

@@ -122,7 +122,8 @@ def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
         case s.Binary(op="^", left=left, right=s.Integer(value=power)):
             inner = monomial(left)
             return None if inner is None else {name: each * power for name, each in inner.items()}
-    return None
+        case _:
+            return None
 
 
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
@@ -152,7 +153,8 @@ def reduced(expr: s.Expr) -> s.Expr:
                     return a
                 case "/" if is_number(a, 0):
                     return a
-            return s.Binary(op, a, b, span=expr.span)
+                case _:
+                    return s.Binary(op, a, b, span=expr.span)
         case s.Call(function="max", arguments=arguments):
             kept = tuple(each for each in map(reduced, arguments) if not is_number(each, 0))
             return kept[0] if len(kept) == 1 else s.Call("max", kept, span=expr.span) if kept else ZERO

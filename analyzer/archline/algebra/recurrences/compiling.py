@@ -71,7 +71,8 @@ class Compiler:
             case s.Call(function=function, arguments=arguments):
                 varies = any(isinstance(node, s.Name) and node.id != "pi" for node in s.nodes(arguments))
                 return self._call(function, [self.compile(each, calls) for each in arguments], varies)
-        raise EvaluationRefusedError("not an expression in sizes")
+            case _:
+                raise EvaluationRefusedError("not an expression in sizes")
 
     def _binary(self, op: str, left: Code, right: Code) -> Code:
         match op:
@@ -81,6 +82,8 @@ class Compiler:
                 return lambda names, values: left(names, values) - right(names, values)
             case "*":
                 return lambda names, values: left(names, values) * right(names, values)
+            case _:
+                pass
         function = getattr(self._arithmetic, _SPECIAL[op])
         return lambda names, values: function(left(names, values), right(names, values))
 
@@ -110,7 +113,8 @@ class Compiler:
                 compare, lower, upper = _COMPARISONS[op], self.compile(left, []), self.compile(right, [])
                 difference = self._arithmetic.difference
                 return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
-        raise EvaluationRefusedError("conditions of cases are comparisons")
+            case _:
+                raise EvaluationRefusedError("conditions of cases are comparisons")
 
 
 _SPECIAL = {"/": "divide", "^": "power", "//": "floor_divide", "%": "remainder"}

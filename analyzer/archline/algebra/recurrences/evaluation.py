@@ -179,4 +179,5 @@ def _shrinks_by_roots(argument: s.Expr) -> bool:
             return isinstance(inner, s.Name) or _shrinks_by_roots(inner)
         case s.Binary(op="^", left=s.Name()):
             return True
-    return False
+        case _:
+            return False

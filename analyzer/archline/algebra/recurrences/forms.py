@@ -103,14 +103,16 @@ class _FormReader:
                 return _limited(tuple(branch for each in arguments for branch in self.read(each)))
             case s.Call(function=function, arguments=arguments) if function in self._functions:
                 return (Branch((Call(function, Term(fmpq(1)), self._argument(arguments[0])),), ()),)
-        raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
 
     def _plain(self, expr: s.Expr) -> Branches:
         """A part without calls; a maximum of such parts is one of branches."""
         match expr:
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(branch for each in arguments for branch in self._plain(each)))
-        return (Branch((), self._terms.read(expr)),)
+            case _:
+                return (Branch((), self._terms.read(expr)),)
 
     def _recursive(self, expr: s.Expr) -> bool:
         match expr:
@@ -120,7 +122,8 @@ class _FormReader:
                 return self._recursive(left) or self._recursive(right)
             case s.Unary(operand=operand):
                 return self._recursive(operand)
-        return False
+            case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+                return False
 
     def _argument(self, expr: s.Expr) -> Argument:
         terms = self._sizes(expr)

@@ -56,7 +56,8 @@ def alternatives(fact: s.Fact, names: Names) -> Alternatives:
             return _compared(right, left, names, strict=op == ">")
         case s.Binary(op="==", left=left, right=right):
             return _both(_compared(left, right, names), _compared(right, left, names))
-    raise OutOfReachError(f"the condition {format_fact(fact)} compares no sizes")
+        case _:
+            raise OutOfReachError(f"the condition {format_fact(fact)} compares no sizes")
 
 
 def negated(fact: s.Fact) -> str:
@@ -64,7 +65,8 @@ def negated(fact: s.Fact) -> str:
     match fact:
         case s.Binary(op=op, left=left, right=right, span=span) if op in _NEGATED:
             return format_fact(s.Binary(_NEGATED[op], left, right, span=span))
-    return f"not ({format_fact(fact)})"
+        case _:
+            return f"not ({format_fact(fact)})"
 
 
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
@@ -109,7 +111,8 @@ def _side(expr: s.Expr, names: Names) -> _Side:
                 tuple((plus(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
                 for mine, theirs in product(_side(left, names), _side(right, names))
             )
-    return _monomials(expr, names)
+        case _:
+            return _monomials(expr, names)
 
 
 def _monomials(expr: s.Expr, names: Names) -> _Side:
@@ -135,7 +138,8 @@ def _factor(expr: s.Expr) -> float:
             return _factor(left) * _factor(right)
         case s.Binary(op="/", left=left, right=right):
             return _factor(left) / _factor(right)
-    return 1.0
+        case _:
+            return 1.0
 
 
 def _both(first: Alternatives, second: Alternatives) -> Alternatives:

@@ -60,4 +60,5 @@ def _replaced(expr: s.Expr, old: s.Expr, new: s.Expr) -> s.Expr:
             return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
         case s.Call(arguments=arguments):
             return replace(expr, arguments=tuple(_replaced(each, old, new) for each in arguments))
-    return expr
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return expr

@@ -170,7 +170,8 @@ class _Reader:
                 return self._greatest(arguments)
             case s.Binary(op="-", right=less) | s.Unary(operand=less):
                 raise OutOfReachError(f"the subtraction of {format_expression(less)}")
-        raise OutOfReachError(f"{format_expression(value)} is no sum of calls and a cost")
+            case _:
+                raise OutOfReachError(f"{format_expression(value)} is no sum of calls and a cost")
 
     def _greatest(self, arguments: tuple[s.Expr, ...]) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
         """A max whose arguments all have the same call, as spans do."""
@@ -241,7 +242,8 @@ class _Reader:
             case s.Binary(op="*", left=left, right=right):
                 inner, factor = (left, right) if _names(left) else (right, left)
                 return self._ratio(index, inner) / self._number(factor)
-        raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
+            case _:
+                raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
 
 
 def _names(expr: s.Expr) -> bool:

@@ -114,7 +114,8 @@ class Names:
                 return self._logarithm(argument)
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(term for each in arguments for term in self.terms(each)))
-        raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
+            case _:
+                raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
 
     def _of_constant(self, value: Number, expr: s.Expr) -> tuple[Term, ...]:
         if sign(value) < 0:
@@ -184,7 +185,8 @@ def _constant(expr: s.Expr) -> Number | None:
         case s.Call(function="log2", arguments=(argument,)):
             inner = _constant(argument)
             return logarithm(inner, fmpq(2)) if isinstance(inner, fmpq) and inner > 0 else None
-    return None
+        case _:
+            return None
 
 
 def _decimal(text: str) -> fmpq | None:
@@ -209,4 +211,5 @@ def _combined(op: str, left: Number | None, right: Number | None) -> Number | No
             return left / right
         case "^" if isinstance(left, fmpq) and isinstance(right, fmpq) and right.q == 1 and abs(right) <= 64:
             return left ** int(right.p) if left or right >= 0 else None
-    return None
+        case _:
+            return None

@@ -24,6 +24,8 @@ def number(expr: s.Expr) -> fmpq | None:
             return fmpq(value)
         case s.Real(text=text):
             return fmpq(*Fraction(text).as_integer_ratio())
+        case s.Name() | s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+            pass
     if has_names(expr):
         return None
     try:
@@ -43,7 +45,8 @@ def has_names(expr: s.Expr) -> bool:
             return has_names(operand)
         case s.Call(arguments=arguments):
             return any(has_names(each) for each in arguments)
-    return False
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return False
 
 
 class TermReader:
@@ -61,6 +64,8 @@ class TermReader:
                 return (Term(fmpq(1), ONE),)
             case s.Name(id=name) if name != "pi":
                 return (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
+            case _:
+                pass
         if not has_names(expr):
             return _constant_term(expr)
         match expr:
@@ -78,7 +83,8 @@ class TermReader:
                 return self._power(left, right)
             case s.Call(function=function, arguments=arguments):
                 return self._call(expr, function, arguments)
-        raise OutOfReachError(f"`{format_expression(expr)}` is no term of logarithms and powers")
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}` is no term of logarithms and powers")
 
     def _power(self, base: s.Expr, exponent: s.Expr) -> Terms:
         if has_names(exponent):
@@ -126,7 +132,8 @@ class TermReader:
             case "ceil", [terms]:
                 # At least 1 where its argument is positive.
                 return _alike(leading((*_lead(terms), Term(fmpq(1)))))
-        raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
     def _log(self, terms: Terms) -> Terms:
         """The logarithm of a sum, in growth that of its fastest term.
@@ -248,8 +255,12 @@ def read_exponent(expr: s.Expr) -> Exponent:
                     s.Call(function="log2" | "log" as below, arguments=(to,)),
                 ) if above == below:
                     return _log_ratio(number(of), number(to), expr)
+                case _:
+                    pass
         case s.Call(function="log2", arguments=(of,)):
             return _log_ratio(number(of), fmpq(2), expr)
+        case _:
+            pass
     raise OutOfReachError(f"the exponent {format_expression(expr)} is not treated")
 
 

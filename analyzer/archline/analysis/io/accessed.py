@@ -147,6 +147,7 @@ class Counting:
                 yield from self._costs(statement, statement.span)
                 yield statement
             case _:
+                # No statement inside, and nothing written more than once: what the whole text of it reads and writes.
                 yield from self._costs(statement, statement.span)
                 yield statement
 

@@ -183,6 +183,8 @@ def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Acces
                 yield node, chain
             case Loop(body=body):
                 yield from accesses(body, (*chain, node))
+            case Recursion() | Choice():
+                pass
 
 
 def contiguous_dimension(array: Array) -> int:

@@ -20,7 +20,17 @@ from math import prod
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, TooComplexError
-from archline.analysis.io.accesses import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
+from archline.analysis.io.accesses import (
+    Access,
+    Array,
+    Choice,
+    Loop,
+    Node,
+    Recursion,
+    View,
+    accesses,
+    contiguous_dimension,
+)
 from archline.analysis.io.filled import Filled, FollowedBody
 from archline.analysis.io.parts import Claim, Parts, part_of
 from archline.analysis.io.windows import Turn, within
@@ -280,6 +290,8 @@ class _Ready:
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
                     inside = within(Turn(variable, lo, hi), facts, 1)
                     yield Repeated(variable, restore(lo), restore(hi), tuple(self._steps(body, inside)))
+                case _:
+                    pass
         yield from self._piece(between, facts)
 
     def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
@@ -311,7 +323,8 @@ def _calls(node: Node) -> bool:
             return True
         case Loop(body=body):
             return any(map(_calls, body))
-    return False
+        case Access() | Choice():
+            return False
 
 
 def _apart(views: Sequence[View], facts: Facts) -> bool | None:

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.indicators import indicator
-from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
+from archline.analysis.io.accesses import (
+    Access,
+    Array,
+    Branch,
+    Choice,
+    Loop,
+    Node,
+    Recursion,
+    View,
+    contiguous_dimension,
+)
 from archline.analysis.io.conditions import negated, wanted
 from archline.analysis.io.places import Place
 from archline.analysis.io.program import Program
@@ -123,7 +133,8 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
     match condition:
         case s.Binary(op="and", left=left, right=right):
             return _possible(left, scope) * _possible(right, scope)
-    return ONE
+        case _:
+            return ONE
 
 
 def _knowing(place: Place, facts: Facts) -> Place:
@@ -156,7 +167,8 @@ def recurses(node: Node) -> bool:
             return any(recurses(node) for each in branches for node in each.body)
         case Loop(body=body):
             return any(map(recurses, body))
-    return False
+        case Access():
+            return False
 
 
 def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:
@@ -170,6 +182,8 @@ def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:
             case Choice(branches=branches):
                 for each in branches:
                     yield from calls(each.body)
+            case Access():
+                pass
 
 
 def in_rows(view: View) -> bool:

@@ -98,6 +98,8 @@ def _paths(module: Module, body: Called) -> list[_Path]:
     match component(module, body.algorithm):
         case (one, other, *_):
             raise NoBoxesError(f"`{one.name}` and `{other.name}` call each other in a circle")
+        case _:
+            pass
     try:
         every = ways(body.nodes)
     except TooManyWaysError:

@@ -30,7 +30,8 @@ def wanted(condition: s.Expr, scope: Scope) -> tuple[Poly, ...] | None:
                 apart = (each for each in (difference, -difference) if scope.facts.nonnegative(each))
                 return next(((each - 1,) for each in apart), None)
             return never_negative(op, difference)
-    return None
+        case _:
+            return None
 
 
 def negated(condition: s.Expr) -> s.Expr:
@@ -42,4 +43,5 @@ def negated(condition: s.Expr) -> s.Expr:
             return s.Binary("and", negated(left), negated(right), span=condition.span)
         case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             return s.Binary(OPPOSITE[op], left, right, span=condition.span)
-    return s.Unary("not", condition, span=condition.span)
+        case _:
+            return s.Unary("not", condition, span=condition.span)

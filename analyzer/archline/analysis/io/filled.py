@@ -22,7 +22,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.algebra.summation import UnresolvedError, sum_over
 from archline.analysis.costs import InFull
-from archline.analysis.io.accesses import Access, Array, Loop, Node, Recursion
+from archline.analysis.io.accesses import Access, Array, Choice, Loop, Node, Recursion
 from archline.analysis.io.bodies import TooManyWaysError, calls, ways
 from archline.analysis.io.covering import Covering
 from archline.analysis.io.followed import Followed
@@ -319,6 +319,8 @@ def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
                 yield from (view.array for view in views.values())
             case Loop(body=body):
                 yield from _arrays(body)
+            case Choice():
+                pass
 
 
 def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:

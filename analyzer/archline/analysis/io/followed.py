@@ -53,13 +53,48 @@ class Followed(Bodies):
                 found |= {name}
             case s.Local(name=name, type=s.ScalarType(element="int"), value=value) if value is not None:
                 found |= {name}
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
         return found - after.knowing.values.keys()
 
     def _value(self, statement: s.Stmt, name: str, place: Place) -> Poly:
         match statement:
             case s.Assign(op="+=" | "=" as op, value=value) if (found := static(value, place.knowing)) is not None:
                 return found + place.integers[name] if op == "+=" else found
-        return self._symbol(name)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return self._symbol(name)
 
     def _without(self, statement: s.Stmt, place: Place) -> Place:
         """The name of a view, or of a local array, of which nothing is known."""
@@ -69,6 +104,7 @@ class Followed(Bodies):
             case s.Local(name=name, type=s.ArrayType(shape=shape)):
                 dimensions = len(shape)
             case _:
+                # Only the two above name arrays.
                 return place
         return replace(place, views={**place.views, name: self._anything(name, dimensions)})
 
@@ -135,6 +171,8 @@ def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
             first, second = static(left, scope), static(right, scope)
             if first is not None and second is not None and a.is_integral(first - second):
                 return [(first - second - 1,), (second - first - 1,)]
+        case _:
+            pass
     return [known or ()]
 
 

@@ -168,6 +168,8 @@ class _Writer:
                     found = found + self._by_indices(call, recursions.solved(call.target))
                 case Called():
                     others.append(self._other(part))
+                case Piece() | Repeated() | Chosen():
+                    pass
         if not body.made:
             yield f"Z >= {words}", to_text(self._grown(lines))
         yield "" if body.made else f"Z <= {words}", _sum([to_text(self._grown(found)), *others])
@@ -383,7 +385,8 @@ def _calls_itself(part: Part) -> bool:
             return any(_calls_itself(each) for _, parts in branches for each in parts)
         case Piece():
             return False
-    return any(map(_calls_itself, part.parts))
+        case Repeated():
+            return any(map(_calls_itself, part.parts))
 
 
 def _large(value: Poly) -> float:

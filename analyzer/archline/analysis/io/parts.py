@@ -102,6 +102,8 @@ class Parts:
                     turn = Turn(node.variable, node.lo, node.hi)
                     inside = self.of(body, within(turn, facts, 1))
                     found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
+                case _:
+                    pass
         known = list(found)[:MAX_KEPT]
         return [*known, *_side_by_side(known)]
 

@@ -99,6 +99,8 @@ class Program(Callees):
                 yield from self._while(statement, place)
             case s.If(branches=branches):
                 yield from self._if(branches, place)
+            case s.Sync() | s.Pass() | s.Assume() | s.Costs() | s.Transfer() | s.Communicate() | s.Split():
+                pass
 
     def _after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares, sets and assumes."""
@@ -122,7 +124,22 @@ class Program(Callees):
             case s.Assume(facts=assumed) if place.always:
                 facts = with_all(place.scope.facts, assumed, place.scope)
                 return replace(place, scope=place.scope.with_facts(facts))
-        return place
+            case (
+                s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return place
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
         """The place behind the declaration of a local array."""
@@ -275,6 +292,8 @@ class Program(Callees):
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
                     yield from self.call(expr, target, place)
+            case s.Integer() | s.Real() | s.Name() | s.Reshape():
+                pass
 
     def _bounds_of(self, expr: s.Expr, place: Place) -> Iterator[Node]:
         """What the bounds of a view read."""
@@ -289,6 +308,8 @@ class Program(Callees):
                 yield from self._bounds_of(base, place)
                 for part in shape:
                     yield from self.reads(part, place)
+            case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Binary() | s.Call():
+                pass
 
     def _element(self, expr: s.Element, place: Place) -> Iterator[Node]:
         subscripts: list[Poly | None] = []

@@ -17,7 +17,7 @@ from archline.algebra.evaluation import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.analysis.costs import Reached
-from archline.analysis.io.accesses import Array, Branch, Choice, Loop, Node, Recursion, accesses
+from archline.analysis.io.accesses import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.analysis.io.bodies import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.analysis.io.charges import Charges, Paid, UnpaidError
 from archline.analysis.io.grouping import references
@@ -235,7 +235,8 @@ class Recursions:
                 return Repeated(node, parts, node.variable not in _mentioned(parts, body.scope.facts))
             case Choice(branches=branches):
                 return Chosen(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
-        raise AssertionError("an access is no part by itself")
+            case Access():
+                raise AssertionError("an access is no part by itself")
 
     def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
         found = references(accesses(tuple(nodes)), facts)
@@ -412,6 +413,8 @@ class _Evaluation:
                 case Chosen(branches=branches):
                     for taken in self._taken(solved, branches, point):
                         yield from self._calls(solved, taken, point)
+                case Piece():
+                    pass
 
 
 def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:

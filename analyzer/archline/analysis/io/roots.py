@@ -77,6 +77,8 @@ class Rooted:
                     for each in inner:
                         if isinstance(each, Called) and each.call.target is self.algorithm:
                             yield loop.trips, each.call
+                case _:
+                    pass
 
     def _is_root(self, times: Poly, call: Recursion) -> bool:
         """Whether the sizes of calls add up to n, are about its root, and their arrays lie where those of others do."""
@@ -96,6 +98,8 @@ class Rooted:
                 case Repeated(loop=loop, parts=inner):
                     trips = to_text(real(self.facts.restore(loop.trips)))
                     yield from self._beside(inner, f"{times}*({trips})")
+                case _:
+                    pass
 
 
 def _chooses(parts: Iterable[Part]) -> bool:

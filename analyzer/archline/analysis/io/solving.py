@@ -151,4 +151,5 @@ def _passes_on(case: Known, state: State) -> bool:
     match case.calls:
         case (call,):
             return call.count == 1 and call.state == state and case.cost == Concave()
-    return False
+        case _:
+            return False

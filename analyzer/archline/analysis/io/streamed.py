@@ -80,6 +80,7 @@ class Streamed(Counting):
                 yield from self._costs(call, statement.span)
                 yield _cost(_number(words, statement.span))
             case _:
+                # As in the class that this one refines.
                 yield from super()._counted(statement)
 
     def _few(self, call: s.Call) -> int | None:
@@ -145,7 +146,8 @@ class Streamed(Counting):
                 s.Element(array=second, subscripts=(s.Binary(op="+", left=s.Name(id=end), right=s.Integer(value=1)),)),
             ):
                 return first == second and first in self._offsets and start == end == loop.variable
-        return False
+            case _:
+                return False
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
         named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
@@ -230,11 +232,15 @@ class Made(Counting):
                             if each not in self._before:
                                 yield self._words(each, shape)
                             self._before |= {each}
+                        case _:
+                            # No other node declares memory.
+                            pass
                 yield from super()._counted(statement)
                 self._before = outer
             case s.Assign():
                 yield statement
             case _:
+                # As in the class that this one refines.
                 yield from super()._counted(statement)
 
     def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
@@ -276,7 +282,8 @@ def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
             return name in names
         case s.Reshape(base=base):
             return in_rows(base, names)
-    return False
+        case _:
+            return False
 
 
 def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
@@ -292,7 +299,8 @@ def _is_by_rows(type_: s.Type) -> bool:
             return layout == "rowmajor" or len(shape) == 1
         case s.OffsetsType() | s.IndexArrayType():
             return True
-    return False
+        case s.SizeType() | s.IndexType() | s.ScalarType():
+            return False
 
 
 def _is_innermost(loop: s.Loop) -> bool:
@@ -310,6 +318,9 @@ def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
         match each:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
                 yield name
+            case _:
+                # No other node sets a scalar, counters of loops apart.
+                pass
 
 
 def _named(loop: s.Loop | s.While) -> Iterator[str]:
@@ -326,6 +337,23 @@ def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
                 yield statement
             case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
                 yield _first(condition)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
 
 
 def _first(condition: s.Node) -> s.Node:
@@ -335,7 +363,8 @@ def _first(condition: s.Node) -> s.Node:
             return _first(left)
         case s.Unary(operand=operand):
             return _first(operand)
-    return condition
+        case _:
+            return condition
 
 
 def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
@@ -347,6 +376,9 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
                 moves.setdefault(name, []).append(op)
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
                 moves.setdefault(name, []).append(None)
+            case _:
+                # No other node sets a scalar, counters of loops apart.
+                pass
     return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
 
 
@@ -363,7 +395,8 @@ def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
     match moved:
         case [s.Name(id=name)]:
             return name
-    return None
+        case _:
+            return None
 
 
 def _terms(value: s.Expr) -> Iterator[s.Expr]:

@@ -97,6 +97,9 @@ def assigned(node: s.Node) -> Iterator[str]:
         match each:
             case s.Assign(target=s.Name(id=name)) | s.Local(name=name):
                 yield name
+            case _:
+                # No other node sets an integer of the data.
+                pass
 
 
 def _terms(expr: s.Expr, added: bool) -> Iterator[tuple[str, bool] | int | None]:
@@ -124,6 +127,9 @@ def _way(name: str, loop: s.Loop | s.While) -> str:
                 ways.add("set")
             case s.Assign(target=s.Name(id=own), op=op, value=value) if own == name:
                 ways.add(_step(name, op, value))
+            case _:
+                # No other node sets the name.
+                pass
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 
@@ -133,4 +139,5 @@ def _step(name: str, op: str, value: s.Expr) -> str:
             return "rises" if sign == "+=" else "falls"
         case "=", s.Binary(op="+" | "-" as sign, left=s.Name(id=own), right=s.Integer()) if own == name:
             return "rises" if sign == "+" else "falls"
-    return "set"
+        case _:
+            return "set"

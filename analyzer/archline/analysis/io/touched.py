@@ -225,7 +225,8 @@ def _rows_and_turns(
             return (turn.lo + rest, high), (None, row - rest + 1)
         case 0, slope if slope == -ONE:
             return (rest - last, high), (rest - row, None)
-    return None
+        case _:
+            return None
 
 
 def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tuple[Poly, ...]] | None:

@@ -24,7 +24,8 @@ def real(value: Poly) -> Poly:
             case a.PositivePart(argument=argument):
                 terms = real(argument).terms
                 return Poly({term: share for term, share in terms.items() if term and share > 0})
-        return None
+            case _:
+                return None
 
     return value.map_atoms(unrounded)
 
@@ -41,7 +42,8 @@ def beyond(value: Poly) -> Poly:
                 return beyond(argument) * real(divisor) ** -1
             case a.PositivePart(argument=argument):
                 return beyond(argument)
-        return None
+            case _:
+                return None
 
     return real(added.map_atoms(unrounded))
 
@@ -51,4 +53,5 @@ def _power_of_two(exponent: Poly) -> Poly | None:
     match list(exponent.terms.items()):
         case [(((a.Function(function="log2", argument=argument), 1),), share)] if share == HALF:
             return a.sqrt(argument)
-    return None
+        case _:
+            return None

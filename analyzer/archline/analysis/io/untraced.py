@@ -27,6 +27,8 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
                     raise UntracedError("the costs of communication are not derived in this version", node.span)
                 case s.Costs() | s.Call() if any(metric == "io" for _, metric in _declared(module, node)):
                     raise UntracedError("declared io is not added up in this version", node.span)
+                case _:
+                    pass
 
 
 def _declared(module: Module, node: s.Costs | s.Call) -> tuple[tuple[s.Expr, str], ...]:

@@ -34,7 +34,8 @@ class Views:
                 return self._sliced(expr, place.views[name], place.scope)
             case s.Reshape(base=base, shape=shape):
                 return self._reshaped(self.view(base, place), shape, place.scope)
-        raise AssertionError(f"not a view: {expr}")
+            case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+                raise AssertionError(f"not a view: {expr}")
 
     def _sliced(self, expr: s.Element, base: View, scope: Scope) -> View:
         starts: list[Poly | None] = list(base.starts)
@@ -109,7 +110,8 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
         case s.OffsetsType(count=count):
             one = s.Integer(1, span=count.span)
             return (s.Binary("+", count, one, span=count.span),), "rowmajor"
-    return None, ""
+        case s.SizeType() | s.IndexType() | s.ScalarType():
+            return None, ""
 
 
 def whole_view(array: Array) -> View:

@@ -210,6 +210,8 @@ class _Reading:
                     start, slope = start + number * own, slope + number * rise
                 case _ if not all(self._nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
+                case _:
+                    pass
         return max(start, NOTHING), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:
@@ -262,7 +264,8 @@ class _Reading:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
                 own, rise = self._line(argument)
                 return own / modulus.constant_term, rise / modulus.constant_term
-        raise UndividedError
+            case _:
+                raise UndividedError
 
 
 def constant(value: Poly) -> fmpq:

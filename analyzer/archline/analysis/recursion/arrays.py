@@ -58,7 +58,8 @@ def values(value: Poly, points: Points) -> Array:
                 return np.sqrt(evaluated(each.argument))
             case a.Function():
                 return np.floor(np.sqrt(evaluated(each.argument)) + 1e-12)
-        return np.full(count, np.nan)
+            case _:
+                return np.full(count, np.nan)
 
     with np.errstate(all="ignore"):
         return evaluated(value)

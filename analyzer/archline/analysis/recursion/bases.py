@@ -229,7 +229,8 @@ def sizes_in(value: Poly, function: Function) -> Poly:
                 return sizes_in(_positive(atom.argument), function) + 1
             case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
                 return ONE
-        return None
+            case _:
+                return None
 
     return value.map_atoms(plain)
 

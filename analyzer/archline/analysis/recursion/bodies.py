@@ -356,7 +356,8 @@ def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ..
             if wanted == "!=":
                 return [never_negative("<", difference), never_negative(">", difference)]
             return [never_negative(wanted, difference)]
-    return [()]
+        case _:
+            return [()]
 
 
 def _made(statement: s.Stmt) -> s.Call | None:
@@ -364,7 +365,23 @@ def _made(statement: s.Stmt) -> s.Call | None:
     match statement:
         case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
             return call
-    return None
+        case (
+            s.Let()
+            | s.Local()
+            | s.Assign()
+            | s.Sync()
+            | s.Pass()
+            | s.Return()
+            | s.Assume()
+            | s.Costs()
+            | s.Loop()
+            | s.While()
+            | s.If()
+            | s.Transfer()
+            | s.Communicate()
+            | s.Split()
+        ):
+            return None
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:

@@ -126,7 +126,8 @@ class Caller:
                 return self._reference(atom)
             case a.PositivePart():
                 return a.positive_part(self.ordered(atom.argument))
-        return None
+            case _:
+                return None
 
     def without_powers(self, value: Poly) -> Poly:
         """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""

@@ -114,7 +114,8 @@ class Writer:
                 return f"(({self.text(atom.argument)})//{atom.modulus.constant_term})"
             case a.Applied() if atom.function in self.functions:
                 return f"{self.functions[atom.function]}({', '.join(map(self.text, atom.arguments))})"
-        raise NotWrittenError
+            case _:
+                raise NotWrittenError
 
     def condition(self, indicator: Poly) -> str:
         """Whether an indicator is 1."""

@@ -13,7 +13,7 @@ from itertools import product
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.growth.simplex import Infeasible, Unbounded, maximise
+from archline.algebra.growth.simplex import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.polynomial import Poly
 from archline.analysis.proofs import of_floor
 
@@ -60,6 +60,8 @@ def _combines(value: Poly, *facts: Poly) -> bool:
             return True
         case Infeasible():
             return False
+        case Optimum():
+            pass
     least = value.constant_term + found.value
     return bool(least >= 0 or (least > -1 and a.is_integral(value)))
 

@@ -35,7 +35,8 @@ def negated(condition: s.Expr) -> s.Expr:
             return replace(condition, op="or" if op == "and" else "and", left=negated(left), right=negated(right))
         case s.Binary(op=op) if op in OPPOSITE:
             return replace(condition, op=OPPOSITE[op])
-    return s.Unary("not", condition, span=condition.span)
+        case _:
+            return s.Unary("not", condition, span=condition.span)
 
 
 def in_order(path: Path) -> str:

@@ -161,7 +161,8 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
             return [value, value - atom.argument, *(most - value for most in _most(atom.argument, facts))]
         case a.Exponential():
             return [value]
-    return []
+        case _:
+            return []
 
 
 def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:

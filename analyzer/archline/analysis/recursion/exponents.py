@@ -116,6 +116,8 @@ class _Proof:
                 yield from known.upper if upper else known.lower
             case a.CeilLog2() if self._exponent in self._facts.bounds:
                 yield from self._most(atom.argument) if upper else self._least(atom.argument)
+            case _:
+                pass
 
     def _most(self, argument: Poly) -> Iterator[Poly]:
         """What ceil(log2(argument)) is at most: the logarithm of a power that the argument does not pass."""

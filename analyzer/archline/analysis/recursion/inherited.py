@@ -81,7 +81,8 @@ class _Call:
                 except NotStaticError:
                     return False
                 return all(never_negative(value, self._facts) for value in values)
-        return False
+            case _:
+                return False
 
     def _same(self, name: str) -> bool:
         return name not in self._sizes or self._facts.simplify(self._sizes[name] - self._scope.values[name]) == ZERO

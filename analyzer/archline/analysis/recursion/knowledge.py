@@ -147,4 +147,5 @@ def _of_exponents(value: Poly) -> Poly:
             if coefficient > 0:
                 return exponent - (max(0, int(limit.ceil()) - 1).bit_length() if limit > 0 else 0)
             return int(limit.floor()).bit_length() - 1 - exponent if limit >= 1 else -ONE
-    return value
+        case _:
+            return value

@@ -73,7 +73,8 @@ def _clamp(value: Poly) -> PositivePart | None:
     match list(value.atoms()):
         case [PositivePart() as atom] if value.degree(atom) == 1 and value.coefficients(atom)[1].constant_term > 0:
             return atom
-    return None
+        case _:
+            return None
 
 
 def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:

@@ -86,6 +86,8 @@ def _promised(fact: s.Fact, scope: Scope) -> Iterator[Poly]:
                 ways = conjunctions(value)
                 if len(ways) == 1:
                     yield from ways[0]
+        case _:
+            pass
 
 
 def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
@@ -108,6 +110,8 @@ def _linear_in(node: object, scope: Scope) -> Poly | None:
                 return static_value(node, scope)
             case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
                 return static_value(left, scope) - static_value(right, scope)
+            case _:
+                pass
     except NotStaticError:
         pass
     return None
@@ -134,6 +138,8 @@ def _ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
                     low[atom.name] = max(int(limit.ceil()), low.get(atom.name, int(limit.ceil())))
                 else:
                     high[atom.name] = min(int(limit.floor()), high.get(atom.name, int(limit.floor())))
+            case _:
+                pass
     found: dict[str, range] = {}
     for name in sorted(low.keys() & high.keys()):
         values = range(low[name], high[name] + 1)

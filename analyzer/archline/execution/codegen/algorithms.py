@@ -157,6 +157,8 @@ def _check_parameters(fn: Function, algorithm: s.Algorithm) -> None:
                 _refuse(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
             case s.OffsetsType() as type_:
                 _check_offsets(fn, parameter, type_)
+            case s.SizeType() | s.IndexType() | s.ScalarType():
+                pass
 
 
 def _check_shape(fn: Function, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:

@@ -33,6 +33,22 @@ def spawns(statements: tuple[s.Stmt, ...]) -> bool:
             case s.If(branches=branches):
                 if any(spawns(branch.body) for branch in branches):
                     return True
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
     return False
 
 

@@ -26,7 +26,8 @@ def condition(fn: Function, expr: s.Expr) -> str:
             return _short_circuit(fn, op, left, right)
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
             return _comparison(fn, op, left, right)
-    raise AssertionError(f"not a condition: {expr}")
+        case _:
+            raise AssertionError(f"not a condition: {expr}")
 
 
 def _short_circuit(fn: Function, op: str, left: s.Expr, right: s.Expr) -> str:
@@ -75,7 +76,8 @@ def fact(fn: Function, expr: s.Fact) -> str:
                 return _comparison(fn, op, left, right)
             (first, _), (second, _) = quantity(fn, left), quantity(fn, right)
             return f"({first.text} {op} {second.text})"
-    raise AssertionError(f"not a fact: {expr}")
+        case _:
+            raise AssertionError(f"not a fact: {expr}")
 
 
 def whole(fn: Function, expr: s.Expr) -> str:
@@ -113,7 +115,8 @@ def quantity(fn: Function, expr: s.Expr) -> tuple[Code, bool]:
             return Code(f"abs({inner.text})", inner.bound), exact
         case s.Real(text=text):
             return Code(repr(float(text))), False
-    return integer(fn, expr), True
+        case _:
+            return integer(fn, expr), True
 
 
 def _real_binary(fn: Function, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:

@@ -40,7 +40,8 @@ def integer(fn: Function, expr: s.Expr) -> Code:
             from archline.execution.codegen.elements import read
 
             return named(read(fn, expr), INT_LIMIT)
-    raise AssertionError(f"not an integer expression: {expr}")
+        case _:
+            raise AssertionError(f"not an integer expression: {expr}")
 
 
 def atom(fn: Function, code: Code, stem: str = "t") -> str:
@@ -75,8 +76,9 @@ def _name(fn: Function, expr: s.Name, name: str) -> Code:
 
             # A register that may change is no atom: a view keeps its bounds, a loop its range.
             return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
-    # Declared costs also speak of the machine and of the cost symbols of externs.
-    return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
+        case _:
+            # Declared costs also speak of the machine and of the cost symbols of externs.
+            return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
 def _binary(fn: Function, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
@@ -185,7 +187,8 @@ def _call(fn: Function, expr: s.Call, function: str) -> Code:
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
             return named(result, 64 if function == "log2" else values[0].bound)
-    raise AssertionError(f"not a function of integers: {function}")
+        case _:
+            raise AssertionError(f"not a function of integers: {function}")
 
 
 def _rounded(fn: Function, expr: s.Call, function: str, inner: s.Expr) -> Code:
@@ -202,6 +205,8 @@ def _rounded(fn: Function, expr: s.Call, function: str, inner: s.Expr) -> Code:
             message = f"`{format_expression(inner)}` is not a number: {inside} of {{0}}"
             fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
             return bracket(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
+        case _:
+            pass
     if fn.kind(expr) is Kind.INT:
         fn.operation(function, real=False)
     return integer(fn, inner)

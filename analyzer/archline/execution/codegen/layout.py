@@ -74,7 +74,8 @@ def names_in(expr: s.Expr) -> list[str]:
             return names_in(left) + names_in(right)
         case s.Call(arguments=arguments):
             return [name for argument in arguments for name in names_in(argument)]
-    return []
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return []
 
 
 def names_in_fact(fact: s.Fact) -> list[str]:

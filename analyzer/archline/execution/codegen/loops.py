@@ -71,7 +71,8 @@ def _least(fn: Function, node: s.Loop) -> int | None:
             return value
         case s.Name(id=name) if isinstance(fn.names.get(name), Static):
             return fn.static(name).least
-    return None
+        case _:
+            return None
 
 
 def _serial(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
@@ -150,6 +151,21 @@ def _assigned(statements: tuple[s.Stmt, ...]) -> set[str]:
             case s.If(branches=branches):
                 for branch in branches:
                     found |= _assigned(branch.body)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
     return found
 
 

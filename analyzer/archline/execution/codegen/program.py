@@ -83,4 +83,19 @@ def _parallel(statements: tuple[s.Stmt, ...]) -> bool:
             case s.If(branches=branches):
                 if any(_parallel(branch.body) for branch in branches):
                     return True
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
     return False

@@ -47,3 +47,16 @@ def _calls(statements: tuple[s.Stmt, ...]) -> Iterator[s.Call]:
             case s.If(branches=branches):
                 for branch in branches:
                     yield from _calls(branch.body)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+                | s.Communicate()
+            ):
+                pass

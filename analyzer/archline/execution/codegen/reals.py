@@ -39,6 +39,8 @@ def real(fn: Function, expr: s.Expr) -> Code:
         case s.Unary(op="-", operand=operand):
             inner = real(fn, operand)
             return bracket(fn, f"-{inner.text}", inner)
+        case _:
+            pass
     if fn.kind(expr) is not Kind.REAL:
         whole = integer(fn, expr)
         return bracket(fn, f"float({whole.text})", whole)
@@ -53,7 +55,8 @@ def real(fn: Function, expr: s.Expr) -> Code:
             return _call(fn, expr)
         case s.Element():
             return named(read(fn, expr))
-    raise AssertionError(f"not a real expression: {expr}")
+        case s.Unary() | s.Reshape():
+            raise AssertionError(f"not a real expression: {expr}")
 
 
 def _rounded(value: int) -> float:

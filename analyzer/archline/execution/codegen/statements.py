@@ -85,6 +85,8 @@ def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None
             _branches(fn, branches)
         case s.Transfer() | s.Communicate() | s.Split():
             raise not_yet(node)
+        case s.Pass() | s.Return():
+            pass
     fn.flush()
 
 

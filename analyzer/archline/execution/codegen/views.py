@@ -29,7 +29,8 @@ def view(fn: Function, expr: s.Expr) -> View:
             return _sliced(fn, expr, fn.view(name))
         case s.Reshape():
             return _reshaped(fn, expr)
-    raise AssertionError(f"not a view: {expr}")
+        case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+            raise AssertionError(f"not a view: {expr}")
 
 
 def _sliced(fn: Function, expr: s.Element, base: View) -> View:
@@ -139,7 +140,8 @@ def _reshaped(fn: Function, expr: s.Reshape) -> View:
         case Morton(row, column, (by_row,), (by_column,)):
             rows, columns = _row_major(fn, by_row, shape), _row_major(fn, by_column, shape)
             return View(base.element, base.base, shape, Morton(row, column, rows, columns))
-    raise AssertionError("only a view of one dimension is reshaped")
+        case _:
+            raise AssertionError("only a view of one dimension is reshaped")
 
 
 def _row_major(fn: Function, stride: Atom, shape: tuple[Atom, ...]) -> tuple[Atom, ...]:

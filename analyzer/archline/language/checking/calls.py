@@ -117,6 +117,8 @@ def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.
             if kind is not None:
                 scalar_argument(body, call, parameter, argument, kind)
             return len(body.findings.diagnostics) == before and kind is not None
+        case s.ArrayType() | s.OffsetsType() | s.IndexArrayType():
+            pass
     if callee.grid and not parameter.local:
         with body.shared_arrays():
             found = type_of(body, argument)
@@ -138,7 +140,8 @@ def _wanted_view(parameter: s.Parameter) -> ViewType:
             return ViewType(element_kind(element), len(shape), layout)
         case s.IndexArrayType(shape=shape):
             return ViewType(Kind.INT, len(shape))
-    return ViewType(Kind.INT, 1)
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType():
+            return ViewType(Kind.INT, 1)
 
 
 def _fits(
@@ -235,7 +238,8 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
     match parameter.type:
         case s.IndexArrayType(shape=shape) | s.ArrayType(shape=shape):
             return shape
-    return ()
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType():
+            return ()
 
 
 def _check_shapes(body: Body, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:

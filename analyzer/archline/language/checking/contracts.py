@@ -91,6 +91,8 @@ class Formulas:
                 return Kind.BOOL if op in COMPARISONS else kind
             case s.Call():
                 return self._call(expr)
+            case s.Element() | s.Reshape():
+                pass
         message = f"`{shown(expr)}` is data; contracts and claims are in sizes"
         self.findings.add(rules.BAD_QUANTITY, message, expr.span)
         return None
@@ -267,7 +269,8 @@ def _algorithms(expr: s.Expr) -> list[str]:
             return _algorithms(left) + _algorithms(right)
         case s.Unary(operand=operand):
             return _algorithms(operand)
-    return []
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return []
 
 
 def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:

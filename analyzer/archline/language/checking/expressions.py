@@ -359,4 +359,5 @@ def base_symbol(body: Body, expr: s.Expr) -> Symbol | None:
             return symbol if known else None
         case s.Reshape(base=base):
             return base_symbol(body, base)
-    return None
+        case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+            return None

@@ -47,6 +47,8 @@ def combine(facts: Facts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s
             return integer(facts, a - b, span)
         case "+", s.Integer(value=a), s.Integer(value=b):
             return integer(facts, a + b, span)
+        case _:
+            pass
     node = s.Binary(op, left, right, span=span)
     facts.depth[node] = 1 + max(facts.depth.get(left, 0), facts.depth.get(right, 0))
     kinds = (facts.types.get(left), facts.types.get(right))
@@ -72,7 +74,8 @@ def same(expected: s.Expr, actual: s.Expr, names: Mapping[str, s.Expr | None]) -
             return a == b and same(x, y, names) and same(u, v, names)
         case s.Call(function=a, arguments=xs), s.Call(function=b, arguments=ys):
             return a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
-    return False
+        case _:
+            return False
 
 
 _LONGEST_SHOWN = 72

@@ -123,6 +123,8 @@ def _step(frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], g
                 return False
         case Requirement(fact=fact, truth=truth):
             return holds(fact, point) is truth
+        case Opaque():
+            pass
     return True
 
 
@@ -155,6 +157,8 @@ def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: rand
                     return int(generator.randrange(1, 6) ** 2)
                 case s.Binary(right=right):
                     return evaluate_static(right, point)
+                case _:
+                    pass
         except EvaluationError:
             continue
     if generator.random() < 0.3:
@@ -172,6 +176,8 @@ def _hints(path: Path) -> dict[str, list[s.Fact]]:
                         hints.setdefault(name, []).append(fact)
                     case s.Divides(value=s.Name(id=name)) | s.Binary(op="==", left=s.Name(id=name)):
                         hints.setdefault(name, []).append(fact)
+                    case _:
+                        pass
     return hints
 
 

@@ -148,6 +148,8 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
                 _check_algorithm(Body(item, library, findings, facts, sampler))
+            case s.Use() | s.Algorithm():
+                pass
 
 
 def _check_algorithm(body: Body) -> None:

@@ -52,7 +52,8 @@ def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return (count, into) if longest is None else (count, into, longest)
         case s.IndexArrayType(shape=shape, below=below):
             return (*shape, below)
-    return ()
+        case s.SizeType() | s.IndexType() | s.ScalarType():
+            return ()
 
 
 def _names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
@@ -87,6 +88,8 @@ def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
                 for by, part in ((BoundBy.COUNT, count), (BoundBy.TOTAL, into), (BoundBy.LONGEST, longest)):
                     if isinstance(part, s.Name):
                         found.append(SizeBinding(part.id, by, number))
+            case s.IndexType() | s.ScalarType():
+                pass
     best: dict[str, SizeBinding] = {}
     for binding in sorted(found, key=lambda each: _PRIORITY.index(each.by)):
         best.setdefault(binding.name, binding)
@@ -102,6 +105,8 @@ def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, i
                 said[name] = max(said.get(name, 0), value + (op == ">"))
             case s.Binary(op="<=" | "<" | "==" as op, left=s.Integer(value=value), right=s.Name(id=name)):
                 said[name] = max(said.get(name, 0), value + (op == "<"))
+            case _:
+                pass
     least = {name: said.get(name, 1) for name in sizes}
     for binding in sizes.values():
         # The longest gap of offsets that may be empty may be 0.

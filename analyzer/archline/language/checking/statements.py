@@ -80,6 +80,8 @@ def check_one(body: Body, statement: s.Stmt) -> None:
             check_split(body, statement)
             with body.block(), split_group(body, statement):
                 check_block(body, statement.body)
+        case s.Sync() | s.Pass():
+            pass
 
 
 def check_body(body: Body) -> None:

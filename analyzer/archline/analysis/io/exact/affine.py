@@ -52,4 +52,6 @@ def _atom(atom: Atom, names: Names) -> str:
             text, scale = scaled_text(argument, names)
             if scale == 1:
                 return f"max(0, {text})"
+        case _:
+            pass
     raise NotAffineError(Poly.of_atom(atom))

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.accesses import Access, Array, Chain, Loop, Node, contiguous_dimension
+from archline.analysis.io.accesses import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
 from archline.analysis.io.conditions import wanted
 from archline.analysis.io.exact.affine import Names, NotAffineError, floor_text, scaled_text
 from archline.analysis.io.exact.wire import Column, Problem, Reference
@@ -50,6 +50,8 @@ def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Ac
                 yield node, chain, (*time, place)
             case Loop(variable=variable, body=body):
                 yield from _timed(body, (*time, place, variable), (*chain, node))
+            case Recursion() | Choice():
+                pass
 
 
 def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
@@ -185,6 +187,8 @@ class _Builder:
                         yield self._at_least_zero(amount, symbols)
                     except NotAffineError:
                         continue
+            case _:
+                pass
 
 
 def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[Column, ...]]:

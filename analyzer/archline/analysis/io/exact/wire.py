@@ -33,7 +33,8 @@ class Column:
                 return a.floor_div(counter, ONE * line)
             case "r":
                 return a.modulo(counter, ONE * line)
-        return counter
+            case _:
+                return counter
 
 
 @dataclass(frozen=True)

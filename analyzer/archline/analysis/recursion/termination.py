@@ -1,0 +1,53 @@
+"""Whether a recursion ends: sizes that decrease in lexicographic order with every recursive call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly, total
+from archline.analysis.recursion.finite import proved
+from archline.analysis.recursion.system import Function, calls
+
+Measure = Callable[[Sequence[Poly]], Poly]
+
+
+def ends(function: Function) -> bool:
+    """Whether every recursion is proved to end, by its sizes or what the header declares.
+
+    Sizes are never negative. The executor refuses calls in which the declared measure does not decrease.
+    """
+    if function.algorithm.decreases:
+        return True
+    count = len(function.least)
+    own = [Poly.symbol(name) for name in function.parameters[:count]]
+    open_ = [
+        (equation.facts, call.arguments[:count])
+        for equation in function.equations
+        for call in calls(equation.value)
+        if call.function == function.name
+    ]
+    measures: list[Measure] = [total, *(_size(place) for place in range(count))]
+    while open_:
+        measure = next((each for each in measures if _serves(each, own, open_)), None)
+        if measure is None:
+            return False
+        open_ = [(facts, sizes) for facts, sizes in open_ if not _falls(measure, own, sizes, facts, 1)]
+    return True
+
+
+def _size(place: int) -> Measure:
+    return lambda sizes: sizes[place]
+
+
+def _serves(measure: Measure, own: Sequence[Poly], open_: Sequence[tuple[Facts, Sequence[Poly]]]) -> bool:
+    """Whether a measure grows in no call, and falls in some."""
+    return any(_falls(measure, own, sizes, facts, 1) for facts, sizes in open_) and all(
+        _falls(measure, own, sizes, facts, 0) for facts, sizes in open_
+    )
+
+
+def _falls(measure: Measure, own: Sequence[Poly], sizes: Sequence[Poly], facts: Facts, least: int) -> bool:
+    """Whether a measure is proved to be smaller in a call by so much at least."""
+    fall = (measure(own) - measure(sizes)).substitute(facts.rewrites) - least
+    return proved(fall, facts)

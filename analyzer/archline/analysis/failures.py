@@ -66,7 +66,7 @@ MISFIT = Rule(
 SCALES = (1, 2, 3, 4, 5, 8, 17, 33, 65)
 ENOUGH = 6
 """So many of the larger sizes must fail alike before a failure at small sizes is reported."""
-MAX_STATEMENTS, MAX_DEPTH = 5_000, 50
+MAX_STATEMENTS, MAX_DEPTH = 2_000, 50
 Extents = tuple[int | None, ...]
 
 
@@ -102,23 +102,29 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
     if call is not None:
         message = "every run makes this recursive call, so that none ends"
         return Diagnostic(ENDLESS, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`")
-    outcomes = (_followed(module, algorithm, point)[0] for point in _points(module, algorithm))
-    return next((each.diagnostic for each in outcomes if each is not None and each.rule is ENDLESS), None)
+    runs = _Runs(module, algorithm)
+    failures = (runs.at(point)[0] for point in _points(module, algorithm))
+    return next((each.diagnostic for each in failures if each is not None and each.rule is ENDLESS), None)
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
     """The accesses outside arrays, or arguments of other shapes, that stop all runs of large sizes, smallest first.
 
-    All are at one place of the program.
+    All are at one place of the program. None where there are `index` parameters, which callers may restrict as they
+    like.
     """
+    signature = module.signatures[algorithm]
+    if signature.indices or algorithm.grid:
+        return ()
+    runs = _Runs(module, algorithm)
     found: list[Failure] = []
     for point in reversed(_points(module, algorithm)):
-        failure, complete = _followed(module, algorithm, point)
+        failure, complete = runs.at(point)
         if failure is not None and failure.rule is not ENDLESS and (not found or failure.node is found[0].node):
             found.append(failure)
         elif complete or failure is not None:
-            return tuple(reversed(found)) if len(found) >= ENOUGH else ()
-    return tuple(reversed(found))
+            break
+    return tuple(reversed(found)) if len(found) >= ENOUGH or not signature.sizes else ()
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
@@ -183,15 +189,6 @@ def _ladder(count: int) -> Iterator[tuple[int, ...]]:
 
 
 # Runs
-def _followed(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
-    """The failure of the run at sizes; and whether the run was followed to its end."""
-    try:
-        _Run(module, algorithm, sizes).follow(algorithm, sizes)
-    except _StopError as stopped:
-        return stopped.failure, False
-    return None, True
-
-
 @dataclass
 class _Frame:
     """The names of a block whose values, or extents, the sizes decide."""
@@ -224,17 +221,27 @@ class _Frame:
             self.values[name] = value
 
 
-class _Run:
-    """One run of an algorithm at sizes."""
+class _Runs:
+    """Runs of an algorithm at several sizes; calls that several of them make are followed once."""
 
-    def __init__(self, module: Module, outermost: s.Algorithm, sizes: Mapping[str, int]) -> None:
-        self._module, self._outermost, self._sizes = module, outermost, sizes
+    def __init__(self, module: Module, outermost: s.Algorithm) -> None:
+        self._module, self._outermost = module, outermost
+        self._sizes: Mapping[str, int] = {}
         self._left = MAX_STATEMENTS
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
-    def follow(self, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> None:
-        """Follow a call, unless one of the same sizes was. Raises _StopError."""
+    def at(self, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
+        """The failure of the run at sizes; and whether it was followed to its end."""
+        self._sizes = sizes
+        self._active.clear()
+        try:
+            self._follow(self._outermost, sizes)
+        except _StopError as stopped:
+            return stopped.failure, False
+        return None, True
+
+    def _follow(self, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> None:
         key = algorithm, tuple(sizes.items())
         if key in self._done or algorithm.grid:
             return
@@ -377,7 +384,7 @@ class _Run:
             raise _StopError
         self._check_shapes(call, callee, sizes, frame)
         self._check_decrease(call, callee, sizes)
-        self.follow(callee, sizes)
+        self._follow(callee, sizes)
 
     def _check_shapes(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int], frame: _Frame) -> None:
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):

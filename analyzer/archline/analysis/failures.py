@@ -17,6 +17,7 @@ from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression, format_type
 from archline.language.model import Module, ViewType
+from archline.language.type_rules import SHAPE
 
 ENDLESS = Rule(
     "AL302",
@@ -47,23 +48,7 @@ OUTSIDE = Rule(
     ```
     """,
 )
-MISFIT = Rule(
-    "AL304",
-    "argument of another shape",
-    """
-    An argument certainly has other extents than its parameter, at the sizes that the message names and at all larger
-    ones that were examined. A run at these sizes was executed and stopped there.
-
-    ```
-    algorithm square(A: real[n, n]):
-        pass
-
-    algorithm f(A: real[n, m]):
-        square(A)                # write: where n == m
-    ```
-    """,
-)
-SCALES = (1, 2, 3, 4, 5, 8, 17, 33, 65)
+SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
 ENOUGH = 6
 """So many of the larger sizes must fail alike before a failure at small sizes is reported."""
 MAX_STATEMENTS, MAX_DEPTH = 2_000, 50
@@ -358,7 +343,7 @@ class _Runs:
         if lo is None or hi is None or extent is None or 0 <= lo <= hi <= extent:
             return
         message = f"`{format_expression(access)}` is outside `{self._declaration(access.array)}`"
-        hint = "subscripts count from 0, and are below the extent"
+        hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
         self._fail(OUTSIDE, subscript, f"{message} ({found}, extent {extent})", hint)
 
     def _declaration(self, array: str) -> str:
@@ -393,7 +378,7 @@ class _Runs:
                 if one is not None and other is not None and one != other:
                     shown = f"`{parameter.name}: {format_type(parameter.type)}` of `{callee.name}`"
                     message = f"`{format_expression(argument)}` does not fit {shown} (extent {other} for {one})"
-                    self._fail(MISFIT, argument, message, "pass a slice that fits, or state a `where` about the sizes")
+                    self._fail(SHAPE, argument, message, "pass a slice that fits, or state a `where` about the sizes")
 
     def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
         before = next((values for each, values in reversed(self._active) if each is callee), None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.growth import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost, Costs
-from archline.analysis.failures import MISFIT, Failure, endless_recursion, misplaced_accesses
+from archline.analysis.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
 from archline.analysis.io.derive import io_cost
 from archline.analysis.races import certain_races
 from archline.analysis.recursion.inherited import inherited
@@ -150,7 +150,7 @@ class Algorithm:
 
         Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
         (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
-        shape (AL304). A program with one has no cost.
+        shape (AL232). A program with one has no cost.
         """
         subject = self.assuming(where)
         added = subject._added
@@ -202,10 +202,10 @@ def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -
         execute(module, algorithm, generate(module, algorithm, failure.sizes), compiled=False, progress=False)
     except ArchlineError as stopped:
         found = stopped.diagnostics[0]
-        if failure.rule is MISFIT:
-            return found.rule is run_rules.SHAPE
-        outside = found.rule in (run_rules.OUT_OF_BOUNDS, run_rules.SLICE_OUT_OF_BOUNDS)
-        return outside and found.span == failure.node.span
+        if failure.rule is OUTSIDE:
+            outside = found.rule in (run_rules.OUT_OF_BOUNDS, run_rules.SLICE_OUT_OF_BOUNDS)
+            return outside and found.span == failure.node.span
+        return found.rule is run_rules.SHAPE
     return False
 
 

@@ -129,7 +129,8 @@ class Recursions:
             extracted = self.extracted(algorithm)
             functions = (extracted.function(metric, True) for metric in ("work", ALL_FLOPS, "span"))
             function = next(filter(None, functions), None)
-            self._ended[algorithm] = function is None or ends(function)
+            promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
+            self._ended[algorithm] = function is None or ends(function, promised)
         if self._ended[algorithm]:
             return None
         reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls"

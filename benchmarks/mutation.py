@@ -143,6 +143,7 @@ TARGETS = {
         ),
         {
             "races.py": ("test_certain_races.py",),
+            "failures.py": ("test_certain_failures.py",),
             **dict.fromkeys(("contracts.py", "points.py"), ("test_contracts.py", "test_analysis_regressions.py")),
         },
     ),

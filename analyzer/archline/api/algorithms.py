@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.growth import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.costs import Cost, Costs
+from archline.analysis.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
 from archline.analysis.io.derive import io_cost
 from archline.analysis.races import certain_races
 from archline.analysis.recursion.inherited import inherited
@@ -20,7 +21,7 @@ from archline.api.costs import CostReport
 from archline.language import model, name_rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
@@ -28,6 +29,10 @@ from archline.language.parser import parse_facts
 if TYPE_CHECKING:
     from archline.api.running import Run
     from archline.execution.results import Cache
+
+
+MAX_CONFIRMED = 3
+"""So many of the smallest sizes of a certain failure are executed to confirm it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +148,15 @@ class Algorithm:
     def cost(self, where: str | None = None) -> CostReport:
         """Its derived flops, work and span.
 
-        Raises ArchlineError for a `where` that is not facts in its sizes, and for a race that is certain from the
-        text (AL301): a program with one has no cost.
+        Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
+        (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
+        shape (AL232). A program with one has no cost.
         """
         subject = self.assuming(where)
         added = subject._added
-        races = certain_races(*added.derived)
-        if races:
-            raise ArchlineError(races)
+        failures = _certain_failures(*added.derived)
+        if failures:
+            raise ArchlineError(failures)
         return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
 
     def run(
@@ -174,6 +180,33 @@ class Algorithm:
 
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
+
+
+def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
+    """What is wrong with an algorithm whatever the data."""
+    endless = endless_recursion(module, algorithm)
+    if endless is not None:
+        return (endless,)
+    accesses = misplaced_accesses(module, algorithm)[:MAX_CONFIRMED]
+    failure = next((each for each in accesses if _confirmed(module, algorithm, each)), None)
+    return certain_races(module, algorithm) if failure is None else (failure.diagnostic,)
+
+
+def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
+    """Whether an execution at the sizes of a failure stops there."""
+    from archline.execution import run_rules
+    from archline.execution.data import generate
+    from archline.execution.run import execute
+
+    try:
+        execute(module, algorithm, generate(module, algorithm, failure.sizes), compiled=False, progress=False)
+    except ArchlineError as stopped:
+        found = stopped.diagnostics[0]
+        if failure.rule is OUTSIDE:
+            outside = found.rule in (run_rules.OUT_OF_BOUNDS, run_rules.SLICE_OUT_OF_BOUNDS)
+            return outside and found.span == failure.node.span
+        return found.rule is run_rules.SHAPE
+    return False
 
 
 def _require_sizes(algorithm: Algorithm, facts: tuple[s.Fact, ...]) -> None:

@@ -120,7 +120,8 @@ SHAPE = Rule(
     """
     The extents of an argument must be those of the parameter's shape, with the same size wherever the same
     name stands; a copy needs equal extents, and `x as [p, q]` as many elements as `x`. Reported here where
-    the extents differ at every size; where they differ only at some, the executor reports it.
+    the extents differ at every size, or wherever the sizes do; where they differ only at some, the executor
+    reports it.
 
     ```
     algorithm gram(A: real[n, n]): ...

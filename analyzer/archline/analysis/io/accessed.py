@@ -74,6 +74,8 @@ class _Recursions(Recursions):
     def accesses(self, algorithm: s.Algorithm) -> Amount:
         """The accesses of a recursive algorithm."""
         extracted = self.extracted(algorithm)
+        if (endless := self._unproved(algorithm)) is not None:
+            return endless
         if KIND in extracted.kinds:
             return self._amount(algorithm, METRIC_OF_KIND)
         system = extracted.systems[f"flops.{TOTAL}"]

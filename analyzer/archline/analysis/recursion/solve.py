@@ -31,10 +31,11 @@ from archline.analysis.recursion.quantities import declaration
 from archline.analysis.recursion.strata import layered
 from archline.analysis.recursion.system import Equation, Function, System, calls
 from archline.analysis.recursion.telling import told
+from archline.analysis.recursion.termination import ends
 from archline.analysis.recursion.values import Values
 from archline.analysis.scope import declared
 from archline.analysis.statements import Statements
-from archline.analysis.tally import TOTAL, Tally
+from archline.analysis.tally import TOTAL, Tally, unknown
 from archline.analysis.uncapped import uncapped, without_maxima
 from archline.language import syntax as s
 
@@ -73,6 +74,7 @@ class Recursions:
         self._reduced: dict[Function, Reduced] = {}
         self._narrow: dict[Function, Values] = {}
         self._places: dict[s.Algorithm, Places] = {}
+        self._ended: dict[s.Algorithm, bool] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -81,6 +83,8 @@ class Recursions:
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """The costs of one execution of the body, at all sizes, without the 1 of the call."""
         extracted = self.extracted(algorithm)
+        if (endless := self._unproved(algorithm)) is not None:
+            return unknown(endless.reason, endless.span)
         flops = {kind: self._amount(algorithm, f"flops.{kind}") for kind in extracted.kinds}
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         span = self._amount(algorithm, "span")
@@ -118,8 +122,22 @@ class Recursions:
             self._closed[key] = self._close(algorithm, metric)
         return self._closed[key]
 
+    def _unproved(self, algorithm: s.Algorithm) -> Unknown | None:
+        """That the recursion may not end: runs that do not have no cost, and bounds by induction say nothing."""
+        if algorithm not in self._ended:
+            # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
+            extracted = self.extracted(algorithm)
+            functions = (extracted.function(metric, True) for metric in ("work", ALL_FLOPS, "span"))
+            function = next(filter(None, functions), None)
+            promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
+            self._ended[algorithm] = function is None or ends(function, promised)
+        if self._ended[algorithm]:
+            return None
+        reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls"
+        return Unknown(reason, algorithm.span)
+
     def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
-        system = self.extracted(algorithm).systems[metric]
+        system = self._unproved(algorithm) or self.extracted(algorithm).systems[metric]
         if isinstance(system, Unknown):
             return Closed(system)
         found = (self._summed(algorithm) if metric == ALL_FLOPS else None) or self._searched(algorithm, metric, system)

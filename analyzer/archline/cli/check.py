@@ -19,7 +19,7 @@ from archline.report.checks import formats
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
-    from archline.report.view import CheckView
+    from archline.report.view import CheckView, Group
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +69,19 @@ def _checked(target: str, where: str | None) -> CheckView:
     from archline.report.view import CheckView, claims
 
     subjects = [each.assuming(where) for each in _algorithms(target)]
-    found = tuple((subject.name, subject.cost().view(growth=False).contracts) for subject in subjects)
+    found = tuple(map(_group, subjects))
     whole = "::" not in target
     return CheckView(target, found, claims(subjects[0].module.program) if whole and subjects else ())
+
+
+def _group(subject: Algorithm) -> Group:
+    """The contracts of an algorithm; where one holds, a run that stops is looked for."""
+    from archline.api.trials import stop
+    from archline.report.view import Group, contract
+
+    contracts = tuple(map(contract, subject.cost().ensures))
+    holds = any(each.outcome == "holds" for each in contracts)
+    return Group(subject.name, contracts, stop(subject) if holds else None)
 
 
 def _algorithms(target: str) -> list[Algorithm]:

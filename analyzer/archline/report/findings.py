@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from archline.language.diagnostics import Diagnostic
 from archline.report.text import reasons
-from archline.report.view import CheckReport, Contract, Place, relative
+from archline.report.view import CheckReport, Contract, Place, Stop, relative
 
 RULES = {
     "claim-fails": "A claim about a cost fails",
@@ -29,10 +29,12 @@ class Finding:
 
 
 def findings(report: CheckReport) -> Iterator[Finding]:
-    """Claims that fail, claims that are not decided if these count, and targets that cannot be checked."""
+    """Claims that fail, or are not decided if these count; runs that stop; targets that cannot be checked."""
     for view in report.targets:
-        for name, found in view.groups:
-            yield from (_of_contract(name, each) for each in found if report.wrong(each))
+        for group in view.groups:
+            yield from (_of_contract(group.name, each) for each in group.contracts if report.wrong(each))
+            if group.stop is not None:
+                yield _of_stop(group.name, group.stop)
     yield from map(_of_diagnostic, report.problems)
 
 
@@ -42,6 +44,10 @@ def _of_contract(group: str, contract: Contract) -> Finding:
     message = "\n".join([f"{group}: {contract.outcome}: {contract.text}", *(reasons(contract) or [contract.reason])])
     place = contract.place
     return Finding("error" if fails else "note", rule, RULES[rule], message, place.path, place, place.line)
+
+
+def _of_stop(group: str, stop: Stop) -> Finding:
+    return Finding("note", stop.code, stop.title, f"{group}: {stop.text}", stop.place.path, stop.place, stop.place.line)
 
 
 def _of_diagnostic(found: Diagnostic) -> Finding:

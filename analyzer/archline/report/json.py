@@ -32,7 +32,7 @@ def costs(view: CostView) -> dict[str, Any]:
         "assumptions": list(view.assumptions),
     }
     if view.at is not None:
-        document["at"] = _point(view.at)
+        document["at"] = point(view.at)
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))
@@ -121,7 +121,8 @@ def _values(values: Values) -> dict[str, str]:
     return {"lower": exact(values.lower), "upper": exact(values.upper)}
 
 
-def _point(point: Mapping[str, Number]) -> dict[str, str]:
+def point(point: Mapping[str, Number]) -> dict[str, str]:
+    """Sizes with their values."""
     return {name: exact(value) for name, value in point.items()}
 
 
@@ -131,7 +132,7 @@ def contract(contract: Contract) -> dict[str, Any]:
         "text": contract.text,
         "outcome": contract.outcome,
         "reason": contract.reason,
-        "at": None if contract.point is None else _point(contract.point),
+        "at": None if contract.point is None else point(contract.point),
         "place": str(contract.place),
     }
     more = {"derived": contract.derived, "fails_where": contract.fails_where, "suggestion": contract.suggestion}
@@ -144,7 +145,7 @@ def run(view: RunView) -> dict[str, Any]:
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
-        "at": _point(view.at),
+        "at": point(view.at),
         "counts": {metric: _count(count) for metric, count in counts.executed.items()},
         "flops_by_kind": {kind: _count(count) for kind, count in counts.kinds.items()},
         "derived": {metric: _values(values) for metric, values in counts.derived.items()},

@@ -24,6 +24,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
+from archline.report.numbers import point_text
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -186,22 +187,44 @@ class CostView:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """A run on generated data that a fault of the program stops: the rule, the message, the place and the sizes."""
+
+    code: str
+    title: str
+    message: str
+    place: Place
+    at: Point
+
+    @property
+    def text(self) -> str:
+        """What happens, and what that says of claims that hold."""
+        at = f" at {point_text(self.at)}" if self.at else ""
+        stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
+        return f"{stopped}. Claims are decided for the runs that end."
+
+
+@dataclass(frozen=True)
+class Group:
+    """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known."""
+
+    name: str
+    contracts: tuple[Contract, ...]
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
 class CheckView:
-    """What a target ensures: the contracts of each algorithm by name, and the claims of its file."""
+    """What a target ensures: the contracts of each algorithm, and the claims of its file."""
 
     target: str
-    algorithms: tuple[tuple[str, tuple[Contract, ...]], ...]
+    algorithms: tuple[Group, ...]
     claims: tuple[Contract, ...]
 
     @property
-    def groups(self) -> tuple[tuple[str, tuple[Contract, ...]], ...]:
-        """The contracts by the name of their algorithm, then the claims, if there are any."""
-        return (*self.algorithms, *([(f"claims of {self.target}", self.claims)] if self.claims else []))
-
-    @property
-    def all(self) -> tuple[Contract, ...]:
-        """Every contract and claim."""
-        return tuple(contract for _, found in self.groups for contract in found)
+    def groups(self) -> tuple[Group, ...]:
+        """The algorithms, then the claims, if there are any."""
+        return (*self.algorithms, *([Group(f"claims of {self.target}", self.claims)] if self.claims else []))
 
 
 @dataclass(frozen=True)
@@ -219,7 +242,7 @@ class CheckReport:
     @property
     def all(self) -> tuple[Contract, ...]:
         """Every contract and claim of every target."""
-        return tuple(contract for view in self.targets for contract in view.all)
+        return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
 
     def wrong(self, contract: Contract) -> bool:
         """Whether a contract is a finding."""
@@ -313,7 +336,7 @@ def cost_view(
             *(_row(cost, at, None) for cost in more),
         ),
         kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
-        contracts=tuple(_contract(verdict) for verdict in verdicts),
+        contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
     )
@@ -369,7 +392,8 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
 
 
-def _contract(verdict: Verdict) -> Contract:
+def contract(verdict: Verdict) -> Contract:
+    """A verdict as reports show it."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,

@@ -29,11 +29,17 @@ def render(report: CheckReport, width: int) -> str:
 
 def _suite(report: CheckReport, view: CheckView) -> ElementTree.Element:
     suite = _element("testsuite", name=view.target)
-    for name, found in view.groups:
-        for each in found:
-            case = _element("testcase", classname=name, name=each.text, file=each.place.path, line=str(each.place.line))
+    for group in view.groups:
+        for each in group.contracts:
+            where = {"file": each.place.path, "line": str(each.place.line)}
+            case = _element("testcase", classname=group.name, name=each.text, **where)
             case.extend(_outcome(report, each))
             suite.append(case)
+    notes = [f"{each.stop.place}: {each.name}: {each.stop.text}" for each in view.groups if each.stop is not None]
+    if notes:
+        output = _element("system-out")
+        output.text = _legal("\n".join(notes))
+        suite.append(output)
     return suite
 
 

@@ -19,9 +19,11 @@ def render(report: CheckReport, width: int) -> str:
         return ""
     lines: list[str] = []
     for view in report.targets:
-        for name, found in view.groups:
-            shown = list(_group(found, width, certificates=report.certificates))
-            lines += [name, *(shown or ["  ensures nothing"]), ""]
+        for group in view.groups:
+            shown = list(_group(group.contracts, width, certificates=report.certificates)) or ["  ensures nothing"]
+            if group.stop is not None:
+                shown += wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
+            lines += [group.name, *shown, ""]
     tally = Counter(contract.outcome for contract in report.all)
     parts = [f"{count} {COUNTED[outcome]}" for outcome in COUNTED if (count := tally[outcome])]
     return "\n".join([*lines, (", ".join(parts) or "nothing is ensured")]) + "\n"

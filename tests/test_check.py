@@ -298,3 +298,8 @@ def test_junit_is_xml_whatever_a_program_says(here: Path) -> None:
         "testcase"
     )
     assert case.get("name", "").startswith('claim "<')
+
+
+def test_a_long_path_does_not_break_a_short_claim(here: Path) -> None:
+    path = write(here / ("folder" * 20) / "p.algo", PAIRS.format("flops == n*(n - 1)"))
+    assert f"{path}:2: holds  flops == n*(n - 1)" in cli("check", path).out.splitlines()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report.growth import proof_text
-from archline.report.layout import MIN_COLUMN, indented, wrap
+from archline.report.layout import MIN_WIDTH, indented, wrap
 from archline.report.text import reasons
 from archline.report.view import CheckReport, Contract
 
@@ -35,7 +35,8 @@ def _group(found: Sequence[Contract], width: int, *, certificates: bool) -> Iter
     outcomes = max((len(each.outcome) for each in found), default=0)
     for each in found:
         head = f"{f'{each.place}:'.ljust(room)} {each.outcome.ljust(outcomes)}  "
-        first, *rest = wrap(each.text, max(MIN_COLUMN, width - len(head)))
+        # Behind a long path the line is longer than the terminal, not broken into shreds.
+        first, *rest = wrap(each.text, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
         if certificates:
             more += [line for proof in each.proofs for line in proof_text(proof.certificate, width - 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.growth.order import Proved, Refuted, is_O
 from archline.algebra.polynomial import Poly, TooComplexError, budget
 from archline.analysis.brent import margins, time_on
-from archline.analysis.costs import Alternative, Cost, Costs, ends_at
+from archline.analysis.costs import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.floors import least
 from archline.analysis.growth import (
     counterexample,
@@ -25,6 +26,7 @@ from archline.analysis.growth import (
     pieces,
     pieces_of_time,
 )
+from archline.analysis.guards import Guarded, guard
 from archline.analysis.index_range import IndexRange
 from archline.analysis.io.layout import LINE, ONE_LINE
 from archline.analysis.points import assumed, points
@@ -43,17 +45,25 @@ MAX_TERM_PRODUCTS = 500_000
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
 LEAST_RISE = 1.5
+NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth."""
+    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
+
+    Of a failing one, `derived` is the cost as text, `deciding` the sizes of the point that the claim or the cost depend
+    on, and `guarded` the claim with a `when` under which it is proved to hold, if one is known.
+    """
 
     ensures: s.Ensures
     outcome: Outcome
     reason: str
     point: Mapping[str, int] | None = None
     proofs: tuple[Proved, ...] = ()
+    derived: str = ""
+    deciding: Mapping[str, int] | None = None
+    guarded: Guarded | None = None
 
 
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
@@ -68,9 +78,33 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
     if cost.lower is None or cost.upper is None:
         return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
-    if ensures.relation not in ("==", "<=", ">="):
-        return _growth(ensures, algorithm, costs, cost, scope)
-    return _comparison(ensures, algorithm, costs, cost, scope)
+    if ensures.relation in ("==", "<=", ">="):
+        return _explained(_comparison(ensures, algorithm, costs, cost, scope), costs, cost)
+    found = _growth(ensures, algorithm, costs, cost, scope)
+    if found.outcome != "fails":
+        return found
+
+    def proved(guarded: s.Ensures) -> bool:
+        some = next(points(algorithm, scope, costs, guarded), None)
+        return some is not None and _growth(guarded, algorithm, costs, cost, scope).outcome == "holds"
+
+    sizes = scope.module.signatures[algorithm].size_names
+    return replace(_explained(found, costs, cost), guarded=guard(ensures, sizes, proved) if sizes else None)
+
+
+def _explained(verdict: Verdict, costs: Costs, cost: Cost) -> Verdict:
+    """A failing verdict with what a reader needs to check it by hand."""
+    if verdict.outcome != "fails":
+        return verdict
+    derived = cost_text(costs, cost)
+    if verdict.point is None or (cost.ends is not None and not cost.exact):
+        # Bounds evaluated by a recurrence may depend on any size of it.
+        return replace(verdict, derived=derived, deciding=verdict.point)
+    claim = verdict.ensures
+    named = s.names(claim.bound).union(*map(s.names, claim.when), NAME.findall(derived))
+    return replace(
+        verdict, derived=derived, deciding={name: verdict.point[name] for name in verdict.point if name in named}
+    )
 
 
 def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:

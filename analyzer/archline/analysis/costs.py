@@ -251,3 +251,20 @@ class Costs:
 
     def __iter__(self) -> Iterator[Cost]:
         return iter(self.metrics.values())
+
+
+def cost_text(costs: Costs, cost: Cost) -> str:
+    """A cost that is known in one line, by its regimes where it has some."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    if not cost.regimes:
+        return _between(costs, cost.lower, cost.upper)
+    return "; ".join(
+        f"{'' if each.when == 'otherwise' else 'where '}{each.when}: {_between(costs, each.lower, each.upper)}"
+        for each in cost.regimes
+    )
+
+
+def _between(costs: Costs, lower: Poly, upper: Poly) -> str:
+    exact = lower == upper
+    return costs.text(lower) if exact else f"at least {costs.text(lower)}, at most {costs.text(upper)}"

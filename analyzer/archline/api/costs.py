@@ -218,6 +218,11 @@ class CostReport:
         """What the analysis returned."""
         return self._costs
 
+    @property
+    def without_io(self) -> Costs:
+        """The same without io, which takes longest."""
+        return self._derived
+
     def write(self, value: Poly) -> str:
         """An expression in the language's syntax."""
         return self._costs.text(value)

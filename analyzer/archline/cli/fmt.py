@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.cli import options as shared
+
 if TYPE_CHECKING:
     from archline.language.source import Source
 
@@ -42,11 +44,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(name: str) -> Source:
-    from archline.language.source import MAX_BYTES, decode_source, read_source
+    from archline.language.source import read_source
 
-    if name == "-":
-        return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
-    return read_source(Path(name))
+    return shared.standard_input() if name == "-" else read_source(Path(name))
 
 
 def _report(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from archline.api.subjects import Settings
     from archline.energy.machines import Machine
     from archline.execution.results import Cache
+    from archline.language.source import Source
 
 MODELS = "ice, roofline (+cap, +cache), linear (+overlap) or balance"
 
@@ -217,3 +219,10 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     if options.matrix is None:
         return run_generated(subject, at, **common)
     return run_matrix(subject, Path(options.matrix), at, block=options.block, **common)
+
+
+def standard_input() -> Source:
+    """The program on standard input. Raises ArchlineError (AL004 to AL006)."""
+    from archline.language.source import MAX_BYTES, decode_source
+
+    return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))

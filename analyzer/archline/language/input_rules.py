@@ -11,7 +11,9 @@ MISSING_FILE = Rule(
     """,
 )
 DIRECTORY = Rule(
-    "AL002", "a directory where a file is wanted", "Commands read one file; name a file inside the directory."
+    "AL002",
+    "a directory where a file is wanted",
+    "Commands read one file; name a file inside the directory. `archline check` takes one with `.algo` files in it.",
 )
 UNREADABLE = Rule(
     "AL003", "file cannot be read", "The operating system refused to open the file; its reason is in the message."

@@ -12,7 +12,7 @@ from archline.analysis.costs import FEW_LINES, InFull, Reached
 from archline.analysis.published import Published
 from archline.report import lru
 from archline.report.numbers import exact
-from archline.report.view import CacheView, CheckView, Contract, CostView, Number, Row, RunView, Values
+from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values
 
 VERSION = 1
 
@@ -32,10 +32,10 @@ def costs(view: CostView) -> dict[str, Any]:
         "assumptions": list(view.assumptions),
     }
     if view.at is not None:
-        document["at"] = _point(view.at)
+        document["at"] = point(view.at)
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
-    document["ensures"] = [_contract(contract) for contract in view.contracts]
+    document["ensures"] = list(map(contract, view.contracts))
     if view.schedules:
         document["schedules"] = [
             {"schedule": each.name, "bound": each.bound, "source": each.source} for each in view.schedules
@@ -121,18 +121,22 @@ def _values(values: Values) -> dict[str, str]:
     return {"lower": exact(values.lower), "upper": exact(values.upper)}
 
 
-def _point(point: Mapping[str, Number]) -> dict[str, str]:
+def point(point: Mapping[str, Number]) -> dict[str, str]:
+    """Sizes with their values."""
     return {name: exact(value) for name, value in point.items()}
 
 
-def _contract(contract: Contract) -> dict[str, Any]:
-    return {
+def contract(contract: Contract) -> dict[str, Any]:
+    """One `ensures` or claim."""
+    found: dict[str, Any] = {
         "text": contract.text,
         "outcome": contract.outcome,
         "reason": contract.reason,
-        "at": None if contract.point is None else _point(contract.point),
-        "place": contract.place,
+        "at": None if contract.point is None else point(contract.point),
+        "place": str(contract.place),
     }
+    more = {"derived": contract.derived, "fails_where": contract.fails_where, "suggestion": contract.suggestion}
+    return found | {key: text for key, text in more.items() if text}
 
 
 def run(view: RunView) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def run(view: RunView) -> dict[str, Any]:
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
-        "at": _point(view.at),
+        "at": point(view.at),
         "counts": {metric: _count(count) for metric, count in counts.executed.items()},
         "flops_by_kind": {kind: _count(count) for kind, count in counts.kinds.items()},
         "derived": {metric: _values(values) for metric, values in counts.derived.items()},
@@ -170,26 +174,4 @@ def _cache(cache: CacheView) -> dict[str, Any]:
         "default": not cache.chosen,
         "processors": cache.processors,
         "schedule": cache.schedule,
-    }
-
-
-def check(views: Sequence[CheckView], *, certificates: bool = False) -> dict[str, Any]:
-    """`archline check`: every `ensures` of every algorithm, and every claim; certificates of growth where wanted."""
-
-    def found(contract: Contract) -> dict[str, Any]:
-        more = {"certificates": [proof.certificate for proof in contract.proofs]} if certificates else {}
-        return {**_contract(contract), **more}
-
-    return {
-        "version": VERSION,
-        "targets": [
-            {
-                "target": view.target,
-                "algorithms": [
-                    {"algorithm": name, "ensures": list(map(found, contracts))} for name, contracts in view.algorithms
-                ],
-                "claims": list(map(found, view.claims)),
-            }
-            for view in views
-        ],
     }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report import io, lru
-from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import (
     CacheView,
-    CheckView,
     Contract,
     CostView,
     MatrixView,
@@ -109,40 +106,23 @@ def _value_cells(values: Values | None, reason: str | None) -> list[str]:
 
 
 def contracts(found: Sequence[Contract], width: int) -> list[str]:
-    """Each `ensures` with its outcome, and why where it fails or cannot be told."""
+    """Each `ensures` with its outcome, and why it fails or is not decided."""
     rows: list[list[str]] = []
     for each in found:
-        rows.append([each.outcome, each.text])
-        if each.outcome in ("fails", "unknown"):
-            at = f"at {point_text(each.point)}: " if each.point else ""
-            rows.append(["", at + each.reason])
+        rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
     return table(rows, width) if rows else []
 
 
-def check(views: Sequence[CheckView], width: int, *, certificates: bool = False) -> str:
-    """The contracts of every algorithm, with the proofs of growth where wanted, and how many have which outcome."""
-    lines: list[str] = []
-    for view in views:
-        groups = [*view.algorithms, *([(f"claims of {view.target}", view.claims)] if view.claims else [])]
-        for name, found in groups:
-            shown = _with_proofs(found, width - 2) if certificates else contracts(found, width - 2)
-            lines += [name, *indented(shown or ["ensures nothing"]), ""]
-    tally = Counter(contract.outcome for view in views for contract in view.all)
-    parts = [f"{count} {_PLURAL[outcome]}" for outcome in _PLURAL if (count := tally[outcome])]
-    return "\n".join([*lines, (", ".join(parts) or "nothing is ensured")]) + "\n"
-
-
-def _with_proofs(found: Sequence[Contract], width: int) -> list[str]:
-    """Each `ensures`, and how its growth is proved."""
-    lines: list[str] = []
-    for each in found:
-        lines += contracts([each], width)
-        for proof in each.proofs:
-            lines += indented(list(proof_text(proof.certificate, width - 2)))
+def reasons(contract: Contract) -> list[str]:
+    """Why a contract fails or is not decided, and the guard under which it holds."""
+    if contract.outcome not in ("fails", "unknown"):
+        return []
+    at = f"at {point_text(contract.point)}: " if contract.point else ""
+    lines = [f"derived: {contract.derived}"] if contract.derived else []
+    lines.append(at + contract.reason)
+    if contract.suggestion:
+        lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")
     return lines
-
-
-_PLURAL = {"holds": "hold", "fails": "fail", "unknown": "unknown", "not decided yet": "not decided yet"}
 
 
 def run(view: RunView, width: int) -> str:

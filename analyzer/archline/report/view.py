@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 from archline.algebra.evaluation import EvaluationError
 from archline.algebra.growth.order import Proved
@@ -20,7 +21,10 @@ from archline.analysis.io.exact.optimal import FromLru
 from archline.analysis.io.parallel import Schedule
 from archline.analysis.published import Published
 from archline.language import syntax as s
+from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact
+from archline.language.source import Span
+from archline.report.numbers import point_text
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -94,18 +98,47 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where something stands: the end is exclusive, the path relative to the current folder where it is inside."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @staticmethod
+    def of(span: Span) -> Place:
+        """The place of a stretch of source."""
+        return Place(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+def relative(path: str) -> str:
+    """A path from the current folder, where it is inside."""
+    here = Path.cwd()
+    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
+
+
+@dataclass(frozen=True)
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
-    `proofs` show growth that holds.
+    `proofs` show growth that holds. Of a failing one, `derived` is the cost as text; if it fails only `fails_where`,
+    at small sizes, `suggestion` is the same claim with a `when` under which it is proved to hold.
     """
 
     text: str
     outcome: str
     reason: str
     point: Point | None
-    place: str
+    place: Place
     proofs: tuple[Proved, ...] = ()
+    derived: str = ""
+    suggestion: str = ""
+    fails_where: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,17 +192,66 @@ class CostView:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """A run on generated data that a fault of the program stops: the rule, the message, the place and the sizes."""
+
+    code: str
+    title: str
+    message: str
+    place: Place
+    at: Point
+
+    @property
+    def text(self) -> str:
+        """What happens, and what that says of claims that hold."""
+        at = f" at {point_text(self.at)}" if self.at else ""
+        stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
+        return f"{stopped}. Claims are decided for the runs that end."
+
+
+@dataclass(frozen=True)
+class Group:
+    """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known."""
+
+    name: str
+    contracts: tuple[Contract, ...]
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
 class CheckView:
-    """What a target ensures: the contracts of each algorithm by name, and the claims of its file."""
+    """What a target ensures: the contracts of each algorithm, and the claims of its file."""
 
     target: str
-    algorithms: tuple[tuple[str, tuple[Contract, ...]], ...]
+    algorithms: tuple[Group, ...]
     claims: tuple[Contract, ...]
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """The algorithms, then the claims, if there are any."""
+        return (*self.algorithms, *([Group(f"claims of {self.target}", self.claims)] if self.claims else []))
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
+
+    `strict`: what is not decided counts as a finding; `certificates`: the proofs of growth that holds are shown.
+    """
+
+    targets: tuple[CheckView, ...]
+    problems: tuple[Diagnostic, ...] = ()
+    strict: bool = False
+    certificates: bool = False
+
+    @property
     def all(self) -> tuple[Contract, ...]:
-        """Every contract and claim."""
-        return (*(contract for _, found in self.algorithms for contract in found), *self.claims)
+        """Every contract and claim of every target."""
+        return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
+
+    def wrong(self, contract: Contract) -> bool:
+        """Whether a contract is a finding."""
+        return contract.outcome == "fails" or (self.strict and contract.outcome != "holds")
 
 
 @dataclass(frozen=True)
@@ -259,7 +341,7 @@ def cost_view(
             *(_row(cost, at, None) for cost in more),
         ),
         kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
-        contracts=tuple(_contract(verdict) for verdict in verdicts),
+        contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
         shapes={
@@ -322,15 +404,18 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
 
 
-def _contract(verdict: Verdict) -> Contract:
-    span = verdict.ensures.span
+def contract(verdict: Verdict) -> Contract:
+    """A verdict as reports show it."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,
         verdict.reason,
-        verdict.point,
-        f"{span.source.path}:{span.line}",
+        verdict.deciding,
+        Place.of(verdict.ensures.span),
         verdict.proofs if verdict.outcome == "holds" else (),
+        verdict.derived,
+        contract_text(verdict.guarded.ensures) if verdict.guarded else "",
+        verdict.guarded.fails_where if verdict.guarded else "",
     )
 
 
@@ -338,7 +423,7 @@ def claims(program: s.Program) -> tuple[Contract, ...]:
     """The claims of a file, none of which is decided in this version."""
     reason = "claims are not decided in this version"
     return tuple(
-        Contract(claim_text(item), "not decided yet", reason, None, f"{item.span.source.path}:{item.span.line}")
+        Contract(claim_text(item), "not decided yet", reason, None, Place.of(item.span))
         for item in program.items
         if isinstance(item, s.Claim)
     )

@@ -43,7 +43,8 @@ def _in_the_limit(atom: Atom) -> Poly | None:
             if all(each > 0 for each in lead.terms.values()):
                 return argument.map_atoms(_in_the_limit)
             return ZERO if all(each < 0 for each in lead.terms.values()) else None
-    return None
+        case _:
+            return None
 
 
 def _without_rounding(atom: Atom) -> Poly | None:

@@ -278,6 +278,9 @@ class _Runs:
                 self._loop(statement, frame)
             case s.If(branches=branches):
                 self._if(branches, frame)
+            case s.Sync() | s.Pass() | s.Costs() | s.Transfer() | s.Communicate() | s.Split():
+                # Nothing here is evaluated by one processor alone.
+                pass
 
     def _loop(self, loop: s.Loop, frame: _Frame) -> None:
         self._evaluate(loop.lo, frame)
@@ -326,6 +329,8 @@ class _Runs:
                 extents = frame.extents.get(expr.array, ())
                 for subscript, extent in zip(subscripts, extents, strict=False):
                     self._subscript(expr, subscript, extent, frame)
+            case s.Integer() | s.Real() | s.Name() | None:
+                pass
 
     def _subscript(self, access: s.Element, subscript: s.Expr | s.Slice, extent: int | None, frame: _Frame) -> None:
         if not isinstance(subscript, s.Slice):
@@ -405,4 +410,5 @@ def _shape(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return shape
         case s.OffsetsType(count=count):
             return (s.Binary("+", count, s.Integer(1, span=count.span), span=count.span),)
-    return ()
+        case s.SizeType() | s.IndexType() | s.ScalarType():
+            return ()

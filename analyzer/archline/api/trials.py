@@ -53,7 +53,8 @@ def _is_open(kind: s.Type) -> bool:
     match kind:
         case s.IndexType() | s.ScalarType(element="int") | s.ArrayType(element="int"):
             return True
-    return False
+        case _:
+            return False
 
 
 def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:

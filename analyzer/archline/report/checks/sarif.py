@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from archline import __version__
 from archline.report import json
 from archline.report.findings import Finding, findings
 from archline.report.view import CheckReport
@@ -18,7 +18,7 @@ def render(report: CheckReport, width: int) -> str:
     """One run, with the rules of its findings."""
     found = list(findings(report))
     rules = dict(sorted((each.rule, {"id": each.rule, "shortDescription": {"text": each.title}}) for each in found))
-    driver = {"name": "archline", "version": __version__, "rules": list(rules.values())}
+    driver = {"name": "archline", "version": version("archline"), "rules": list(rules.values())}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

@@ -20,7 +20,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
 from cli_support import cli
-from test_growth import FAILS, HOLDS
+from test_growth import FAILS, FAR, HOLDS
 
 DATA = Path(__file__).parent / "data"
 Question = tuple[str, str, str]
@@ -54,7 +54,7 @@ def outcome(question: Question, answer: Proved | Refuted) -> Checked:
     return check_counterexample(f, g, facts, json.loads(json.dumps(answer.counterexample)))
 
 
-@pytest.mark.parametrize("question", [*HOLDS, *FAILS])
+@pytest.mark.parametrize("question", [*HOLDS, *FAR, *FAILS])
 def test_hand_made_cases(question: Question) -> None:
     assert outcome(question, order_texts(*question)).accepted  # type: ignore[arg-type]
 
@@ -110,6 +110,8 @@ QUOTIENT = ("log2(n)", "log2(n/Z) + log2(Z)", "")
 BOUNDED = ("log2(n/m)", "1", "n <= m")
 SLOW = ("n*log2(n)", "n^1.001", "")
 TWO_BOUNDS = ("n + m", "n*m", "")
+SHIFTED = ("n*m", "n*m - n - m + 1", "n >= 2, m >= 2")
+FAR_OUT = ("2^n", "3*2^n - 2*n - 4", "n >= 3")
 LOG_BELOW = ("n", "2*n - log2(n)", "")
 
 
@@ -219,6 +221,25 @@ MUTATIONS: list[tuple[str, Question, Edit]] = [
     ("a logarithm as a size", ("log2(n)", "log2(n)^2", ""), lambda c: use(c)["because"].update(rule="size")),
     ("L <= Z of others", ("L", "Z", ""), lambda c: (c.update(f="n", g="m"), every_atom(c, "m", "1"))),
     ("Z <= L", ("L", "Z", ""), lambda c: c.update(f="Z", g="L")),
+    ("too large a share", SHIFTED, lambda c: c["differences"][0].update(share="1/3")),
+    ("no share", SHIFTED, lambda c: c["differences"][0].update(share="0")),
+    ("a negative share", SHIFTED, lambda c: c["differences"][0].update(share="-1")),
+    ("no fact for a least value", SHIFTED, lambda c: c.update(facts=["m >= 2"])),
+    ("a least value less", SHIFTED, lambda c: c["differences"][0]["least"].pop()),
+    ("too large a least value", SHIFTED, lambda c: c["differences"][0]["least"][0].update(factor="1/3")),
+    ("a least value of the square", SHIFTED, lambda c: c["differences"][0]["least"][0].update(large={"n": "2"})),
+    ("a negative coefficient", SHIFTED, lambda c: (
+        c.update(g="n*m - n - m + 1/2"), c["differences"][0].update(of="n*m - n - m + 1/2"))),
+    ("2^n >= 5", ("2^n", "2^n - 1", ""), lambda c: cover(c)["uses"][0].update(factor="1/5")),
+    ("2^n >= 4 at n = 1", FAR_OUT, lambda c: c.update(facts=["n >= 1"])),
+    ("n <= 2^n/2 at n = 3/2", ("2^n", "2^n - n", ""), lambda c: (
+        cover(c).update(factor="1/2"), cover(c)["uses"][0].update(factor="1/2"))),
+    ("n^2 <= 2^n", ("2^n", "2*2^n - n^2", ""), lambda c: (
+        cover(c).update(factor="1"), cover(c)["uses"][0].update(factor="1"))),
+    ("m <= 2^n", ("2^n", "2^n - n", ""), lambda c: c.update(g="2^n - m")),
+    ("m < 2^n", ("n", "2^n", ""), lambda c: c.update(f="m")),
+    ("m below a power of 2^n", ("n^9", "2^n", ""), lambda c: (c.update(f="m^9"), every_atom(c, "n", "m"))),
+    ("2^n <= n^k", ("n^9", "2^n", ""), lambda c: c.update(f="2^n", g="n^9")),
 ]  # fmt: skip
 
 
@@ -371,7 +392,7 @@ def test_the_command_verifies() -> None:
     document = json.loads(cli("order", "n", "n^2", "--relation", "compare", "--verify", "--format", "json").out)
     assert document["verified"] is True
     assert "verified" not in json.loads(cli("order", "n", "n^2", "--format", "json").out)
-    assert json.loads(cli("order", "2^n", "n", "--verify", "--format", "json").out)["verified"] is False
+    assert json.loads(cli("order", "2^(n*m)", "n", "--verify", "--format", "json").out)["verified"] is False
 
 
 def test_the_command_fails_if_a_certificate_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

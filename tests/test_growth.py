@@ -111,7 +111,36 @@ HOLDS = [
     ("n + min(n, m)", "n + min(n, m) - 1/2", ""),
     ("max(n, m)", "2*max(n, m) - n", ""),
     ("m", "m - n//m + 2*n/m", ""),
+    # In n - 1, or n - 2 and m - 2, no coefficient is negative.
+    ("n^2", "n^2 - n + 1", ""),
+    ("n*m", "n*m - n - m + 1", "n >= 2, m >= 2"),
+    ("n^2*m^2", "(n^2 - n + 1)*(m^2 - m + 1)", ""),
+    ("n*m", "n*m - n - m/2 + 1/2", "n >= 2, m >= 3"),
+    ("n*log2(m)", "(n - 1)*(log2(m) - 1)", "n >= 2"),
+    ("1", "(n - 1)*(m - 1) + 1", ""),
+    # Exponentials.
+    ("n^3", "2^n", ""),
+    ("2^n", "3^n", ""),
+    ("2^(n + m)", "2^n*2^m", ""),
+    ("2^n*m", "m^2 + 4^n", ""),
+    ("sqrt(4^n)", "2^(n - 3)", ""),
+    ("log2(2^n*m)", "n + log2(m)", ""),
+    ("n", "log2(2^n/log2(n))", ""),
+    ("n", "log2(m)", "2^n <= m"),
+    ("2^n", "2^n - 1", ""),
+    ("2^n", "2^n - n", ""),
+    ("2^n", "5*2^n - 2*n - 6", ""),
+    ("2^n", "3/2*2^n - n - 2", "n >= 2"),
+    ("4^n", "4^n - 2^n - n^2/2", ""),
 ]  # fmt: skip
+
+FAR = [
+    # They hold with constants so large that no value shows it.
+    ("n^100", "2^n", ""),
+    ("1", "2^n/n^20", ""),
+    ("n*2^n", "2.001^n", ""),
+    ("n*log2(n)", "2^(n/1000)", ""),
+]
 
 FAILS = [
     ("n^2", "n", ""),
@@ -161,10 +190,19 @@ FAILS = [
     ("n", "log2(n) - 1", ""),
     ("1", "ceil(n/m) - n/m", ""),
     ("n", "n % m", ""),
+    ("n*m", "n*m - n - m + 1", ""),
+    ("n*m", "n*m - n - m + 1", "n >= 2"),
+    ("2^n", "n^100", ""),
+    ("3^n", "2^n*n^7", ""),
+    ("2^n", "2^m", ""),
+    ("2^n", "2^(n/2)*n", ""),
+    ("n", "log2(2^n/m)", ""),
+    ("4^n", "2^n + m", ""),
+    ("2^n", "3/2*2^n - n - 2", ""),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("f", "g", "where"), HOLDS)
+@pytest.mark.parametrize(("f", "g", "where"), [*HOLDS, *FAR])
 def test_holds(f: str, g: str, where: str) -> None:
     assert isinstance(order_texts(f, g, where), Proved)
 
@@ -177,7 +215,8 @@ def test_fails(f: str, g: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("f", "g", "reason"),
     [
-        ("2^n", "n", "`n` as an exponent"),
+        ("2^(n*m)", "n", "`n*m` as an exponent"),
+        ("n", "2^(n^2)", "`n^2` as an exponent"),
         ("n^m", "n", "not constant"),
         ("n", "n^(10^9*10^9)/n^(2^(10^9))", "too large"),
         ("n/(n - m)", "n", "may be negative"),

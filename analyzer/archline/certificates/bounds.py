@@ -240,7 +240,7 @@ class Bounds:
                 return None
 
     def _exponential(self, base: Number, exponent: t.Sum, *, upper: bool) -> Form | None:
-        """2^(base*exponent) for a sum of logarithms: a product of powers of 2 + w."""
+        """2^(base*exponent) for a sum of sizes and logarithms: a product of powers of 2^n and 2 + w."""
         result = _UNIT
         for term, value in exponent.items():
             match term.alone:
@@ -248,8 +248,10 @@ class Bounds:
                     by = value * base
                     bound = self.upper(inner) if upper == (by.sign > 0) else self.lower(inner) or _UNIT
                     result = fm.times(result, fm.to_power(_with_two(bound, upper == (by.sign > 0)), by))
+                case s.Name(id=name):
+                    result = fm.times(result, fm.to_power(fm.form(fm.exponential(name)), value * base))
                 case _ if term.powers:
-                    raise RejectedError("an exponent is neither constant nor a sum of logarithms")
+                    raise RejectedError("an exponent is no sum of multiples of sizes and logarithms")
                 case _:
                     pass
         return result

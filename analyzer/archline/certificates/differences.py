@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from archline.certificates import terms as t
 from archline.certificates.bounds import Bounds
-from archline.certificates.constants import Number, log2, rational, read
+from archline.certificates.constants import Number, log2, power, rational, read
 from archline.certificates.facts import Comparison, Facts
 from archline.certificates.places import at, require
 from archline.language import syntax as s
@@ -15,6 +16,7 @@ from archline.language.parser import parse_expression
 
 Data: TypeAlias = Mapping[str, Any]
 _ONE, _LOG3 = rational(1), log2(rational(3))
+_TWO, _SMALL_POWERS = rational(2), range(1, 20)
 _NOTHING = t.Term()
 
 
@@ -48,6 +50,10 @@ class Differences:
         for term in terms:
             self.bounds.require_nonnegative(term)
         keeps = [t.read(each) for each in data["keeps"]]
+        require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term is not one of the positive ones")
+        if "least" in data:
+            self._shift(data, terms, keeps)
+            return keeps
         rest = dict(terms)
         for index, cover in enumerate(data["covers"]):
             with at("covers", index):
@@ -57,8 +63,26 @@ class Differences:
             require(value.sign > 0 or left >= 0, "a negative term is not covered whole")
             require(value.sign < 0 or left >= 0, "a positive term covers more than itself")
         for term in keeps:
-            require(term in terms and terms[term].sign > 0 and rest[term].sign > 0, "nothing is left of a term")
+            require(rest[term].sign > 0, "nothing is left of a term")
         return keeps
+
+    def _shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
+        """With factors as their least values and more, no coefficient is negative once the share is taken away."""
+        share = read(data["share"])
+        require(share.sign > 0 or not keeps, "the share is not positive")
+        least: dict[t.Factor, Number] = {}
+        for index, bound in enumerate(data["least"]):
+            with at("least", index):
+                small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
+                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "it is no least value")
+                require(
+                    self._holds(small, large, factor, bound["because"]), "the least value is not what its rule shows"
+                )
+                ((least_of, _),) = large.powers
+                least[least_of] = _ONE / factor
+        rest = t.plus(terms, t.total((term, share) for term in keeps), -1)
+        moved = t.total(pair for term, value in rest.items() for pair in t.shifted(term, value, least).items())
+        require(all(value.sign > 0 for value in moved.values()), "a coefficient is negative")
 
     def _cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
         """amount*term <= factor*amount*into, of a negative and a positive term."""
@@ -103,6 +127,11 @@ class Differences:
                 return one and factor >= _ONE and self.bounds.nonnegative(inner)
             case "log of size", _, s.Call(function="log2", arguments=(s.Name(),)):
                 return one and factor * _LOG3 >= _ONE
+            case "exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
+                return one and any(power(_TWO, each) * factor >= _ONE for each in self._least(name, because))
+            case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
+                by = small.power_of(name)
+                return by in _SMALL_POWERS and factor >= rational((Fraction(27, 50) * by) ** int(by))
             case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=other):
                 return name == other and factor >= _LOG3
             case "least", _, s.Call():
@@ -117,6 +146,14 @@ class Differences:
                 return any(c * factor >= _ONE for c in self._arguments(rule, above, small))
             case _:
                 return False
+
+    def _least(self, name: str, because: Data) -> Iterator[Number]:
+        """What a size is at least: 1, or what a fact says."""
+        yield _ONE
+        for each in self.comparisons(because["fact"]) if "fact" in because else ():
+            one = t.single(each.large)
+            if one is not None and one[0] == t.read({name: "1"}) and _NOTHING in each.small:
+                yield each.small[_NOTHING] / one[1]
 
     def _arguments(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
         """The coefficients of the arguments of a function that are multiples of a term."""

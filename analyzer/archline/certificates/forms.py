@@ -18,10 +18,16 @@ _MAX_CLAUSES, _MAX_MONOMIALS = 2000, 50_000
 
 @dataclass(frozen=True)
 class Atom:
-    """A size, or log2(2 + `of`); every atom is at least 1."""
+    """A size, 2^size, or log2(2 + `of`); every atom is at least 1. Of 2^n the size n is the `exponent`."""
 
     text: str
     of: Monomial | None = None
+    exponent: str | None = None
+
+    @property
+    def base(self) -> str:
+        """Its text as the base of a power."""
+        return f"({self.text})" if self.exponent else self.text
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Monomial:
 
     def __str__(self) -> str:
         """A text for people, and to sort by."""
-        parts = (atom.text if by == rational(1) else f"{atom.text}^{_exponent(by)}" for atom, by in self.powers)
+        parts = (atom.text if by == rational(1) else f"{atom.base}^{_exponent(by)}" for atom, by in self.powers)
         return "*".join(parts) or "1"
 
     @property
@@ -105,6 +111,26 @@ def size(name: str) -> Monomial:
     return alone(Atom(name))
 
 
+def exponential(name: str) -> Monomial:
+    """2^size."""
+    return alone(Atom(f"2^{name}", exponent=name))
+
+
+def is_exponential(monomial: Monomial) -> bool:
+    """Whether it is 2^size."""
+    return any(atom.exponent and monomial == alone(atom) for atom, _ in monomial.powers)
+
+
+def argument(log: Monomial) -> Monomial | None:
+    """What an atom is the logarithm of, up to a constant factor: a size n of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
+    if len(log.powers) != 1:
+        return None
+    ((atom, by),) = log.powers
+    if by != rational(1):
+        return None
+    return exponential(atom.text) if log == size(atom.text) else atom.of
+
+
 def alone(atom: Atom) -> Monomial:
     """An atom."""
     return Monomial(((atom, rational(1)),))
@@ -126,7 +152,7 @@ def logs(of: Monomial) -> list[Monomial]:
     if not of.powers or all(by.sign < 0 for _, by in of.powers):
         return [ONE]
     if of.at_least_one:
-        return [_log(alone(atom)) for atom, _ in of.powers]
+        return [size(atom.exponent) if atom.exponent else _log(alone(atom)) for atom, _ in of.powers]
     first = of.powers[0][1]
     return [_log(of ** (rational(1) / (first if first.sign > 0 else -first)))]
 
@@ -160,6 +186,8 @@ def _read(expr: s.Expr) -> Monomial:
             return _read(left) * _read(right)
         case s.Binary(op="/", left=left, right=right):
             return _read(left) * _read(right) ** rational(-1)
+        case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
+            return exponential(name)
         case s.Binary(op="^", left=left, right=right):
             return _read(left) ** constant(right)
         case s.Call(function="log2", arguments=(of,)):

@@ -77,8 +77,10 @@ class Proofs:
         match because["rule"]:
             case "size":
                 return small == fm.ONE and _is_size(large)
+            case "exponential":
+                return small == fm.ONE and fm.is_exponential(large)
             case "log":
-                return small == fm.ONE and _of_log(large) is not None
+                return small == fm.ONE and fm.argument(large) is not None
             case "cache":
                 return self._cache and (small, large) == (fm.size("L"), fm.size("Z"))
             case "case":
@@ -98,7 +100,7 @@ class Proofs:
 
     def _logarithm(self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial) -> bool:
         """An inequality of logarithms; `shown` is at least a positive constant."""
-        of, by = _of_log(small), read(because.get("power", "0"))
+        of, by = fm.argument(small), read(because.get("power", "0"))
         if of is None:
             return False
         match rule:
@@ -108,7 +110,7 @@ class Proofs:
                 return large == fm.ONE and shown == of**_INVERSE
             case _:
                 pass
-        above = _of_log(large)
+        above = fm.argument(large)
         return above is not None and by.sign >= 0 and shown == above**by * of**_INVERSE
 
     # Facts and cases
@@ -154,7 +156,7 @@ def _covered(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[I
 
 def _parts(log: Monomial) -> tuple[list[Monomial], list[Monomial]]:
     """The logarithms of the atoms that a logarithm's argument multiplies, and that it divides by."""
-    of = _of_log(log) or fm.ONE
+    of = fm.argument(log) or fm.ONE
     above = [log for atom, by in of.powers if by.sign > 0 for log in fm.logs(fm.alone(atom))]
     below = [log for atom, by in of.powers if by.sign < 0 for log in fm.logs(fm.alone(atom))]
     return above, below
@@ -166,11 +168,3 @@ def _sides(data: Data) -> Inequality:
 
 def _is_size(monomial: Monomial) -> bool:
     return len(monomial.powers) == 1 and monomial == fm.size(monomial.powers[0][0].text)
-
-
-def _of_log(monomial: Monomial) -> Monomial | None:
-    """The argument of a logarithm."""
-    if len(monomial.powers) != 1:
-        return None
-    ((atom, by),) = monomial.powers
-    return atom.of if by == _ONE else None

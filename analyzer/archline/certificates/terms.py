@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, constant, power, rational
+from archline.certificates.constants import Number, constant, log2, power, rational
 from archline.certificates.constants import read as constant_text
 from archline.certificates.places import RejectedError
 from archline.language import syntax as s
@@ -52,6 +52,14 @@ class Term:
                 return factor.expr
         return None
 
+    def power_of(self, name: str) -> Fraction:
+        """The rational power of a size that is the whole term; 0 for another term."""
+        if len(self.powers) == 1:
+            ((factor, times),) = self.powers
+            if factor.key == name:
+                return times.fraction or Fraction(0)
+        return Fraction(0)
+
 
 Sum: TypeAlias = dict[Term, Number]
 
@@ -76,6 +84,22 @@ def product(a: Sum, b: Sum) -> Sum:
     if len(a) * len(b) > _MAX_TERMS:
         raise RejectedError("a sum is too long to check")
     return total((x * y, c * d) for x, c in a.items() for y, d in b.items())
+
+
+def shifted(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
+    """A term with each factor as its least value and more; the factors of the sum are what they are more by."""
+    result = {Term(): value}
+    for factor, by in term.powers:
+        own = Term(frozenset([(factor, by)]))
+        if factor not in least:
+            result = product(result, {own: ONE})
+            continue
+        whole = by.fraction
+        if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
+            raise RejectedError("a factor to such a power cannot be written as a sum")
+        more = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
+        result = reduce(product, [more] * int(whole), result)
+    return result
 
 
 def single(value: Sum) -> tuple[Term, Number] | None:
@@ -105,12 +129,31 @@ def expand(expr: s.Expr) -> Sum:
             return product(expand(left), _power(right, rational(-1)))
         case s.Binary(op="^", left=left, right=right) if not names(right):
             return _power(left, constant(right))
+        case s.Binary(op="^", left=left, right=right) if not names(left) and (found := _exponential(left, right)):
+            return found
         case s.Call(function="sqrt", arguments=(inner,)):
             return _power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
             return expand(inner)
         case _:
             return _alone(expr, _key(expr), ONE)
+
+
+def _exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
+    """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; None where the exponent is no such sum."""
+    value, result, coefficient = constant(base), Term(), ONE
+    if value.sign <= 0:
+        return None
+    for term, times in expand(exponent).items():
+        name = term.alone
+        if not term.powers:
+            coefficient = power(value, times)
+        elif isinstance(name, s.Name):
+            two = s.Binary("^", s.Integer(2, span=name.span), name, span=name.span)
+            result *= Term(frozenset([(Factor(("2^", name.id), two), ONE)])) ** (times * log2(value))
+        else:
+            return None
+    return {result: coefficient}
 
 
 def _power(base: s.Expr, by: Number) -> Sum:

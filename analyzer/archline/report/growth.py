@@ -179,6 +179,7 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str], width: int) -> Iterat
     reason = {
         "size": "a size",
         "log": "a logarithm",
+        "exponential": "a power of 2",
         "cache": "a cache holds a line",
         "case": "assumed",
         "log below power": "a logarithm is below every power",
@@ -199,7 +200,7 @@ def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
 def _quotient(use: Mapping[str, Any]) -> str:
     """(small/large)^times."""
     small, large = monomial(use["small"]), monomial(use["large"])
-    below = f"({large})" if "*" in large or "/" in large else large
+    below = f"({large})" if set("*/^") & set(large) else large
     return f"({small}/{below})" + ("" if use["times"] == "1" else f"^{_exponent(use['times'])}")
 
 
@@ -222,7 +223,8 @@ def monomial(powers: Mapping[str, str]) -> str:
 
 
 def _power(atom: str, power: str) -> str:
-    return atom if power == "1" else f"{atom}^{_exponent(power)}"
+    base = f"({atom})" if atom.startswith("2^") else atom
+    return atom if power == "1" else f"{base}^{_exponent(power)}"
 
 
 def _exponent(text: str) -> str:
@@ -234,11 +236,24 @@ def _difference(step: Mapping[str, Any], width: int) -> Iterator[str]:
     if len(step["keeps"]) > 1:
         kept = f"({kept})"
     yield from wrap(f"{step['of']} >= " + (f"c*{kept}" if kept else "0"), width)
-    for each in step["covers"]:
+    if "least" in step and kept:
+        yield from wrap(f"  as no coefficient of {_gap(step)} is negative", width)
+        yield from wrap(f"  in powers of {', '.join(map(_excess, step['least']))}", width)
+    for each in step.get("covers", ()):
         amount = Fraction(each["amount"])
         small = _multiple(amount, monomial(each["term"]))
         large = _multiple(amount * Fraction(each["factor"]), monomial(each["into"]))
         yield from wrap(f"  {small} <= {large}", width)
+
+
+def _gap(step: Mapping[str, Any]) -> str:
+    """What is never negative: the difference without the share that is kept of it."""
+    kept = " + ".join(monomial(each) for each in step["keeps"])
+    return f"{step['of']} - {_multiple(Fraction(step['share']), f'({kept})' if len(step['keeps']) > 1 else kept)}"
+
+
+def _excess(bound: Mapping[str, Any]) -> str:
+    return f"{monomial(bound['large'])} - {1 / Fraction(bound['factor'])}"
 
 
 def _multiple(coefficient: Fraction, text: str) -> str:

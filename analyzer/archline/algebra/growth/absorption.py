@@ -23,6 +23,10 @@ LOG_OF_SIZE = fmpq(8, 5)
 """log2(2 + n) <= 8/5*n for n >= 1, since log2(3) < 8/5 and the quotient falls."""
 LEAST_LOG = fmpq(2, 3)
 """1 <= 2/3*log2(2 + n) for n >= 1, since log2(3) > 3/2."""
+BELOW_EXPONENTIAL = fmpq(27, 50)
+"""n^k <= (27/50*k)^k*2^n, since n^k/2^n is largest at n = k/ln(2), and 1/(e*ln(2)) < 27/50."""
+POWERS_BELOW_EXPONENTIAL = 3
+MAX_EXPONENT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,15 @@ class Absorption:
     def _gaps(self) -> list[_Gap]:
         return list(_rational_gaps(self._bounds))
 
+    def least(self, factor: e.Factor) -> Bound | None:
+        """The best bound 1 <= c*factor; None where there is none."""
+        own: e.Term = frozenset(((factor, UNITY),))
+        known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
+        if _is_at_least_one(factor.expr):
+            known.append(one_below(factor))
+        found = (each for each in known if each.small == e.UNIT_TERM and each.large == own)
+        return min(found, key=lambda bound: bound.factor, default=None)
+
     def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
         """None where some term is not covered, so that the difference may be negative."""
         left = {term: rational_below(each) for term, each in positive.items()}
@@ -100,7 +113,7 @@ class Absorption:
     def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
         """A factor with small <= factor*large, and its proof."""
         gap = dict(e.joined(large, e.inverted(small)))
-        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term)))
+        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
             return (ONE, tuple((one_below(factor), power) for factor, power in gap.items())) if plain else None
@@ -150,12 +163,15 @@ def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
 
 def one_below(factor: e.Factor) -> Bound:
     """1 <= factor."""
-    function = factor.expr.function if isinstance(factor.expr, s.Call) else "size"
-    rule = {"log2": "log", "min": "least", "max": "least", "ceil": "least"}.get(function, "size")
+    match factor.expr:
+        case s.Call(function=function):
+            rule = "log" if function == "log2" else "least"
+        case _:
+            rule = "exponential" if e.is_exponential(factor.expr) else "size"
     return Bound(e.UNIT_TERM, frozenset(((factor, UNITY),)), ONE, {"rule": rule})
 
 
-def _factor_bounds(factors: Iterable[e.Factor]) -> Iterator[Bound]:
+def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[Bound]) -> Iterator[Bound]:
     """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
     for factor in factors:
         own: e.Term = frozenset(((factor, UNITY),))
@@ -163,6 +179,8 @@ def _factor_bounds(factors: Iterable[e.Factor]) -> Iterator[Bound]:
             case s.Call(function="log2", arguments=(s.Name() as inner,)):
                 yield Bound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
                 yield Bound(e.UNIT_TERM, own, LEAST_LOG, {"rule": "log of size"})
+            case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
+                yield from _exponential_bounds(own, _single(inner)[0], known)
             case s.Call(function="min" | "floor" as name, arguments=arguments):
                 yield from _compared(own, arguments, name, above=False)
             case s.Call(function="max" | "ceil" as name, arguments=arguments):
@@ -174,6 +192,18 @@ def _factor_bounds(factors: Iterable[e.Factor]) -> Iterator[Bound]:
                 yield from _compared(own, (left, right), "remainder", above=False)
             case _:
                 pass
+
+
+def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[Bound]) -> Iterator[Bound]:
+    """What 2^n is at least: powers of n, and 2^c for n >= c."""
+    for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
+        small: e.Term = frozenset((factor, Constant(fmpq(power))) for factor, _ in exponent)
+        yield Bound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
+    yield Bound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
+    for bound in known:
+        if bound.small == e.UNIT_TERM and bound.large == exponent and bound.factor < 1:
+            least = min(int((1 / bound.factor).floor()), MAX_EXPONENT)
+            yield Bound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
 
 
 def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[Bound]:
@@ -211,7 +241,7 @@ def _is_at_least_one(expr: s.Expr) -> bool:
         case s.Call(function="ceil", arguments=(inner,)):
             return bool(_single(inner)[1])
         case _:
-            return False
+            return e.is_exponential(expr)
 
 
 def rational_below(value: Constant) -> fmpq:

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from archline.algebra.growth import expansion as e
 from archline.algebra.growth import scales
-from archline.algebra.growth.constants import NOTHING, UNITY, Constant, OutOfReachError
+from archline.algebra.growth.constants import NOTHING, Constant, OutOfReachError
 from archline.algebra.growth.scales import Value
 from archline.language import syntax as s
 
@@ -72,19 +72,18 @@ def _power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
         raise OutOfReachError("an exponent that is not constant")
     result = scales.number(fmpq(1))
     for term, coefficient in e.expand(exponent).items():
-        inside = None
-        if len(term) == 1:
-            ((factor, power),) = term
-            if isinstance(factor.expr, s.Call) and factor.expr.function == "log2" and power == UNITY:
-                inside = along(factor.expr.arguments[0], curve)
-        elif not term:
+        if not term:
             result = scales.multiplied(result, scales.constant(number.power(coefficient)))
             continue
-        if inside is None:
-            raise OutOfReachError("an exponent that is not constant")
-        # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
-        shifted = scales.added(inside, scales.number(fmpq(2)))
-        result = scales.multiplied(result, scales.raised(shifted, coefficient * number.log2()))
+        match e.alone(term):
+            case s.Call(function="log2", arguments=(inner,)):
+                # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
+                base_of = scales.added(along(inner, curve), scales.number(fmpq(2)))
+            case s.Name(id=name):
+                base_of = scales.power_of_two(curve.value(name))
+            case _:
+                raise OutOfReachError("an exponent that is not constant")
+        result = scales.multiplied(result, scales.raised(base_of, coefficient * number.log2()))
     return result
 
 

@@ -9,8 +9,9 @@ unless w is a constant.
 TEXT is an expression or fact in the language's canonical syntax. CONSTANT is the text of an expression without names
 (`2/3`, `-1 + 1/2*log2(7)`). MONOMIAL maps atoms to constants, their powers: `{"n": "2", "log2(n)": "1"}`; `{}` is 1.
 
-**Atoms** are sizes, `log2(ATOM)`, and `log2(QUOTIENT)` for the text of a monomial with powers of both signs, scaled so
-that the atom that comes first in the alphabet has the power 1 or -1. Every atom is at least 1. Up to a constant factor
+**Atoms** are sizes, `2^n` for sizes n, `log2(ATOM)` for other atoms, and `log2(QUOTIENT)` for the text of a monomial
+with powers of both signs, scaled so that the atom that comes first in the alphabet has the power 1 or -1. Every atom is
+at least 1. The size n is log2(2 + 2^n) up to a constant factor, and stands for it. Up to a constant factor
 
     log2(2 + max(a, b)) ~ max(log2(2 + a), log2(2 + b)), and so for min;     log2(2 + c*w^k) ~ log2(2 + w) for c, k > 0;
     log2(2 + a*b) ~ max(log2(2 + a), log2(2 + b)) for monomials a, b >= 1;   log2(2 + 1/a) ~ 1 for monomials a >= 1.
@@ -18,8 +19,9 @@ that the atom that comes first in the alphabet has the power 1 or -1. Every atom
 **Upper and lower bounds.** f is bounded from above by the largest of clauses, each the smallest of its monomials, and g
 from below by the smallest of clauses, each the largest of its monomials. Both follow from the expressions: constant
 factors are dropped, a sum is the largest of its terms, products distribute over max and min, a negative power
-exchanges them, sqrt(x) is x^(1/2), b^(c*log2(w)) is w^(c*log2(b)) for w >= 1, else max(w, 1)^(c*log2(b)), x//y is
-floor(x/y), abs(x) is x for x >= 0, else at most max(x, -x), and
+exchanges them, sqrt(x) is x^(1/2), b^(c*n) is (2^n)^(c*log2(b)) for sizes n, b^(c*log2(w)) is w^(c*log2(b)) for
+w >= 1, else max(w, 1)^(c*log2(b)), b^(x + y) is b^x*b^y, x//y is floor(x/y), abs(x) is x for x >= 0, else at most
+max(x, -x), and
 
     ceil(x) ~ max(x, 1);   floor(x) <= x;   floor(x) >= x/2 where x >= 1, which a DIFFERENCE `x - 1` shows, unless that
     has no negative term;   x % y <= min(x, y), without a lower bound.
@@ -29,10 +31,10 @@ and at most the largest upper bound; a min is at most the smallest upper bound, 
 have one. A sum is at least each of its terms that has a lower bound.
 
 **Differences.** An expression of + - * / that holds a minus, and a whole power of what may be negative, is expanded to
-a sum of terms with constant coefficients, whole powers of sums in it too, like terms added up; what is no such
-expression is a factor that stays whole, and must not be negative. Without negative terms the sum is bounded as any
-other. Else it has a DIFFERENCE, or no lower bound. Above it is bounded by its positive terms. Below, by what DIFFERENCE
-leaves of them:
+a sum of terms with constant coefficients, whole powers of sums in it too, like terms added up, b^(c*n + d) as b^d times
+the power c*log2(b) of the factor 2^n; what is no such expression is a factor that stays whole, and must not be
+negative. Without negative terms the sum is bounded as any other. Else it has a DIFFERENCE, or no lower bound. Above it
+is bounded by its positive terms. Below, by what DIFFERENCE leaves of them:
 
     {"of": TEXT, "keeps": [TERM, ...], "covers": [{"term": TERM, "amount": CONSTANT, "into": TERM, "factor": CONSTANT,
      "uses": [{"small": TERM, "large": TERM, "factor": CONSTANT, "times": CONSTANT, "because": {...}}, ...]}, ...]}
@@ -41,11 +43,19 @@ TERM maps factors to powers, as MONOMIAL does atoms. Each cover shows amount*ter
 the product of large/small to the power times, and factor is at least the product of the factors of `uses` to the power
 times, each times >= 0. The amounts of a negative term add up to its coefficient or more, and what all covers take of a
 positive term, factor*amount, to its coefficient at most, and to less for the terms in `keeps`. A factor of a use that
-may be 0 is one of `term`. Each use says small <= factor*large, exactly, `because` of
+may be 0 is one of `term`. A use says small <= factor*large, exactly, `because` of a rule below. Or it is
+
+    {"of": TEXT, "keeps": [TERM, ...], "share": CONSTANT, "least": [{"small": {}, "large": {FACTOR: "1"},
+     "factor": CONSTANT, "because": {...}}, ...]}
+
+`least` says 1 <= factor*FACTOR. With each of these factors written as 1/factor + x, and the others as they are, no
+coefficient of `of` - share*(sum of `keeps`) is negative; share is positive where there are terms in `keeps`. The rules:
 
     {"rule": "size"}             1 <= n
     {"rule": "log"}              1 <= log2(w), or log2(log2(w)), ...
     {"rule": "log of size"}      1 <= 2/3*log2(n)
+    {"rule": "exponential"}      1 <= 1/2*2^n; with "fact": k, if fact k says n >= c, 1 <= 2^(-c)*2^n
+    {"rule": "size below exponential"}    n^k <= (27/50*k)^k*2^n for k = 1, 2, ..., since 1/(e*ln(2)) < 27/50
     {"rule": "least"}            1 <= min(...), 1 <= max(...) of what is at least 1; 1 <= ceil(x) for a positive term x
     {"rule": "min"}              min(c*a, ...) <= c*a        {"rule": "max"}    c*a <= max(c*a, ...)
     {"rule": "floor"}            floor(c*a) <= c*a           {"rule": "ceil"}   c*a <= ceil(c*a)
@@ -77,7 +87,8 @@ or it is a distinction of cases of which at least one holds at every point,
 USE is {"small": MONOMIAL, "large": MONOMIAL, "times": CONSTANT, "because": {...}} and says small <= C*large for some C:
 
     {"rule": "size"}                 1 <= n
-    {"rule": "log"}                  1 <= log2(w)
+    {"rule": "exponential"}          1 <= 2^n
+    {"rule": "log"}                  1 <= log2(w); of these four a size n counts as the logarithm of w = 2^n
     {"rule": "cache"}                L <= Z
     {"rule": "fact", "fact": k}      fact k as small side <= large side, all terms brought to the side where they are
                                      positive: its small side bounded from below by one clause, its large side from
@@ -114,7 +125,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from archline.algebra.growth import expansion as e
-from archline.algebra.growth.absorption import Share
+from archline.algebra.growth.absorption import Bound, Share
 from archline.algebra.growth.inequalities import Inequality, Product
 from archline.algebra.growth.monomials import Monomial
 from archline.algebra.growth.programs import Proof
@@ -189,11 +200,10 @@ def _use(inequality: Inequality, times: str) -> Data:
 
 
 def _difference(step: Step) -> Data:
-    return {
-        "of": step.of,
-        "keeps": [_term(term) for term in step.left],
-        "covers": [_cover(share) for share in step.shares],
-    }
+    found: Data = {"of": step.of, "keeps": [_term(term) for term in step.left]}
+    if step.share is None:
+        return {**found, "covers": [_cover(share) for share in step.shares]}
+    return {**found, "share": str(step.share), "least": [_exact(bound) for bound in step.least]}
 
 
 def _term(term: e.Term) -> dict[str, str]:
@@ -206,14 +216,10 @@ def _cover(share: Share) -> Data:
         "amount": str(share.amount),
         "into": _term(share.into),
         "factor": str(share.factor),
-        "uses": [
-            {
-                "small": _term(bound.small),
-                "large": _term(bound.large),
-                "factor": str(bound.factor),
-                "times": str(times),
-                "because": dict(bound.because),
-            }
-            for bound, times in share.uses
-        ],
+        "uses": [{**_exact(bound), "times": str(times)} for bound, times in share.uses],
     }
+
+
+def _exact(bound: Bound) -> Data:
+    sides = {"small": _term(bound.small), "large": _term(bound.large)}
+    return {**sides, "factor": str(bound.factor), "because": dict(bound.because)}

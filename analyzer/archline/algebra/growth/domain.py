@@ -50,6 +50,7 @@ class Domain:
         for fact in self.facts:
             _check(fact)
         self.names = frozenset(name for fact in self.facts for name in names_of(fact))
+        self._exponents = frozenset(name for fact in self.facts for name in e.exponents(fact))
         comparisons = [each for number, fact in enumerate(self.facts) for each in _comparisons(number, fact)]
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
@@ -62,12 +63,12 @@ class Domain:
         for each in comparisons:
             self._add(each)
 
-    def reader(self, names: Iterable[str]) -> Reader:
-        """What reads expressions in these names under the facts."""
+    def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
+        """What reads expressions in these names under the facts; some of them are exponents."""
         bounds = [*self.bounds]
         if self.has_cache(names):
             bounds.append(_cache_bound())
-        return Reader(Absorption(bounds))
+        return Reader(Absorption(bounds), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
         """Whether Z >= L is understood."""

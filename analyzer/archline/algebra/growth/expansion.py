@@ -148,6 +148,33 @@ def _factor(key: str, expr: s.Expr) -> Term:
     return frozenset(((Factor(key, expr), UNITY),))
 
 
+def alone(term: Term) -> s.Expr | None:
+    """The expression of a factor that is the whole term."""
+    if len(term) == 1:
+        ((factor, power),) = term
+        if power == UNITY:
+            return factor.expr
+    return None
+
+
+@lru_cache(maxsize=4096)
+def exponents(expr: s.Expr) -> frozenset[str]:
+    """The sizes in exponents, those in logarithms aside."""
+    powers = (each.right for each in s.nodes(expr) if isinstance(each, s.Binary) and each.op == "^")
+    return frozenset(name for each in powers for name in _in_arithmetic(each))
+
+
+def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
+    match expr:
+        case s.Name(id=name):
+            return frozenset((name,))
+        case s.Unary(operand=operand):
+            return _in_arithmetic(operand)
+        case s.Binary(left=left, right=right):
+            return _in_arithmetic(left) | _in_arithmetic(right)
+    return frozenset()
+
+
 def expand(expr: s.Expr) -> Sum:
     """The expression as a sum of terms."""
     value = constant(expr)
@@ -167,14 +194,32 @@ def expand(expr: s.Expr) -> Sum:
         case s.Binary(op="/", left=left, right=right):
             return _multiplied(expand(left), _raised(right, Constant(fmpq(-1))))
         case s.Binary(op="^", left=left, right=right):
-            exponent = constant(right)
+            exponent, base = constant(right), constant(left)
             if exponent is not None:
                 return _raised(left, exponent)
+            if base is not None and base.sign() > 0:
+                return _exponential(base, expand(right), expr)
         case s.Call(function="sqrt" | "rsqrt" as function, arguments=(inner,)):
             return _raised(inner, HALF if function == "sqrt" else -HALF)
         case _:
             pass
     return {_factor(format_expression(expr), expr): UNITY}
+
+
+def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
+    """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; a factor of its own where the exponent is no such sum."""
+    coefficient, term = UNITY, UNIT_TERM
+    for each, times in exponent.items():
+        name = alone(each)
+        if not each:
+            coefficient = base.power(times)
+        elif isinstance(name, s.Name):
+            two = s.Binary("^", s.Integer(2, span=expr.span), name, span=expr.span)
+            power = times * base.log2()
+            term = joined(term, frozenset(((Factor(format_expression(two), two), power),)) if power else UNIT_TERM)
+        else:
+            return {_factor(format_expression(expr), expr): UNITY}
+    return {term: coefficient}
 
 
 def _raised(base: s.Expr, exponent: Constant) -> Sum:
@@ -198,7 +243,16 @@ def _raised(base: s.Expr, exponent: Constant) -> Sum:
 
 
 def _surely_positive(expr: s.Expr) -> bool:
-    return isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function in ("log2", "log"))
+    named = isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function in ("log2", "log"))
+    return named or is_exponential(expr)
+
+
+def is_exponential(expr: s.Expr) -> bool:
+    """Whether it is 2^n for a size n."""
+    match expr:
+        case s.Binary(op="^", left=s.Integer(value=2), right=s.Name()):
+            return True
+    return False
 
 
 def added(left: Sum, right: Sum) -> Sum:

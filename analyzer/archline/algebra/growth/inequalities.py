@@ -33,7 +33,7 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 
 def at_least_one(atom: Atom) -> Inequality:
     """1 <= atom."""
-    rule = "size" if atom.argument is None else "log"
+    rule = "exponential" if atom.exponent else "log" if atom.argument else "size"
     return Inequality(ONE, Monomial({atom: UNITY}), {"rule": rule})
 
 

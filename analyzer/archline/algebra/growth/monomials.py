@@ -20,10 +20,15 @@ MAX_LEAVES = 1000
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Atom:
-    """A size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax."""
+    """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
+
+    Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
+    is n.
+    """
 
     key: str
     argument: Monomial | None = None
+    exponent: str | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Atom) and self.key == other.key
@@ -102,8 +107,8 @@ class Monomial:
 def _power_text(atom: Atom, power: Constant) -> str:
     if power == UNITY:
         return atom.key
-    text = str(power)
-    return f"{atom.key}^{text}" if text.isdigit() else f"{atom.key}^({text})"
+    text, base = str(power), f"({atom.key})" if atom.exponent else atom.key
+    return f"{base}^{text}" if text.isdigit() else f"{base}^({text})"
 
 
 ONE = Monomial({})
@@ -114,9 +119,20 @@ def size(name: str) -> Monomial:
     return Monomial({Atom(name): UNITY})
 
 
-def log_atom(argument: Monomial) -> Atom:
-    """log2(2 + argument)."""
-    return Atom(f"log2({argument})", argument)
+def exponential(name: str) -> Monomial:
+    """2^size."""
+    return Monomial({Atom(f"2^{name}", exponent=name): UNITY})
+
+
+def exponent(name: str) -> Monomial:
+    """A size that is the logarithm of 2^size."""
+    return Monomial({Atom(name, exponential(name)): UNITY})
+
+
+def log_of(atom: Atom) -> Atom:
+    """The logarithm of an atom, up to a constant factor."""
+    argument = Monomial({atom: UNITY})
+    return Atom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +210,11 @@ def log(argument: Lattice) -> Lattice:
     if argument.never_grows:
         return ONE
     if argument.never_shrinks:
-        return choice("max", [Monomial({log_atom(Monomial({atom: UNITY})): UNITY}) for atom in argument.powers])
+        return choice("max", [Monomial({log_of(atom): UNITY}) for atom in argument.powers])
     first = min(argument.powers, key=lambda atom: atom.key)
     scale = argument.powers[first]
-    return Monomial({log_atom(argument.power((scale if scale.sign() > 0 else -scale).inverse())): UNITY})
+    scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
+    return Monomial({Atom(f"log2({scaled})", scaled): UNITY})
 
 
 Clause: TypeAlias = frozenset[Monomial]

@@ -17,6 +17,7 @@ from flint import fmpq
 from archline.algebra.growth import certificate, rules
 from archline.algebra.growth.constants import OutOfReachError
 from archline.algebra.growth.domain import Domain, names_of
+from archline.algebra.growth.expansion import exponents
 from archline.algebra.growth.monomials import Clause, Lattice, largest_of_smallest, smallest_of_largest
 from archline.algebra.growth.programs import ENCLOSURE_BITS
 from archline.algebra.growth.reading import Envelope, Reader
@@ -99,7 +100,7 @@ def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = names_of(f) | names_of(g) | domain.names
     question = Question(f, g, domain, names)
-    reader = domain.reader(names)
+    reader = domain.reader(names, exponents(f) | exponents(g))
     refuter = Refuter(f, g, domain, names)
     try:
         above, below = reader.read(f), reader.read(g)
@@ -121,7 +122,7 @@ def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict
 def proves(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
     """Whether f = O(g) is proved at the first attempt: `is_O` without what it does about questions that fail."""
     names = names_of(f) | names_of(g) | domain.names
-    reader = domain.reader(names)
+    reader = domain.reader(names, exponents(f) | exponents(g))
     try:
         upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
         if lower is None:

@@ -13,9 +13,21 @@ from flint import fmpq
 
 from archline.algebra.growth import expansion as e
 from archline.algebra.growth import rules
-from archline.algebra.growth.absorption import Absorption, Share
+from archline.algebra.growth.absorption import Absorption, Bound, Share
 from archline.algebra.growth.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.growth.monomials import ONE, Lattice, Monomial, choice, log, power, product, size
+from archline.algebra.growth.monomials import (
+    ONE,
+    Lattice,
+    Monomial,
+    choice,
+    exponent,
+    exponential,
+    log,
+    power,
+    product,
+    size,
+)
+from archline.algebra.growth.shifting import shifted
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
@@ -35,24 +47,35 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A difference and its bounds: what is left of its positive terms once `shares` cover the others."""
+    """A difference and its bounds: what is left of its positive terms once `shares` cover the others.
+
+    With a `share` it is at least so many times what is left, as no coefficient is negative in powers of what the
+    factors exceed their `least` values by.
+    """
 
     of: str
     left: tuple[e.Term, ...]
-    shares: tuple[Share, ...]
+    shares: tuple[Share, ...] = ()
+    share: fmpq | None = None
+    least: tuple[Bound, ...] = ()
 
 
 SINGLE = Envelope(ONE, ONE)
 NEVER_POSITIVE = Envelope(None, None, nonnegative=False)
 ZERO = Envelope(None, None)
 MINUS_ONE = Constant(fmpq(-1))
+ZERO_LEAST = fmpq(0)
 
 
 class Reader:
-    """Reads expressions under the facts that an absorption knows. `steps` collects what was done to differences."""
+    """Reads expressions under the facts that an absorption knows. `steps` collects what was done to differences.
 
-    def __init__(self, absorb: Absorption) -> None:
+    `exponents` are the sizes n of which 2^n occurs too.
+    """
+
+    def __init__(self, absorb: Absorption, exponents: frozenset[str] = frozenset()) -> None:
         self._absorb = absorb
+        self._exponents = exponents
         self.steps: dict[str, Step] = {}
         self._known: dict[str, Envelope] = {}
 
@@ -60,7 +83,7 @@ class Reader:
         """The expression's bounds. OutOfReachError, OutOfReachError or ArchlineError where there are none."""
         match expr:
             case s.Name(id=name) if name != "pi":
-                return Envelope(*(size(name),) * 2)
+                return Envelope(*(exponent(name) if name in self._exponents else size(name),) * 2)
             case _:
                 pass
         value = e.constant(expr)
@@ -110,17 +133,35 @@ class Reader:
         upper = choice("max", uppers)
         if not negative:
             return Envelope(_largest([read[term].lower for term in positive]), upper)
+        step = self._covered(positive, negative, key)
+        if step is None or len(step.left) < len(positive):
+            shifted = self._shifted(positive, negative, key)
+            if shifted is not None and (step is None or len(shifted.left) > len(step.left)):
+                step = shifted
+        if step is None:
+            return Envelope(None, upper, nonnegative=False)
+        self.steps[key] = step
+        return Envelope(_largest([read[term].lower for term in step.left]), upper)
+
+    def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
         covered = self._absorb(positive, negative)
         if covered is None:
-            return Envelope(None, upper, nonnegative=False)
-        staying = tuple(term for term, amount in covered.left.items() if amount > 0)
-        self.steps[key] = Step(key, staying, covered.shares)
-        return Envelope(_largest([read[term].lower for term in staying]), upper)
+            return None
+        return Step(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
+
+    def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
+        factors = dict.fromkeys(factor for term in (*positive, *negative) for factor, _ in term)
+        least = {factor: self._absorb.least(factor) for factor in factors}
+        values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
+        found = shifted(positive, negative, values.__getitem__)
+        if found is None:
+            return None
+        return Step(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
 
     def _term(self, term: e.Term) -> Envelope:
         result = SINGLE
-        for factor, exponent in term:
-            result = _multiplied(result, self._raised(self.read(factor.expr), exponent, factor.key))
+        for factor, times in term:
+            result = _multiplied(result, self._raised(self.read(factor.expr), times, factor.key))
         return result
 
     def surely_at_least_one(self, expr: s.Expr) -> bool:
@@ -149,39 +190,41 @@ class Reader:
             raise OutOfReachError(f"it divides by `{text}`, which may be zero")
         return Envelope(power(base.upper, exponent), power(base.lower, exponent))
 
-    def _general_power(self, base: s.Expr, exponent: s.Expr) -> Envelope:
-        value = e.constant(exponent)
+    def _general_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+        value = e.constant(by)
         if value is not None:
             if value.is_rational and value.rational.q == 1 and value.rational.p > 1 and e.has_minus(base):
                 inner = self.read(base)
                 if not inner.nonnegative:
-                    return self._whole_power(base, exponent)
+                    return self._whole_power(base, by)
             return self._power(base, value)
         number = e.constant(base)
         if number is None:
-            raise OutOfReachError(f"the exponent `{format_expression(exponent)}` is not constant")
-        # b^(c*log2(w) + d) is w^(c*log2(b)), times b^d.
+            raise OutOfReachError(f"the exponent `{format_expression(by)}` is not constant")
+        # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d.
         result: Lattice = ONE
-        for term, coefficient in e.expand(exponent).items():
-            if not term:
-                continue
-            factors = list(term)
-            inside = factors[0][0].expr if len(factors) == 1 and factors[0][1] == Constant.of(1) else None
-            if not (isinstance(inside, s.Call) and inside.function == "log2"):
-                raise OutOfReachError(
-                    f"`{format_expression(exponent)}` as an exponent makes it grow faster than every power"
-                )
-            argument = self.read(inside.arguments[0])
-            if argument.lower is None or argument.upper is None or argument.lower != argument.upper:
-                raise OutOfReachError(f"the exponent `{format_expression(exponent)}` is not known closely enough")
-            # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
-            whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
-            base_of = argument.upper if whole else choice("max", (ONE, argument.upper))
-            result = product(result, power(base_of, coefficient * number.log2()))
+        for term, coefficient in e.expand(by).items():
+            if term:
+                base_of = self._power_of_two(e.alone(term), format_expression(by))
+                result = product(result, power(base_of, coefficient * number.log2()))
         return Envelope(result, result)
 
-    def _whole_power(self, base: s.Expr, exponent: s.Expr) -> Envelope:
-        whole = s.Binary("^", base, exponent, span=base.span)
+    def _power_of_two(self, by: s.Expr | None, text: str) -> Lattice:
+        """2^by, up to a constant factor, for a size or a logarithm; `text` is the exponent that it is a term of."""
+        match by:
+            case s.Name(id=name):
+                return exponential(name)
+            case s.Call(function="log2", arguments=(inner,)):
+                argument = self.read(inner)
+                if argument.lower is None or argument.upper is None or argument.lower != argument.upper:
+                    raise OutOfReachError(f"the exponent `{text}` is not known closely enough")
+                # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
+                whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
+                return argument.upper if whole else choice("max", (ONE, argument.upper))
+        raise OutOfReachError(f"`{text}` as an exponent is no sum of multiples of sizes and logarithms")
+
+    def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+        whole = s.Binary("^", base, by, span=base.span)
         return self.read_sum(e.expand(whole), format_expression(whole))
 
     # Rounding and functions

@@ -53,7 +53,7 @@ class Refuter:
 
     def by_direction(self, values: Mapping[Atom, fmpq], slow: fmpq) -> Divergence | None:
         """Follow the direction that a linear program proposes."""
-        sizes = {atom.key: value for atom, value in values.items() if atom.argument is None}
+        sizes = {atom.key: value for atom, value in values.items() if atom.argument is None and not atom.exponent}
         # The simplest curve first: leading powers alone.
         for digits in (1, 2, 3):
             found = self._tested(_levels(sizes, slow, digits))

@@ -206,6 +206,21 @@ def log2(value: Value) -> Value:
         ctx.prec = before
 
 
+def power_of_two(value: Value) -> Value:
+    """2^value, the value an exact multiple of one level below 2^T."""
+    if not value.exact or len(value.terms) != 1:
+        raise OutOfReachError("an exponent that is not known exactly")
+    (term,) = value.terms
+    assert term.exact is not None
+    for level, power in enumerate(term.scale):
+        if power:
+            above = tuple(Constant(term.exact) if each == level - 1 else NOTHING for each in range(LEVELS))
+            if not level or power != UNITY or any(term.scale[level + 1 :]):
+                raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
+            return Value((Term(arb(1), above, ONE),), exact=True)
+    return constant(Constant.of(2).power(Constant(term.exact)))
+
+
 def compared(left: Value, right: Value) -> int:
     """The sign of left - right for all large T."""
     return added(left, negated(right)).sign

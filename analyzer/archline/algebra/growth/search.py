@@ -18,7 +18,7 @@ from archline.algebra.growth.domain import Alternatives, Domain
 from archline.algebra.growth.inequalities import Inequality
 from archline.algebra.growth.levels import settled, value_of
 from archline.algebra.growth.monomials import ONE as NO_GROWTH
-from archline.algebra.growth.monomials import Atom, Clause, Monomial
+from archline.algebra.growth.monomials import Atom, Clause, Monomial, log_of
 from archline.algebra.growth.programs import ENCLOSURE_BITS, Direction, Proof, at_a_glance, solve
 from archline.algebra.growth.refutation import Divergence, Refuter
 
@@ -199,8 +199,8 @@ def _log_quotients(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Itera
     logs = set(rows.logs)
     for atom in rows.logs:
         assert atom.argument is not None
-        above = [_log(each) for each, power in atom.argument.powers.items() if power.sign() > 0]
-        below = [_log(each) for each, power in atom.argument.powers.items() if power.sign() < 0]
+        above = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() > 0]
+        below = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() < 0]
         if not below:
             continue
         own = Monomial({atom: UNITY})
@@ -213,10 +213,6 @@ def _log_quotients(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Itera
                 document = {"rule": "log of quotient, below", "log": atom.key, "of": each.key}
                 larger = [Monomial({other: UNITY}) for other in (atom, *below)]
                 yield document, tuple((_assumed(Monomial({each: UNITY}), other, depth),) for other in larger)
-
-
-def _log(atom: Atom) -> Atom:
-    return Atom(f"log2({atom.key})", Monomial({atom: UNITY}))
 
 
 def _log_orders(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Iterator[_Split]:

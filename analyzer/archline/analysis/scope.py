@@ -11,6 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, OutOfBudgetError, Poly, TooComplexError
 from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 
 
@@ -21,7 +22,8 @@ class Scope:
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
     arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `settled` names
     the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
-    one value throughout the body, other than loop variables.
+    one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
+    symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
     """
 
     module: Module
@@ -32,6 +34,7 @@ class Scope:
     reads_offsets: bool = False
     settled: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
+    names_data: bool = False
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -62,6 +65,8 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return Poly.constant(value)
         case s.Name(id=name):
             if name not in scope.values:
+                if scope.names_data:
+                    return data_symbol(expr)
                 raise NotStaticError(f"`{name}` is known only from the data", expr)
             return scope.values[name]
         case s.Unary(op="-", operand=operand):
@@ -73,7 +78,22 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
             assert not isinstance(place, s.Slice)
             return a.offset(scope.segments[array], static_value(place, scope))
+        case s.Element() if scope.names_data:
+            return data_symbol(expr)
     raise NotStaticError("it depends on the data", expr)
+
+
+_DATA = "data "
+
+
+def data_symbol(expr: s.Expr) -> Poly:
+    """The symbol of an integer of the data; its name has a space, so that no size has it."""
+    return Poly.symbol(_DATA + format_expression(expr))
+
+
+def holds_data(value: Poly) -> bool:
+    """Whether a value depends on an integer of the data."""
+    return any(name.startswith(_DATA) for name in value.names)
 
 
 def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:

@@ -11,6 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, OutOfBudgetError, Poly, TooComplexError
 from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 
@@ -287,15 +288,23 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last: what is said of it is a bound of Z itself.
-    for name in ("P", "K", "L", "Z"):
+    own = _definitions(algorithm)
+    for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
-        values[name] = Poly.symbol(name)
+        if name not in own:
+            values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)
+
+
+def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
+    """The names that an algorithm's parameters and statements define."""
+    defined = [each.name for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local)]
+    return frozenset(defined + [each.variable for each in s.nodes(algorithm.body) if isinstance(each, s.Loop)])
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

@@ -122,7 +122,7 @@ algorithm f(x: inout real[n], c: size): #! AL203
 algorithm f(x: real[n], x: real[n]): #! AL204
     pass
 ---
-algorithm f(x: real[n], L: real[n]): #! AL205
+algorithm f(x: real[n], L: size): #! AL205
     pass
 ---
 algorithm f(x: inout real[n]):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluation import evaluate
 from archline.analysis.analyse import derive
+from archline.api.algorithms import loads
 from archline.execution.data import generate
+from archline.execution.results import Cache
 from archline.execution.run import execute
 from archline.language.loader import load_text
 
@@ -58,6 +60,20 @@ OF_INDICES = [
     ("for i in 0..m:\n    for j in 0..k[i] - 2:\n        x[j] += 1", ""),
 ]
 
+# s is an `int`: bounds that differ by sizes give extents in sizes, in one or more dimensions.
+OF_DATA_BOUNDS = [
+    "bump(x[s..s+1])",
+    "bump(x[s+2..s+k])",
+    "let part = x[s..s+2]\ns += 1\nbump(part)",
+    "x[s*k..(s + 1)*k] = 1",
+    "bump(x[2*s//2..(2*s + 4)//2])",
+    "bump(x[s..s+k+1 step 2])",
+    "for i in 0..k:\n    bump(x[s..s+i])\n    s = i",
+    "bump(x[p[0]..p[0]+k])",
+    "local t: real = dot(x[s - k..s], x[s..s+k])",
+    "for i in 0..k:\n    for j in p[i]..p[i]+3:\n        x[j] += 1",
+]
+
 
 def check(header: str, facts: str, body: str, exact: str, point: dict[str, int]) -> None:
     lines = body.replace("\n", "\n    ")
@@ -81,6 +97,41 @@ def test_segments(body: str, exact: str, data: st.DataObject) -> None:
     longest = data.draw(st.integers(0, 6), "nr")
     total = data.draw(st.integers(longest, n * longest), "nz")
     check(SEGMENTS, "    where nz >= 0, nr >= 0\n", body, exact, {"n": n, "nz": total, "nr": longest})
+
+
+@pytest.mark.parametrize("body", OF_DATA_BOUNDS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_bounds_that_differ_by_sizes(body: str, k: int) -> None:
+    header = "x: inout real[n], k: size, p: index[m] below k"
+    where = "    where k >= 2, m >= k, n >= 4*k\n    local s: int = k\n"
+    check(header, where, body, "flops work span", {"n": 8 * k, "m": k + 1, "k": k})
+
+
+def test_bounds_that_differ_by_data() -> None:
+    """No extent is taken from bounds of different integers, nor from roundings that differ."""
+    for bounds in ("p[0]..p[1]+2", "s//2..(s+1)//2", "s..2*s", "s*s..(s+1)*s"):
+        module = load_text(
+            f"{CALLEES}algorithm f(x: inout real[n], p: int[2]):\n    local s: int = 1\n    bump(x[{bounds}])\n"
+        )
+        assert all(cost.lower is None for cost in derive(module, module.algorithms["f"])), bounds
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize(("lines", "size"), [(2, 1), (2, 8), (8, 4)])
+def test_misses_where_bounds_differ_by_sizes(k: int, lines: int, size: int) -> None:
+    """The place of the view in its row is not known, the extent is."""
+    columns = (
+        "algorithm f(A: inout real[n, n], k: size):\n    where n >= 3*k\n    local s: int = k\n"
+        "    for i in 0..k:\n        bump(A[s + i, s+1..s+k])\n        s += 1\n"
+    )
+    algorithm = loads(CALLEES + columns)["f"]
+    sizes = {"n": 3 * k, "k": k}
+    bounds = algorithm.cost().io.at(**sizes, Z=lines * size, L=size)
+    data = generate(algorithm.module, algorithm.node, sizes, seed=k)
+    counted = algorithm.run(data, cache=Cache(Z=lines * size, L=size), compiled=False).counts.io
+    assert isinstance(bounds, tuple)
+    assert counted is not None
+    assert bounds[0] <= counted <= bounds[1]
 
 
 @settings(max_examples=40)

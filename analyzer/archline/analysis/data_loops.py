@@ -11,7 +11,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relaxation import bound_atom
 from archline.algebra.summation import depends
 from archline.analysis.amounts import Amount, Known, Unknown, exactly
-from archline.analysis.scope import NotStaticError, Scope, static_value
+from archline.analysis.scope import NotStaticError, Scope, holds_data, static_value
 from archline.language import syntax as s
 
 
@@ -54,7 +54,7 @@ def _step(loop: s.Loop, scope: Scope) -> Poly | None:
 def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Known | None:
     """max(0, high - low + more) between entries of offsets arrays; None where an index depends on the data."""
     try:
-        found = _with_entries(high, scope) - _with_entries(low, scope)
+        found = _without_data(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
         segments = _segment(low, high, scope)
         return None if segments is None else Known(ZERO, segments.ceiling)
@@ -85,14 +85,21 @@ def rises(value: Poly, facts: Facts) -> bool:
     return False
 
 
-def _with_entries(expr: s.Expr, scope: Scope) -> Poly:
-    """A value that may hold entries of offsets arrays."""
-    return static_value(expr, replace(scope, reads_offsets=True))
+def _without_data(difference: s.Expr, scope: Scope) -> Poly:
+    """A difference of bounds, which may hold entries of offsets arrays; integers of the data may cancel out."""
+    scope = replace(scope, reads_offsets=True)
+    try:
+        return static_value(difference, scope)
+    except NotStaticError:
+        value = static_value(difference, replace(scope, names_data=True))
+        if holds_data(value):
+            raise
+        return value
 
 
 def extent(expr: s.Expr, scope: Scope) -> Poly:
     """A size that may be a distance between entries of offsets arrays; raises NotStaticError."""
-    value = a.as_gaps(_with_entries(expr, scope))
+    value = a.as_gaps(_without_data(expr, scope))
     if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or rises(value, scope.facts):
         return value
     return scope.facts.positive_part(value)

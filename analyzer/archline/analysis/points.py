@@ -11,7 +11,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.costs import Costs
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
-from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate_static, holds
 from archline.language.model import Module
@@ -32,12 +32,16 @@ def points(
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
     facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
-    machine = [name for name in MACHINE_SYMBOLS if any(name in s.names(each) for each in (*facts, ensures.processors))]
+    machine = [
+        name
+        for name in machine_symbols(signature)
+        if any(name in s.names(each) for each in (*facts, ensures.processors))
+    ]
     names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
     if not names:
         yield {}
         return
-    least = {**signature.at_least, **dict.fromkeys(MACHINE_SYMBOLS, 1)}
+    least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
     implied = offsets_rules(scope)
     quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]

@@ -11,6 +11,8 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, OutOfBudgetError, Poly, TooComplexError
 from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
+from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 
 
@@ -21,7 +23,8 @@ class Scope:
     `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
     arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `settled` names
     the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
-    one value throughout the body, other than loop variables.
+    one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
+    symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
     """
 
     module: Module
@@ -32,6 +35,7 @@ class Scope:
     reads_offsets: bool = False
     settled: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
+    names_data: bool = False
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -62,6 +66,8 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return Poly.constant(value)
         case s.Name(id=name):
             if name not in scope.values:
+                if scope.names_data:
+                    return data_symbol(expr)
                 raise NotStaticError(f"`{name}` is known only from the data", expr)
             return scope.values[name]
         case s.Unary(op="-", operand=operand):
@@ -73,8 +79,23 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
             assert not isinstance(place, s.Slice)
             return a.offset(scope.segments[array], static_value(place, scope))
+        case s.Element() if scope.names_data:
+            return data_symbol(expr)
         case s.Real() | s.Unary() | s.Element() | s.Reshape():
             raise NotStaticError("it depends on the data", expr)
+
+
+_DATA = "data "
+
+
+def data_symbol(expr: s.Expr) -> Poly:
+    """The symbol of an integer of the data; its name has a space, so that no size has it."""
+    return Poly.symbol(_DATA + format_expression(expr))
+
+
+def holds_data(value: Poly) -> bool:
+    """Whether a value depends on an integer of the data."""
+    return any(name.startswith(_DATA) for name in value.names)
 
 
 def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
@@ -278,15 +299,23 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last: what is said of it is a bound of Z itself.
-    for name in ("P", "K", "L", "Z"):
+    own = _definitions(algorithm)
+    for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
-        values[name] = Poly.symbol(name)
+        if name not in own:
+            values[name] = Poly.symbol(name)
     facts = _with_division(facts, algorithm.where, signature.at_least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)
+
+
+def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
+    """The names that an algorithm's parameters and statements define."""
+    defined = [each.name for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local)]
+    return frozenset(defined + [each.variable for each in s.nodes(algorithm.body) if isinstance(each, s.Loop)])
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

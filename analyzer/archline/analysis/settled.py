@@ -22,6 +22,7 @@ from archline.analysis.paths import Path
 from archline.analysis.scope import NotStaticError, Scope, never_negative, static_value
 from archline.analysis.tally import Tally
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 
 MAX_ROUNDS = 12
 
@@ -47,7 +48,7 @@ def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
         each.name
         for each in body[:place]
         if isinstance(each, s.Local) and isinstance(each.type, s.ScalarType) and each.type.element == "int"
-    }
+    }.difference(MACHINE_SYMBOLS)
     behind = (node for each in body[place:] for node in s.nodes(each))
     return mine - {node.target.id for node in behind if isinstance(node, s.Assign) and isinstance(node.target, s.Name)}
 

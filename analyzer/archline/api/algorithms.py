@@ -20,7 +20,7 @@ from archline.api import rules
 from archline.api.costs import CostReport
 from archline.language import model, name_rules
 from archline.language import syntax as s
-from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
@@ -56,7 +56,8 @@ class Added:
     @cached_property
     def of_sizes(self) -> tuple[model.Module, s.Algorithm]:
         """The same for flops, work and span, of which facts of the machine alone say nothing."""
-        own = tuple(fact for fact in self.inherited if not s.names(fact) <= set(MACHINE_SYMBOLS))
+        symbols = set(machine_symbols(self.module.signatures[self.node]))
+        own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
         return self.derived if own == self.inherited else with_where(self.module, self.node, own)
 
     @cached_property

@@ -230,7 +230,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         settings.procs is None
         and not isinstance(chosen, FormulaSubject)
         and "P" in at
-        and "P" not in chosen.names.sizes
+        and "P" not in (*chosen.names.sizes, *chosen.names.indices)
     ):
         settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)

@@ -57,7 +57,7 @@ class Names:
     @property
     def all(self) -> tuple[str, ...]:
         """Every name that may be given a value."""
-        return (*self.sizes, *self.indices, *self.amounts, *MACHINE_SYMBOLS)
+        return tuple(dict.fromkeys((*self.sizes, *self.indices, *self.amounts, *MACHINE_SYMBOLS)))
 
     @property
     def for_a_run(self) -> tuple[str, ...]:

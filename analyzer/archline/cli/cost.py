@@ -87,7 +87,8 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
         if twice is not None:
             raise error(rules.OPTIONS_CLASH, f"`--cache` and `--at` both give {twice}")
         given = {**words, **given}
-    if isinstance(options.procs, int) and given.get("P", (options.procs, None))[0] != options.procs:
+    of_machine = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
+    if isinstance(options.procs, int) and of_machine and given.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
     if len(reports) == 1:
         return [_point(given, reports[0], options.procs)]

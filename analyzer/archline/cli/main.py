@@ -19,6 +19,7 @@ from archline import __version__
 FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
+    "list": "list the algorithms of the library, a file or a folder",
     "cost": "derive flops, work and span",
     "run": "run on data and count, beside the derived bounds",
     "check": "decide what algorithms ensure",

@@ -62,7 +62,7 @@ def bind(
         placed = place(words, array.shape, layout, line)
         placements[parameter.name] = placed
         words += placed.words
-    given = {name: _symbol(name, arguments[name]) for name in symbols if name in arguments}
+    given = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
     return Bound(scalars, arrays, facts, given, placements, words)
 
 

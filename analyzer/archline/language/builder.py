@@ -41,7 +41,6 @@ RESERVED = frozenset(
         "of",
         "square",
         "divides",
-        "size",
         "index",
         "offsets",
         "into",
@@ -131,7 +130,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _defined(self, token: Token) -> str:
         name = str(token)
         if name in RESERVED:
-            raise error(rules.RESERVED, f"`{name}` is a word of the language", span=self._span(token))
+            hint = f"choose another name, such as `{name}_`"
+            raise error(rules.RESERVED, f"`{name}` is a word of the language", span=self._span(token), hint=hint)
         return name
 
     # Expressions

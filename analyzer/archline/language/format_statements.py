@@ -81,11 +81,12 @@ def _header(item: s.Algorithm) -> Unit:
 
 
 def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Group:
-    texts = tuple(_parameter(each) if isinstance(each, s.Parameter) else _axis(each) for each in entries)
+    texts = tuple(format_parameter(each) if isinstance(each, s.Parameter) else _axis(each) for each in entries)
     return Group(opening, texts, tuple((each.span.line, each.span.column) for each in entries))
 
 
-def _parameter(parameter: s.Parameter) -> str:
+def format_parameter(parameter: s.Parameter) -> str:
+    """A parameter as it is declared."""
     mode = f"{parameter.mode} " if parameter.mode != "in" else ""
     local = "local " if parameter.local else ""
     return f"{parameter.name}: {mode}{local}{format_type(parameter.type)}"

@@ -54,14 +54,18 @@ def stdlib_modules() -> list[str]:
 
 
 def _load_place(place: str) -> Module:
-    path = Path(place)
-    if place.endswith(".algo") or not _MODULE.fullmatch(place) or _exists(path):
-        return load_path(path)
+    if is_path(place):
+        return load_path(Path(place))
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
     if not _exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(input_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
     return load_path(file)
+
+
+def is_path(place: str) -> bool:
+    """Whether a target's place is a path, rather than a module of the standard library."""
+    return place.endswith(".algo") or not _MODULE.fullmatch(place) or _exists(Path(place))
 
 
 def _place_hint(place: str) -> str:

@@ -60,8 +60,11 @@ MACHINE_SYMBOL = Rule(
     """
     `P` (processors), `Z` (fast memory, words), `L` (line, words) and `K` (largest message, words) describe
     the machine. They stand in contracts, claims and declared costs; `P` also in the sizes of algorithms
-    `on grid`. They cannot name anything else, and an algorithm that is not on a grid cannot compute with
-    them.
+    `on grid`. An algorithm that is not on a grid cannot compute with them.
+
+    Outside grids an array, a scalar or a register may have such a name, and a size, an index or a loop
+    variable may be called `P` or `K`, where no contract or declared cost speaks of the machine's symbol. A
+    size, an index or a loop variable cannot be called `Z` or `L`, in which io is.
 
     ```
     algorithm tiled(A: inout real[n, n]):

@@ -70,7 +70,7 @@ def parse(source: Source) -> Parsed:
     items: list[s.Item] = []
     found: list[Diagnostic] = []
     broken: set[str] = set()
-    for first, lines in _chunks(source):
+    for first, lines in chunks(source):
         item, problems = _parse_chunk(source, first, lines)
         found.extend(problems)
         if item is not None:
@@ -190,13 +190,13 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
+def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The file's top-level items: number of the first line, and the lines. A header may span lines in brackets."""
     start: int | None = None
     depth = 0
     lines = source.lines
     for number, line in enumerate(lines):
-        code = _without_comment(line)
+        code = without_comment(line)
         if depth == 0 and code and not code[0].isspace() and code[0] not in ")]":
             if start is not None:
                 yield start + 1, lines[start:number]
@@ -213,7 +213,7 @@ def _chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
         yield start + 1, lines[start:]
 
 
-def _without_comment(line: str) -> str:
+def without_comment(line: str) -> str:
     """The line with its strings emptied: a string may hold brackets, and one that stands alone is still code."""
     return _COMMENT.sub(lambda found: "" if found[1] else '""', line)
 

@@ -57,7 +57,7 @@ RESERVED = Rule(
     "AL107",
     "reserved word as a name",
     """
-    Words of the language (`for`, `step`, `size`, ...), intrinsics (`sqrt`, `min`, ...) and `pi` cannot name anything
+    Words of the language (`for`, `step`, `index`, ...), intrinsics (`sqrt`, `min`, ...) and `pi` cannot name anything
     else.
     """,
 )

@@ -172,7 +172,8 @@ def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
             return _in_arithmetic(operand)
         case s.Binary(left=left, right=right):
             return _in_arithmetic(left) | _in_arithmetic(right)
-    return frozenset()
+        case _:
+            return frozenset()
 
 
 def expand(expr: s.Expr) -> Sum:
@@ -252,7 +253,8 @@ def is_exponential(expr: s.Expr) -> bool:
     match expr:
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name()):
             return True
-    return False
+        case _:
+            return False
 
 
 def added(left: Sum, right: Sum) -> Sum:

@@ -221,7 +221,8 @@ class Reader:
                 # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else choice("max", (ONE, argument.upper))
-        raise OutOfReachError(f"`{text}` as an exponent is no sum of multiples of sizes and logarithms")
+            case _:
+                raise OutOfReachError(f"`{text}` as an exponent is no sum of multiples of sizes and logarithms")
 
     def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)

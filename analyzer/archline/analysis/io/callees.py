@@ -14,6 +14,7 @@ from archline.analysis.io.untraced import UntracedError
 from archline.analysis.io.views import Views, static
 from archline.analysis.scope import Scope, declared
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.model import BoundBy
 
 
@@ -32,7 +33,7 @@ class Callees(Views):
     def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> tuple[Scope, tuple[Loop, ...]]:
         """What names mean in an algorithm that is called, and the sizes that the data gives."""
         own, outer = declared(self.module, target), place.scope
-        values = {name: outer.values[name] for name in ("P", "Z", "L", "K")}
+        values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
         given: list[Loop] = []
         for name, bound in self.module.bindings[call].items():
             found = None if bound is None else static(bound, replace(outer, reads_offsets=True))

@@ -11,7 +11,7 @@ from archline.analysis.points import assumed, offsets_rules
 from archline.analysis.recursion.quantities import declaration
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
-from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.checking.scopes import machine_symbols
 from archline.language.evaluate import holds
 from archline.language.model import BoundBy
 
@@ -30,7 +30,8 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     Where none are found that it allows, others have to do: what is best there may not be best elsewhere, but holds.
     """
     facts = (*algorithm.where, *assumed(algorithm))
-    of_sizes = tuple(fact for fact in facts if s.names(fact).isdisjoint(MACHINE_SYMBOLS))
+    machine = machine_symbols(scope.module.signatures[algorithm])
+    of_sizes = tuple(fact for fact in facts if s.names(fact).isdisjoint(machine))
     lines = [each for each in (*LINES, *OTHER_LINES) if _allows(facts, each)][: len(LINES)] or LINES
     found = list(_sampled(algorithm, scope, of_sizes, lines))
     return found or list(_sampled(algorithm, scope, (), lines))
@@ -56,7 +57,7 @@ def _sampled(
     def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
         for line in lines:
             machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
-            tried = ({**dict(zip(names, sizes, strict=True)), **machine} for sizes in _near([scales[x] for x in names]))
+            tried = ({**machine, **dict(zip(names, sizes, strict=True))} for sizes in _near([scales[x] for x in names]))
             yield from islice(filter(allowed, tried), 1)
 
     def among(scale: int) -> Iterator[dict[str, int]]:

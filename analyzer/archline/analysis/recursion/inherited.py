@@ -21,7 +21,7 @@ from archline.analysis.recursion.graph import component
 from archline.analysis.scope import NotStaticError, Scope, static_value
 from archline.analysis.scope import never_negative as differences
 from archline.language import syntax as s
-from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.checking.scopes import machine_symbols
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
 
@@ -34,7 +34,8 @@ def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -
     circle = component(module, algorithm)
     if not circle:
         return tuple(facts)
-    machine = [fact for fact in facts if s.names(fact) <= set(MACHINE_SYMBOLS)]
+    symbols = set(machine_symbols(module.signatures[algorithm]))
+    machine = [fact for fact in facts if s.names(fact) <= symbols]
     kept = [fact for fact in facts if fact not in machine]
     if circle != (algorithm,):
         # Other algorithms in the circle have sizes of their own.

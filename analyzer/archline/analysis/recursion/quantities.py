@@ -13,6 +13,7 @@ from archline.algebra.polynomial import Poly, Symbol
 from archline.analysis.recursion.knowledge import conjunctions
 from archline.analysis.scope import OPPOSITE, NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
 
 MAX_QUANTITIES = 4
 MAX_RANGE, MAX_CHOICES = 5, 64
@@ -68,7 +69,8 @@ def _least(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
 def declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
     """What is said in the header and in the conditions of the body; `scope` is that of the header."""
     facts = tuple(value for fact in algorithm.where for value in _promised(fact, scope))
-    indices = frozenset(name for name in scope.fixed if name not in ("P", "Z", "L", "K"))
+    machine = machine_symbols(scope.module.signatures[algorithm])
+    indices = frozenset(name for name in scope.fixed if name not in machine)
     return Declaration(_quantities(algorithm, scope, indices), facts, _ranges(facts))
 
 

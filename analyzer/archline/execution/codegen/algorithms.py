@@ -196,9 +196,10 @@ def _check_offsets(fn: Function, parameter: s.Parameter, type_: s.OffsetsType) -
 
 
 def _check_where(fn: Function, algorithm: s.Algorithm) -> None:
+    machine = SYMBOLS.keys() - fn.names.keys()
     for each in algorithm.where:
         # What a fact says of the machine is not known to a run.
-        if SYMBOLS.keys().isdisjoint(names_in_fact(each)):
+        if machine.isdisjoint(names_in_fact(each)):
             message = f"`where {format_fact(each)}` of `{algorithm.name}` is false"
             _refuse(fn, f"not {fact(fn, each)}", fn.site(rules.WHERE, each.span, message))
 

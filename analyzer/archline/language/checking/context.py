@@ -54,6 +54,7 @@ class Library:
     """What a file's calls and claims can mean.
 
     `lost` names algorithms that stand in the text but could not be read: their calls are not reported.
+    `machine_costs` are the machine symbols that declared costs and facts of any algorithm hold.
     `complete` is false if a used file could not be loaded, so that an unknown name may be one of its.
     """
 
@@ -61,6 +62,7 @@ class Library:
     externs: Mapping[str, s.Extern]
     signatures: Mapping[s.Algorithm, Signature]
     cost_symbols: Mapping[str, Span]
+    machine_costs: frozenset[str]
     lost: frozenset[str]
     complete: bool
 
@@ -102,7 +104,7 @@ class Body:
 
     def define(self, symbol: Symbol) -> None:
         """Define a name, reporting it if it hides another."""
-        check_free(self, symbol.name, symbol.span)
+        check_free(self, symbol)
         self.scope.define(symbol)
 
     @contextmanager
@@ -162,12 +164,15 @@ class Body:
         return None
 
 
-def check_free(body: Body, name: str, span: Span) -> None:
-    """Report a definition that hides a name in sight."""
+def check_free(body: Body, symbol: Symbol) -> None:
+    """Report a definition that hides a name in sight, or a machine symbol that is needed."""
+    name, span = symbol.name, symbol.span
     before = body.scope.find(name)
-    if name in MACHINE_SYMBOLS:
-        hint = f"`{name}` always means the machine's; choose another name"
-        body.report(rules.MACHINE_SYMBOL, f"the machine symbol `{name}` cannot be defined", span, hint)
+    needed = _why_needed(body, symbol) if name in MACHINE_SYMBOLS else None
+    if needed is not None:
+        hint = f"choose another name, such as `{name.lower()}`"
+        message = f"{symbol.role.described} cannot be called `{name}` here: {needed}"
+        body.report(rules.MACHINE_SYMBOL, message, span, hint)
     elif before is not None:
         message = f"`{name}` is already {before.role.described} here (line {before.span.line})"
         body.report(rules.SHADOWING, message, span)
@@ -175,6 +180,33 @@ def check_free(body: Body, name: str, span: Span) -> None:
         line = body.library.cost_symbols[name].line
         message = f"`{name}` is already a cost symbol of an extern (line {line})"
         body.report(rules.SHADOWING, message, span)
+
+
+def _why_needed(body: Body, symbol: Symbol) -> str | None:
+    """What needs a machine symbol that a definition would hide; None where nothing does."""
+    name = symbol.name
+    if body.distributed:
+        return "on a grid it means the machine's"
+    if name in _spoken_of(body.algorithm):
+        return f"a contract or cost of `{body.algorithm.name}` speaks of the machine's"
+    if symbol.type is not Kind.STATIC:
+        return None
+    if name in ("Z", "L"):
+        return f"io is in {name}, the words of {'fast memory' if name == 'Z' else 'a line'}"
+    return "declared costs or facts speak of the machine's" if name in body.library.machine_costs else None
+
+
+def _spoken_of(algorithm: s.Algorithm) -> frozenset[str]:
+    """The names in an algorithm's contract and declared costs that are no sizes of its own."""
+    own = s.names(algorithm.parameters) | {each.name for each in algorithm.parameters}
+    costs = tuple(each for each in s.nodes(algorithm.body) if isinstance(each, s.Costs))
+    return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own)
+
+
+def machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
+    """The machine symbols in declared costs and facts: hidden by a size of a caller they would take its value."""
+    spoken = [_spoken_of(each) for each in algorithms]
+    return frozenset(MACHINE_SYMBOLS) & s.names(tuple(each.costs for each in externs)).union(*spoken)
 
 
 def leaves(fact: s.Fact) -> Iterator[s.Expr]:

@@ -9,7 +9,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
 from archline.language.checking.communication import define_grid
-from archline.language.checking.context import Body, Facts, Findings, Library
+from archline.language.checking.context import Body, Facts, Findings, Library, machine_costs
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
 from archline.language.checking.points import Free, Interval, Sampler
@@ -47,7 +47,9 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
         quiet = Findings() if algorithm.name in program.broken else findings
         signatures[algorithm] = signature_of(algorithm, quiet)
     visible = {name: each for module in modules.values() for name, each in module.algorithms.items()} | algorithms
-    library = Library(visible, externs, signatures, _cost_symbols(externs, facts), _lost(program, visible), complete)
+    reached = _reached(externs, facts)
+    symbols, machine = contracts.cost_symbols(reached), machine_costs(signatures, reached)
+    library = Library(visible, externs, signatures, symbols, machine, _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
@@ -127,10 +129,9 @@ def _inherited(modules: Mapping[tuple[str, ...], Module]) -> Facts:
     return facts
 
 
-def _cost_symbols(externs: Mapping[str, s.Extern], facts: Facts) -> dict[str, Span]:
-    """The cost symbols of every extern that the file's algorithms may reach."""
-    reached = [target for target in facts.targets.values() if isinstance(target, s.Extern)]
-    return contracts.cost_symbols([*externs.values(), *reached])
+def _reached(externs: Mapping[str, s.Extern], facts: Facts) -> list[s.Extern]:
+    """Every extern that the file's algorithms may reach."""
+    return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
 
 def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:

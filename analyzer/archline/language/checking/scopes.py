@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from archline.language import syntax as s
-from archline.language.model import ExprType
+from archline.language.model import ExprType, Signature
 from archline.language.source import Span
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
+
+
+def machine_symbols(signature: Signature) -> tuple[str, ...]:
+    """The machine symbols that are no sizes or indices of an algorithm of its own."""
+    return tuple(name for name in MACHINE_SYMBOLS if name not in (*signature.size_names, *signature.indices))
 
 
 class Role(Enum):

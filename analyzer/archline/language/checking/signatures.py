@@ -28,7 +28,8 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
     sizes: dict[str, SizeBinding] = {}
     unbound: set[str] = set()
     for name, span in _names(algorithm):
-        if name in MACHINE_SYMBOLS or name in sizes or name in unbound:
+        # On a grid P is the machine's wherever it stands.
+        if name in sizes or name in unbound or (name in MACHINE_SYMBOLS and (algorithm.grid or name not in bound)):
             continue
         if name in declared and not isinstance(declared[name].type, s.SizeType):
             continue

@@ -22,6 +22,7 @@ from archline.analysis.io.untraced import UntracedError
 from archline.analysis.recursion.graph import recurses
 from archline.analysis.scope import Scope
 from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
 from archline.language.model import Module
 
 Time = tuple[int | str, ...]
@@ -92,7 +93,7 @@ class _Builder:
 
     def problem(self, algorithm: s.Algorithm, found: Sequence[tuple[Access, Chain, Time]]) -> Problem:
         signature = self.scope.module.signatures[algorithm]
-        machine = [name for name in ("P", "K", "Z") if name in _names(found)]
+        machine = [name for name in machine_symbols(signature) if name != "L" and name in _names(found)]
         sizes = tuple(name for name in (*signature.size_names, *signature.indices, *machine) if name not in self.point)
         symbols = {name: f"p{place}" for place, name in enumerate(sizes)}
         columns = _columns([time for _, _, time in found], self.cut)

@@ -1,0 +1,96 @@
+"""`archline list`: every algorithm of the library, files and folders, by their headers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from archline.language.headers import headers
+from archline.language.parser import parse_program
+from archline.language.source import read_source
+from archline.resources import resource
+from cli_support import cli
+
+FILES = sorted(resource("stdlib").rglob("*.algo"))
+
+
+def targets(*arguments: str) -> list[str]:
+    ran = cli("list", *arguments, "--format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    return [each["target"] for each in json.loads(ran.out)["algorithms"]]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_headers_are_those_of_the_whole_file(file: Path) -> None:
+    source = read_source(file)
+    found = headers(source)
+    whole = parse_program(source).algorithms
+    assert [(each.name, each.doc) for each in found] == [(each.name, each.doc) for each in whole]
+    assert [[p.span.line for p in each.parameters] for each in found] == [
+        [p.span.line for p in each.parameters] for each in whole
+    ]
+
+
+def test_the_library_is_listed_once_and_grouped() -> None:
+    expected = [
+        f"{'.'.join(file.relative_to(resource('stdlib')).with_suffix('').parts)}::{each.name}"
+        for file in FILES
+        for each in parse_program(read_source(file)).algorithms
+    ]
+    found = targets()
+    assert sorted(found) == sorted(expected)
+    modules = [each.partition("::")[0] for each in found]
+    assert modules == sorted(modules)
+
+
+def test_a_family_a_module_or_an_algorithm_narrows_the_list() -> None:
+    everything = targets()
+    assert targets("dense") == [each for each in everything if each.startswith("dense.")]
+    assert targets("dense.lu") == ["dense.lu::lu", "dense.lu::lu_parallel"]
+    assert targets("dense.lu::lu", "scan.reduce::dot") == ["dense.lu::lu", "scan.reduce::dot"]
+
+
+def test_files_and_folders(tmp_path: Path) -> None:
+    program = (
+        "# algorithm none(x: real[n]):\nalgorithm f(x: inout real[n],  # first\n            k: size):\n"
+        '    # a remark\n    "Adds a: b. Then more."\n    where k >= 2\n    x[0] = 1\n\n\n'
+        'extern g(a: real) -> real costs c flops\nalgorithm h(x: real[n]): # "no docstring"\n    pass\n'
+    )
+    (tmp_path / "inner").mkdir()
+    file = tmp_path / "inner" / "one.algo"
+    file.write_text(program, encoding="utf-8")
+    for target in (str(file), str(tmp_path)):
+        assert targets(target) == [f"{file}::f", f"{file}::h"]
+    (first, second) = json.loads(cli("list", str(file), "--format", "json").out)["algorithms"]
+    assert first["parameters"] == ["x: inout real[n]", "k: size"]
+    assert (first["summary"], first["doc"]) == ("Adds a: b.", "Adds a: b. Then more.")
+    assert (second["summary"], second["doc"]) == ("", None)
+    assert cli("cost", f"{file}::f").code == 0
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert cli("list", str(empty)).out == "no algorithms\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "hint"),
+    [
+        ("dens", "AL001", "did you mean `dense`?"),
+        ("dense.luu", "AL001", "did you mean `dense.lu`?"),
+        ("dense.lu::lux", "AL211", "did you mean `lu`?"),
+        ("none/there.algo", "AL001", ""),
+    ],
+)
+def test_unknown_targets_are_refused(target: str, code: str, hint: str) -> None:
+    ran = cli("list", target)
+    assert ran.refused(code)
+    assert hint in ran.err
+
+
+def test_mistakes_in_headers_have_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.algo"
+    file.write_text("algorithm f(x: real[n]):\n    pass\n\nalgorithm g(x real[n]):\n    pass\n", encoding="utf-8")
+    ran = cli("list", str(file))
+    assert ran.code == 2
+    assert f"{file}:4:15" in ran.err

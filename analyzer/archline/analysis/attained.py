@@ -1,7 +1,7 @@
-"""How near io is to the least that any order of the same iterations fetches: optimal, or off by a factor.
+"""How near io is to the lower bound for any schedule of the same iterations: asymptotically optimal, or within a factor.
 
-    optimal             io is O of what every order of these iterations fetches
-    off by sqrt(Z)      it is O of sqrt(Z) times that; of no smaller factor that is tried is it proved
+    asymptotically optimal      io is O of what every schedule of these iterations fetches
+    within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; of no smaller candidate is it proved
 
 Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms
 of sizes and sizes last.
@@ -48,17 +48,17 @@ class Regime:
 
     @property
     def text(self) -> str:
-        """`optimal`, `off by sqrt(Z) at most`, or why neither is known."""
+        """`asymptotically optimal`, `within a factor O(sqrt(Z))`, or why neither is known."""
         if self.factor is None:
             return f"unknown: {self.reason}"
-        return "optimal" if self.factor == OPTIMAL else f"off by {self.factor} at most"
+        return "asymptotically optimal" if self.factor == OPTIMAL else f"within a factor O({self.factor})"
 
 
 @dataclass(frozen=True)
 class Attained:
     """The regimes, from few lines to many, `under` conditions that all of them take for granted.
 
-    `floors` are what any order is Omega of beside the lines that are touched.
+    `floors` are what any schedule is Omega of, besides the lines that are touched.
     """
 
     under: tuple[str, ...]

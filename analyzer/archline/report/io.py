@@ -95,9 +95,9 @@ def _published(found: Published, width: int) -> Iterator[str]:
 
 def attained(found: Attained) -> Iterator[tuple[str, str]]:
     """How near io is to what any order of the same iterations fetches, a line a regime."""
-    name = "attains"
+    name = "optimality"
     if found.floors:
-        yield name, "Omega(" + " + ".join(found.floors) + ") beside the lines touched"
+        yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the lines touched"
         name = ""
     under = " and ".join(found.under)
     for each in found.regimes:

@@ -14,7 +14,7 @@ from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.growth.simplify import reduced
 from archline.algebra.leading import leading
 from archline.algebra.polynomial import Poly
-from archline.analysis.attained import OPTIMAL, Attained
+from archline.analysis.attained import Attained
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
@@ -247,8 +247,7 @@ def _nearness(found: Attained, least_of: Mapping[str, str]) -> Iterator[str]:
     known = [each for each in found.regimes if each.factor is not None]
     parts: list[str] = []
     for each in reversed(known):
-        said = "asymptotically optimal" if each.factor == OPTIMAL else f"within a factor O({each.factor})"
-        parts.append(f"{said} where {least_of.get(each.when, each.when)}" if each.when else said)
+        parts.append(f"{each.text} where {least_of.get(each.when, each.when)}" if each.when else each.text)
     if parts:
         under = f", if {' and '.join(found.under)}" if found.under else ""
         yield f"{'; '.join(parts[:3])}{under}"

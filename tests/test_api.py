@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import subprocess
 import sys
 from fractions import Fraction
@@ -18,6 +20,7 @@ import archline as al
 from archline.algebra.evaluation import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.sympy_bridge import to_sympy
+from archline.execution.data import generate
 from stdlib_targets import TRIED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -297,3 +300,55 @@ def test_regimes_have_conditions_and_expressions() -> None:
     work = al.load("sort.mergesort")["mergesort"].cost().work
     assert [each.when for each in work.regimes] == ["n <= 1", "otherwise"]
     assert cost.work.regimes == ()
+
+
+def test_exactly_what_is_public_is_listed() -> None:
+    assert dir(al) == sorted(al.__all__)
+    assert {"order", "recurrence", "machines", "compare", "energy", "run"} - set(dir(al)) == {"run"}
+
+
+def test_public_functions_have_signatures() -> None:
+    """Packages that are called as functions have those of the functions."""
+    for name in dir(al):
+        each = getattr(al, name)
+        if callable(each):
+            assert "arguments" not in inspect.signature(each).parameters, name
+    assert list(inspect.signature(al.compare).parameters)[:2] == ["targets", "machine"]
+    assert inspect.signature(al.energy).parameters["machine"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert "machine: 'str | Machine'" in pydoc.render_doc(al.energy, renderer=pydoc.plaintext)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = al.compare.nothing  # type: ignore[attr-defined]
+
+
+def test_sizes_are_keywords_everywhere() -> None:
+    """As keywords and as mappings they are the same."""
+    target, other, machine = "dense.matmul::matmul_basic", "dense.matmul::matmul_ikj", "xeon-e5-2650l-v3"
+    sizes = {"n": 4, "m": 5, "p": 6}
+    algorithm = al.algorithm(target)
+    assert algorithm.cost().flops.at(**sizes) == algorithm.cost().flops.at(sizes) == 2 * 4 * 5 * 6
+    assert al.energy(target, machine=machine, **sizes).total == al.energy(target, machine=machine, at=sizes).total
+    mixed = al.energy(target, machine=machine, at={"n": 4, "m": 9}, m=5, p=6)
+    assert mixed.result.at == sizes
+    by_keyword = al.compare(target, other, machine=machine, **sizes).points
+    assert [each.verdict for each in by_keyword] == [
+        each.verdict for each in al.compare(target, other, machine=machine, at=sizes).points
+    ]
+    assert al.plot_io(algorithm, **sizes).points == al.plot_io(algorithm, sizes).points
+    assert str(al.energy(target, machine=machine)) == str(al.energy(target, machine=machine, at=None))
+
+
+def test_a_run_of_sizes_alone_generates_its_data() -> None:
+    algorithm = al.algorithm("dense.matmul::matmul_basic")
+    sizes = {"n": 4, "m": 5, "p": 6}
+    run = algorithm.run(**sizes, cache=al.Cache(Z=64, L=8), seed=3)
+    data = generate(algorithm.module, algorithm.node, sizes, 3)
+    given = algorithm.run(data, cache=al.Cache(Z=64, L=8))
+    assert run.sizes == given.sizes == sizes
+    assert run.counts == given.counts
+    assert np.array_equal(run.outputs["C"], given.outputs["C"])
+    assert not np.array_equal(run.outputs["C"], algorithm.run(**sizes, seed=4).outputs["C"])
+    assert algorithm.run(sizes).counts.flops == run.counts.flops
+    with pytest.raises(al.ArchlineError, match="AL402"):
+        algorithm.run(n=4)
+    with pytest.raises(al.ArchlineError, match="AL521"):
+        algorithm.run(A=data["A"], n=4)

@@ -128,23 +128,23 @@ def test_the_program_of_the_readme_keeps_its_promises(tmp_path: Path) -> None:
     assert "2 hold" in ran.out
 
 
-def test_python_of_the_readme() -> None:
-    """Statements run; an expression whose comment begins with a number has that value."""
-    (code,) = fenced(README, "python")
+@pytest.mark.parametrize("path", [README, ROOT / "docs" / "python.md"], ids=lambda path: path.stem)
+def test_python_does_what_is_said(path: Path) -> None:
+    """Statements run; an expression whose comment begins with a literal has that value."""
     names: dict[str, object] = {}
     compared = 0
-    for node in ast.parse(code).body:
-        text = ast.get_source_segment(code, node) or ""
-        if not isinstance(node, ast.Expr):
-            exec(text, names)
-            continue
-        value = eval(text, names)
-        said = code.splitlines()[node.lineno - 1].partition("#")[2].strip()
-        if said[:1].isdigit():
-            assert value == int(re.split(r"\D", said)[0])
-            compared += 1
-        else:
+    for code in fenced(path, "python"):
+        for node in ast.parse(code).body:
+            text = ast.get_source_segment(code, node) or ""
+            if not isinstance(node, ast.Expr):
+                exec(text, names)
+                continue
+            value = eval(text, names)
+            said = code.splitlines()[node.lineno - 1].rpartition("  # ")[2].strip()
             assert said
+            if re.match(r"[\d\[(\"]|True|False|None", said):
+                assert value == ast.literal_eval(said.partition(", exact")[0]), text
+                compared += 1
     assert compared
 
 

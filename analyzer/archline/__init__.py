@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from archline.api.comparisons import Compared, compare
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
+    from archline.api.growth import Order, order
     from archline.api.plots import IoPlot, plot_io
+    from archline.api.recurrences import Solution, recurrence
     from archline.api.running import Run
     from archline.energy.machines import Machine, machine, machines
     from archline.execution.externs import register_extern
@@ -32,7 +34,9 @@ _HOMES = {
     "Machine": "archline.energy.machines",
     "Metric": "archline.api.costs",
     "Module": "archline.api.algorithms",
+    "Order": "archline.api.growth",
     "Run": "archline.api.running",
+    "Solution": "archline.api.recurrences",
     "algorithm": "archline.api.algorithms",
     "compare": "archline.compare",
     "energy": "archline.energy",
@@ -40,7 +44,9 @@ _HOMES = {
     "loads": "archline.api.algorithms",
     "machine": "archline.energy.machines",
     "machines": "archline.energy.machines",
+    "order": "archline.api.growth",
     "plot_io": "archline.api.plots",
+    "recurrence": "archline.api.recurrences",
     "register_extern": "archline.execution.externs",
 }
 
@@ -56,7 +62,9 @@ __all__ = [
     "Machine",
     "Metric",
     "Module",
+    "Order",
     "Run",
+    "Solution",
     "__version__",
     "algorithm",
     "compare",
@@ -65,7 +73,9 @@ __all__ = [
     "loads",
     "machine",
     "machines",
+    "order",
     "plot_io",
+    "recurrence",
     "register_extern",
 ]
 
@@ -79,4 +89,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted(__all__)

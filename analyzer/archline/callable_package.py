@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -9,11 +10,31 @@ from typing import Any
 
 
 def calls(package: str, home: str) -> None:
-    """Make a package callable, as the function of its own last name in the module `home`."""
-    function = package.rpartition(".")[2]
+    """Make a package callable, as the function of its own last name in the module `home`.
+
+    `help` and `inspect.signature` show the function, whose module is imported when it is first used.
+    """
+    name = package.rpartition(".")[2]
+
+    def function() -> Any:
+        return getattr(import_module(home), name)
 
     class CallablePackage(ModuleType):
         def __call__(self, *arguments: Any, **options: Any) -> Any:
-            return getattr(import_module(home), function)(*arguments, **options)
+            return function()(*arguments, **options)
 
-    sys.modules[package].__class__ = CallablePackage
+        def __getattr__(self, attribute: str) -> Any:
+            if attribute == name:
+                return function()
+            raise AttributeError(f"module '{package}' has no attribute '{attribute}'")
+
+        def __dir__(self) -> list[str]:
+            return [*super().__dir__(), name]
+
+        @property
+        def __signature__(self) -> inspect.Signature:
+            return inspect.signature(function())
+
+    module = sys.modules[package]
+    module.__class__ = CallablePackage
+    module.__dict__["__all__"] = [name]

@@ -18,6 +18,7 @@ from archline.analysis.recursion.inherited import inherited
 from archline.analysis.scope import declared
 from archline.api import rules
 from archline.api.costs import CostReport
+from archline.api.settings import unplaced
 from archline.language import model, name_rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
@@ -167,17 +168,30 @@ class Algorithm:
         *,
         cache: Cache | None = None,
         compiled: bool | None = None,
+        seed: int = 0,
         **arguments: Any,
     ) -> Run:
         """Run it on data: numpy arrays (or nested lists) and numbers by parameter name; the arrays stay as they are.
 
-        `given` takes arguments whose names are not free here, such as a parameter called `cache`. io and write-backs
-        are counted where a cache is given. `compiled` forces or forbids compilation. Raises ArchlineError for wrong
-        arguments, and for what goes wrong in the run (a race, a subscript out of bounds, a broken fact).
+        Where only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names
+        are not free here, such as a parameter called `cache`. io and write-backs are counted where a cache is given.
+        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, and for what goes wrong in
+        the run (a race, a subscript out of bounds, a broken fact).
         """
         from archline.api.running import run
 
-        return run(self, {**(given or {}), **arguments}, cache=cache, compiled=compiled)
+        values = {**(given or {}), **arguments}
+        if not self._gives_only_sizes(values):
+            return run(self, values, cache=cache, compiled=compiled)
+        from archline.api.data import run_generated
+
+        return run_generated(self, unplaced(values), cache=cache, seed=seed, compiled=compiled)
+
+    def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
+        """Whether sizes are given, and none of the data that the algorithm takes."""
+        sizes = {*self.sizes, *self.signature.indices}
+        data = {*self.parameters} - sizes
+        return bool(data and sizes & values.keys() and not data & values.keys())
 
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"

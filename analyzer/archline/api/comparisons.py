@@ -14,7 +14,7 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
-from archline.api.settings import Given, Number, check_known, unplaced
+from archline.api.settings import Given, Number, check_known, together, unplaced
 from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
@@ -99,17 +99,19 @@ def compare(
     cache: Cache | None = None,
     execute: bool = False,
     seed: int = 0,
+    **sizes: Number,
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
     `by` is energy, time, power or energy_delay; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
-    the bounds leave open is decided by runs on generated data. Raises ArchlineError for unknown names and wrong sizes.
+    the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes those whose
+    names are not free here. Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
     swept = None if sweep is None else Sweep.read(sweep)
-    given = None if at is None else unplaced(at)
+    given = together(at, sizes)
     subjects = [subject(each, where) for each in targets]
     return Compared(
         comparison(

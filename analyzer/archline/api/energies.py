@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
-from archline.api.settings import Given, Number, check_known, unplaced
+from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, check_facts, model_for, own, subject
 from archline.energy.formulas import Bounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
@@ -140,8 +140,11 @@ def energy(
     parameters: Mapping[str, str | float] | None = None,
     seed: int = 0,
     measured: bool = False,
+    **sizes: Number,
 ) -> Energy:
     """The energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`: at sizes, else in symbols.
+
+    Sizes are keywords (`n=64`); `at` takes those whose names are not free here, such as a size called `seed`.
 
     Inputs are derived where that is possible; with `measured` all that a run counts is taken from a run on generated
     data. The cache is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set
@@ -156,7 +159,7 @@ def energy(
         [found],
         [chosen.with_parameters(given)],
         None if model is None else model_of(model),
-        None if at is None else unplaced(at),
+        together(at, sizes),
         settings,
     )
     return only

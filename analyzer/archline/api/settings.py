@@ -32,6 +32,11 @@ def unplaced(values: Mapping[str, object]) -> Given:
     return {name: (value, None) for name, value in values.items()}
 
 
+def together(sizes: Mapping[str, object] | None, named: Mapping[str, object]) -> Given | None:
+    """Sizes as a mapping and as keywords, the latter first; None where neither gives any."""
+    return None if sizes is None and not named else unplaced({**(sizes or {}), **named})
+
+
 @dataclass(frozen=True)
 class Names:
     """What values may be given for: sizes with their least values, indices (any sign), cost symbols (>= 0).

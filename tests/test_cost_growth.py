@@ -70,17 +70,19 @@ def test_no_growth_is_refuted(target: str) -> None:
     view = algorithm.cost().view()
     where = ", ".join(each for each in view.assumptions if " (assumed" not in each)
     for cost in documented(view)["costs"].values():
-        if " where " in (cost["growth"] or ""):
+        if "where Z" in (cost["growth"] or ""):
             # The growth of io's recurrence under a condition on the cache, not of the bound that holds everywhere.
             continue
         for part in (cost["growth"] or "").replace("), ", ")|").split("|"):
-            relation, _, rest = part.partition("(")
+            said, _, from_sizes = part.partition(" where ")
+            relation, _, rest = said.partition("(")
             for side in {"Theta": ("upper", "lower"), "O": ("upper",), "Omega": ("lower",)}.get(relation, ()):
                 asked = "O" if side == "upper" else "Omega"
                 if "gcd(" in cost[side]:
                     # No function of the language; growth is proved of what is left without it.
                     continue
-                assert order(cost[side], rest[:-1], where, asked).holds is not False
+                facts = ", ".join(filter(None, (where, from_sizes)))
+                assert order(cost[side], rest[:-1], facts, asked).holds is not False
 
 
 # Small programs
@@ -96,10 +98,20 @@ PAIRS = """algorithm pairs(x: inout real[n]):
 """
 
 
-def test_a_cost_that_vanishes_somewhere_has_no_lower_growth() -> None:
+def test_a_cost_that_vanishes_somewhere_has_its_growth_from_there_on() -> None:
     """n(n - 1)/2 is 0 at n = 1, where n^2 is 1."""
-    assert growth(PAIRS, "flops") == "O(n^2)"
+    assert growth(PAIRS, "flops") == "Theta(n^2) where n >= 2"
     assert growth(PAIRS, "flops", "n >= 2") == "Theta(n^2)"
+
+
+def test_growth_holds_from_the_least_sizes_on() -> None:
+    """(n - 2)(m - 1) is 0 at n = 2 and at m = 1; (n - 1)*m at n = 1 alone."""
+    text = "algorithm f(x: inout real[n, m]):\n    where n >= 2\n    for i in {}..n:\n        for j in {}..m:\n"
+    text += "            x[i, j] += 1\n"
+    assert growth(text.format(2, 1), "flops") == "Theta(n*m) where n >= 3 and m >= 3"
+    assert growth(text.format(1, 0).replace(" n >= 2", " m >= 1"), "flops") == "Theta(n*m) where n >= 2"
+    assert growth(text.format(1, 1), "flops") == "Theta(n*m) where m >= 2"
+    assert growth(text.format(0, 9), "flops") == "O(n*m)"
 
 
 def test_facts_drop_terms() -> None:
@@ -125,8 +137,10 @@ def test_a_larger_of_two() -> None:
 
 
 def test_powers_of_sizes_are_no_polynomial() -> None:
-    text = "algorithm f(x: inout real[n]):\n    for i in 0..2^n:\n        x[0] += 1\n"
-    assert growth(text) is None
+    text = "algorithm f(x: inout real[n]):\n    for i in 0..{}:\n        x[0] += 1\n"
+    assert growth(text.format("2^n")) == "Theta(2^n)"
+    assert growth(text.format("n*3^n - 2^n")) == "Theta(n*3^n)"
+    assert growth(text.format("2^(n^2)")) is None
 
 
 def test_indices_may_be_negative_and_have_no_growth() -> None:

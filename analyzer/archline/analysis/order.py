@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
+from itertools import combinations
 
 from archline.algebra.facts import Facts
 from archline.algebra.growth import rules
@@ -15,11 +16,12 @@ from archline.analysis.costs import Cost, Costs
 from archline.analysis.floors import least
 from archline.analysis.growth import Piece, facts_of, in_any_cache, over_range, pieces
 from archline.analysis.points import assumed
-from archline.analysis.scope import declared, with_all
+from archline.analysis.scope import Scope, declared, with_all
 from archline.analysis.shapes import Shape, ShapelessError, shapes, without, written
 from archline.analysis.uncapped import uncapped
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 
@@ -43,12 +45,14 @@ class Under:
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 
-    `under` holds what it is O of under conditions, where one expression does not serve everywhere.
+    `under` holds what it is O of under conditions, where one expression does not serve everywhere. `tight` is what it
+    is Theta of from some sizes on, where at smaller ones it may vanish.
     """
 
     upper: str | None
     lower: str | None
     under: tuple[Under, ...] = ()
+    tight: Under | None = None
 
     @property
     def text(self) -> str | None:
@@ -57,10 +61,13 @@ class Growth:
             return ", ".join(each.text for each in self.under)
         if self.upper is not None and self.upper == self.lower:
             return f"Theta({self.upper})"
-        known = [f"{name}({each})" for name, each in (("O", self.upper), ("Omega", self.lower)) if each is not None]
-        return ", ".join(known) or None
+        upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
+        known = [f"{name}({each})" for name, each in (("O", upper), ("Omega", self.lower)) if each is not None]
+        return ", ".join([*known, *([self.tight.text] if self.tight is not None else [])]) or None
 
 
+LEAST, MOST_RAISED = (2, 3, 4), 3
+"""From which sizes on a cost is compared that may vanish at smaller ones, and of how many sizes that is said."""
 TALL = "Z >= L^2"
 """What is taken of a cache of which nothing is said: it has more lines than a line has words."""
 
@@ -98,7 +105,30 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
         found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
         upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
         return Growth(upper, lower)
-    return _growth(costs, cost, sizes, facts, known)
+    found = _growth(costs, cost, sizes, facts, known)
+    if found.upper is None or found.lower is not None or not cost.lower:
+        return found
+    return replace(found, tight=_from_sizes(costs, cost, sizes, facts, declared(module, algorithm)))
+
+
+def _from_sizes(
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
+) -> Under | None:
+    """What a cost that may vanish at the least sizes is Theta of from the least sizes on from which that is proved."""
+    assert cost.lower is not None
+    names = [name for name in sizes if name in cost.lower.names]
+    for least in LEAST:
+        low = [name for name in names if not scope.facts.nonnegative(scope.values[name] - least)]
+        for count in range(1, min(len(low), MOST_RAISED) + 1):
+            for chosen in combinations(low, count):
+                raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {least}"))
+                where = (*facts, *raised)
+                if _domain(where) is None:
+                    continue
+                found = _growth(costs, cost, sizes, where, with_all(scope.facts, raised, scope))
+                if found.upper is not None and found.upper == found.lower:
+                    return Under(" and ".join(map(format_fact, raised)), found.upper, tight=True)
+    return None
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:

@@ -15,12 +15,13 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
-_LOG = "log2("
+EXPONENTIAL_DEGREE = 1000.0
+_LOG, _TWO = "log2(", "2^"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class ShapelessError(Exception):
-    """An expression that is not made of powers of sizes and logarithms."""
+    """An expression that is not made of powers of sizes and logarithms, and of numbers to sizes."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ ONE = Exponent.of({2: fmpq(1)})
 
 @dataclass(frozen=True)
 class Shape:
-    """A product of powers of sizes, and of logarithms and roots of what is written there."""
+    """A product of powers of sizes, of 2 to sizes, and of logarithms and roots of what is written there."""
 
     factors: tuple[tuple[str, Exponent], ...] = ()
 
@@ -139,8 +140,15 @@ def _below(power: Exponent) -> bool:
 def _power(base: str, power: Exponent) -> str:
     if power == ONE:
         return base
+    if base.startswith(_TWO):
+        return "*".join(_to_size(base.removeprefix(_TWO), number, part) for number, part in power.parts)
     plain = power.text.isdigit() or re.fullmatch(r"log2\(\d+\)", power.text)
     return f"{base}^{power.text}" if plain else f"{base}^({power.text})"
+
+
+def _to_size(size: str, base: int, part: fmpq) -> str:
+    """A number to a multiple of a size."""
+    return f"{base}^{size}" if part == 1 else f"{base}^({part}*{size})"
 
 
 def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:
@@ -158,7 +166,7 @@ def degree(shape: Shape) -> float:
     total = 0.0
     for base, power in shape.factors:
         number = sum(float(int(part.p)) / int(part.q) * log2(logarithm) for logarithm, part in power.parts)
-        total += number * (0.01 if base.startswith(_LOG) else 1.0)
+        total += number * (0.01 if base.startswith(_LOG) else EXPONENTIAL_DEGREE if base.startswith(_TWO) else 1.0)
     return total
 
 
@@ -217,12 +225,14 @@ class _Reader:
         return Shape.of({f"{_LOG}{written(inner, self.order)})": ONE})
 
     def _exponential(self, base: int, exponent: Poly) -> Shape:
-        """b^(c*log2(x)), rounded or not."""
+        """b^(c*log2(x)) or b^(c*n), rounded or not."""
         result = Shape()
         for monomial, coefficient in exponent.terms.items():
             match monomial:
                 case ():
                     continue
+                case ((Symbol(name=name), 1),):
+                    result = result.product(Shape.of({f"{_TWO}{name}": Exponent.of({base: coefficient})}))
                 case (((a.CeilLog2(argument=x) | a.Function(function="log2", argument=x)), 1),):
                     result = result.product(self._least(x).with_base(base).raised(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:

@@ -116,7 +116,8 @@ class Absorption:
         own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
-            return (ONE, tuple((one_below(factor), power) for factor, power in gap.items())) if plain else None
+            uses = tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
+            return (_factor_above(uses), uses) if plain else None
         usable = [*self._gaps, *_rational_gaps(own)]
         return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
@@ -255,6 +256,17 @@ def _log2_near(value: fmpq) -> fmpq:
     if value == 1:
         return ZERO
     return fmpq(round(float((arb(value).log() / arb.const_log2()).mid()) * SCALE), SCALE)
+
+
+def _factor_above(uses: Product) -> fmpq:
+    """A rational at least the product of the factors of bounds, each to its power."""
+    bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
+    if all(power.is_rational for _, power in bounded):
+        return _product_above([(factor, power.rational) for factor, power in bounded])
+    product = arb(1)
+    for factor, power in bounded:
+        product *= arb(factor) ** power.enclosed(PRECISION)
+    return exactly(product.upper())
 
 
 def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:

@@ -1,4 +1,4 @@
-"""How near io is to the lower bound for any schedule of the same iterations: asymptotically optimal, or within a factor.
+"""How near io is to the lower bound for any schedule: asymptotically optimal, or within a factor.
 
     asymptotically optimal      io is O of what every schedule of these iterations fetches
     within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; of no smaller candidate is it proved

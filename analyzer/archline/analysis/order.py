@@ -80,9 +80,10 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
     uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
     domain = _domain((*algorithm.where, *assumed(algorithm)))
-    return Growth(
-        reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
-        reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
+    return replace(
+        found,
+        upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
+        lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
     )
 
 
@@ -117,11 +118,11 @@ def _from_sizes(
     """What a cost that may vanish at the least sizes is Theta of from the least sizes on from which that is proved."""
     assert cost.lower is not None
     names = [name for name in sizes if name in cost.lower.names]
-    for least in LEAST:
-        low = [name for name in names if not scope.facts.nonnegative(scope.values[name] - least)]
+    for start in LEAST:
+        low = [name for name in names if not scope.facts.nonnegative(scope.values[name] - start)]
         for count in range(1, min(len(low), MOST_RAISED) + 1):
             for chosen in combinations(low, count):
-                raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {least}"))
+                raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {start}"))
                 where = (*facts, *raised)
                 if _domain(where) is None:
                     continue

@@ -378,8 +378,8 @@ class _Runs:
 
     def _check_shapes(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int], frame: _Frame) -> None:
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
-            wanted, found = _Frame(sizes).all(_shape(parameter)), self._extents(argument, frame)
-            for one, other in zip(wanted, found, strict=False):
+            expected, found = _Frame(sizes).all(_shape(parameter)), self._extents(argument, frame)
+            for one, other in zip(expected, found, strict=False):
                 if one is not None and other is not None and one != other:
                     shown = f"`{parameter.name}: {format_type(parameter.type)}` of `{callee.name}`"
                     message = f"`{format_expression(argument)}` does not fit {shown} (extent {other} for {one})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 
+MAX_KNOWN = 256
 MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
 
@@ -197,6 +198,7 @@ class Algorithm:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
 
 
+@lru_cache(maxsize=MAX_KNOWN)
 def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
     """What is wrong with an algorithm whatever the data."""
     endless = endless_recursion(module, algorithm)

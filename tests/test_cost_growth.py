@@ -139,7 +139,7 @@ def test_a_larger_of_two() -> None:
 def test_powers_of_sizes_are_no_polynomial() -> None:
     text = "algorithm f(x: inout real[n]):\n    for i in 0..{}:\n        x[0] += 1\n"
     assert growth(text.format("2^n")) == "Theta(2^n)"
-    assert growth(text.format("n*3^n - 2^n")) == "Theta(n*3^n)"
+    assert growth(text.format("n*3^n + 2^n")) == "Theta(n*3^n)"
     assert growth(text.format("2^(n^2)")) is None
 
 
@@ -179,7 +179,7 @@ def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
 # Reports
 def test_reports_show_growth() -> None:
     shown = cli("cost", "dense.gemv::gemv").out
-    assert re.search(r"growth +Theta\(m \+ log2\(n\)\)", shown)
+    assert re.search(r"span .* Theta\(m \+ log2\(n\)\)", shown)
     costs = json.loads(cli("cost", "dense.gemv::gemv", "--format", "json").out)
     assert costs["costs"]["work"]["growth"] == "Theta(n*m)"
     assert costs["flops_by_kind"]["add"]["growth"] == "Theta(n*m)"
@@ -223,7 +223,7 @@ def test_shapes_leave_out_what_is_small(value: Poly, expected: str) -> None:
     assert written(shapes(value, ("n", "m")), ("n", "m")) == expected
 
 
-@pytest.mark.parametrize("value", [a.exponential(2, N), (N + M + 1) ** 2 * a.exponential(3, N)])
+@pytest.mark.parametrize("value", [a.exponential(2, N**2), (N + M + 1) ** 2 * a.exponential(3, N * M)])
 def test_other_functions_have_no_shape(value: Poly) -> None:
     with pytest.raises(ShapelessError):
         shapes(value, ("n", "m"))

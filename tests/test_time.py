@@ -170,7 +170,7 @@ def test_the_command_shows_a_row(tmp_path: Path) -> None:
     path = tmp_path / "squares.algo"
     path.write_text(SQUARES)
     target = f"{path}::f"
-    shown = cli("cost", target, "--procs", "P").out
+    shown = cli("cost", target, "--all", "--procs", "P").out
     assert re.search(r"time\(P\) +bounded +>=", shown)
     # Lemma 2.1 of the ICE paper, and the condition under which it holds.
     assert re.search(r"io\(P\) +declared +>= +ceil\(n/L\)", shown)

@@ -5,6 +5,7 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -148,11 +149,12 @@ def _parallelism(view: CostView) -> Line | None:
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = (f"{float(each):.4g}" for each in ends)
         return Line("parallelism", low if low == high else f"{low} .. {high}")
-    orders = [each.growth or "" for each in (work, span)]
-    if not all(each.startswith("Theta(") for each in orders):
+    orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
+    if not all(orders):
         return Line("parallelism", "work/span")
-    above, below = (each.removeprefix("Theta(").partition(") where")[0].removesuffix(")") for each in orders)
-    return Line("parallelism", "work/span", "", f"Theta({_ratio(above, below)})")
+    (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
+    where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"
+    return Line("parallelism", "work/span", "", f"Theta({_ratio(above, below)}){where}")
 
 
 def _ratio(above: str, below: str) -> str:

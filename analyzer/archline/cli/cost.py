@@ -121,6 +121,8 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
+    given = f"{options.at},{options.cache}".replace(" ", "")
+    views = [replace(each, cache_assumed="Z" in (each.at or {}) and "Z=" not in given) for each in views]
     match options.format:
         case "json":
             from archline.report import json
@@ -144,11 +146,8 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
 
     width = terminal_width()
     parts = []
-    given = f"{options.at},{options.cache}".replace(" ", "")
     for view in views:
-        assumed = view.at is not None and "Z" in view.at and "Z=" not in given
-        shown = replace(view, cache_assumed=assumed)
-        parts.append(text.costs(view, width) if options.all else first_page(shown, width, options.metric))
+        parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
         if options.explain:
             parts.append(derivation.text(view, options.metric or "work", width))
     return "\n".join(parts)

@@ -24,7 +24,8 @@ def costs(view: CostView, width: int) -> str:
     blocks = [_heading(view, width), _cost_table(view, width)]
     if view.at is not None:
         near = [line for row in view.rows for told in io.factors(row) for line in wrap(told, width - 2)]
-        blocks.append([f"at {point_text(view.at)}", *_value_table(view, width), *near])
+        assumed = ", the default cache" if view.cache_assumed else ""
+        blocks.append([f"at {point_text(view.at)}{assumed}", *_value_table(view, width), *near])
     if view.schedules:
         blocks.append(["io on several processors, up to constants", *io.schedules(view.schedules, width - 4)])
     if view.lru is not None:

@@ -637,3 +637,12 @@ def test_formulas_are_not_executed() -> None:
     ]
     assert found.verdict.verdict == OPEN
     assert found.verdict.executions == ()
+
+
+def test_nothing_grows_less_than_whatever_is_counted() -> None:
+    nothing, some = (
+        Growth(parse_expression("0"), parse_expression("0")),
+        Growth(parse_expression("n"), parse_expression("n")),
+    )
+    pairs = {(nothing, some): "less", (some, nothing): "greater", (nothing, nothing): "same"}
+    assert {pair: relation(*pair).relation for pair in pairs} == pairs

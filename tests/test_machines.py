@@ -766,6 +766,21 @@ def test_all_wrong_parameters_are_reported_at_once() -> None:
         ("µJ", Fraction(1, 10**6), "J"),
         ("μJ", Fraction(1, 10**6), "J"),
         ("pJ/B", Fraction(1, 10**12), "J/B"),
+        *(
+            (f"{prefix}J", Fraction(10) ** power, "J")
+            for prefix, power in (
+                ("f", -15),
+                ("p", -12),
+                ("n", -9),
+                ("u", -6),
+                ("m", -3),
+                ("k", 3),
+                ("M", 6),
+                ("G", 9),
+                ("T", 12),
+                ("P", 15),
+            )
+        ),
         ("Gflop/s", 10**9, "flop/s"),
         ("Gflop/s/W", 10**9, "flop/J"),
         ("GHz", 10**9, "1/s"),

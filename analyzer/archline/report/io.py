@@ -107,14 +107,14 @@ def attained(found: Attained) -> Iterator[tuple[str, str]]:
 
 
 def factors(row: Row) -> Iterator[str]:
-    """How near the values of bounds are to each other, and to what any order fetches."""
+    """The factors between the values of bounds, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
     upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
     told = f"{row.metric}: the upper bound is {_times(upper / lower)} times the lower one"
     least = Fraction(row.any_order)
     if least != lower:
-        told += f", and {_times(upper / least)} times {readable(row.any_order)}, what any order fetches at least"
+        told += f", and {_times(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
     yield told
 
 

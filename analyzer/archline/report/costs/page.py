@@ -19,6 +19,7 @@ from archline.analysis.attained import Attained
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
+from archline.report.io import factors
 from archline.report.numbers import point_text, readable
 from archline.report.view import AlternativeRow, Contract, CostView, Row
 
@@ -232,8 +233,7 @@ def _bound(view: CostView, row: Row) -> Iterator[str]:
         return
     found = row.attained
     if view.at is not None:
-        if row.any_order is not None:
-            yield f"at least {readable(row.any_order)} for any schedule"
+        yield from factors(row)
         return
     least = _form(view, row.regimes[-1].lower if row.regimes else row.lower)
     if found is None or not found.floors:

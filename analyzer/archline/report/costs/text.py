@@ -42,9 +42,9 @@ def _metric(line: Line, narrow: bool) -> Iterator[list[str]]:
     if not narrow:
         yield [line.label, line.form, line.status, line.growth]
         return
-    yield [line.label, line.form, line.status]
-    if line.growth:
-        yield ["", line.growth, ""]
+    short = len(line.status) <= len("unknown")
+    yield [line.label, line.form, line.status if short else ""]
+    yield from (["", each, ""] for each in ("" if short else line.status, line.growth) if each)
 
 
 def _regime(line: Line, narrow: bool) -> Iterator[list[str]]:

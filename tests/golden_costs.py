@@ -195,10 +195,13 @@ def _grows_alike(before: str | None, now: str | None) -> bool:
 
 
 def _proved(growth: str) -> dict[str, str]:
-    """The upper and the lower order of `Theta(f)` or `O(f), Omega(g)`."""
+    """The upper and the lower order of `Theta(f)` or `O(f), Omega(g)`; of `Theta(f) where n >= 2` the upper one."""
     found: dict[str, str] = {}
-    for kind, text in re.findall(r"(Theta|O|Omega)\((.*?)\)(?=, (?:O|Omega)\(|$)", growth):
-        found |= dict.fromkeys(("O", "Omega") if kind == "Theta" else (kind,), text)
+    for part in re.split(r", (?=(?:Theta|O|Omega)\()", growth):
+        kind, _, rest = part.partition("(")
+        text, _, where = rest.partition(") where ")
+        text = text if where else text.removesuffix(")")
+        found |= {each: text for each in ((kind,) if kind != "Theta" else ("O",) if where else ("O", "Omega"))}
     return found
 
 

@@ -201,7 +201,7 @@ def _proved(growth: str) -> dict[str, str]:
         kind, _, rest = part.partition("(")
         text, _, where = rest.partition(") where ")
         text = text if where else text.removesuffix(")")
-        found |= {each: text for each in ((kind,) if kind != "Theta" else ("O",) if where else ("O", "Omega"))}
+        found |= dict.fromkeys((kind,) if kind != "Theta" else ("O",) if where else ("O", "Omega"), text)
     return found
 
 

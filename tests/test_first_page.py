@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -108,3 +109,9 @@ def test_options() -> None:
 def test_bounds_at_sizes_ask_for_the_sizes_that_calls_take() -> None:
     with pytest.raises(al.ArchlineError, match="AL40"):
         al.algorithm("dense.transpose_recursive::transpose_co").cost().io.at(m=4, Z=64, L=8)
+
+
+def test_a_size_whose_name_ends_in_z_is_no_cache(tmp_path: Path) -> None:
+    path = tmp_path / "rows.algo"
+    path.write_text("algorithm f(x: inout real[nZ]):\n    for i in 0..nZ:\n        x[i] += 1\n")
+    assert "Z and L are assumed" in cli("cost", str(path), "--at", "nZ=4").out

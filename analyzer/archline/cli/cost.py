@@ -63,21 +63,23 @@ def execute(options: argparse.Namespace) -> int:
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is told as text or JSON")
     reports = [subject.cost() for subject in shared.subjects(options)]
-    points = _points(options, reports)
-    sys.stdout.write(_rendered(options, reports, points))
+    given = _given(options)
+    points = _points(options, reports, given)
+    assumed = given is not None and _without_cache(given)
+    sys.stdout.write(_rendered(options, reports, points, assumed))
     return 0
 
 
-def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Point | None]:
-    """The point of each algorithm; with several, a name need only belong to one of them."""
+def _given(options: argparse.Namespace) -> Given | None:
+    """The values of `--at` and `--cache` together; None without `--at`."""
     from archline.api import rules
-    from archline.api.settings import check_known, read_settings
+    from archline.api.settings import read_settings
     from archline.language.diagnostics import error
 
     if options.at is None:
         if options.cache is not None:
             raise error(rules.OPTIONS_CLASH, "`--cache` is for io at sizes; give them by `--at`")
-        return [None for _ in reports]
+        return None
     given: Given = read_settings(options.at, "--at")
     if options.cache is not None:
         words: dict[str, tuple[object, Span | None]] = {
@@ -87,6 +89,22 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
         if twice is not None:
             raise error(rules.OPTIONS_CLASH, f"`--cache` and `--at` both give {twice}")
         given = {**words, **given}
+    return given
+
+
+def _without_cache(given: Given) -> bool:
+    """Whether io is that of the default cache, as in `run`."""
+    return not {"Z", "L"} & given.keys()
+
+
+def _points(options: argparse.Namespace, reports: list[CostReport], given: Given | None) -> list[Point] | list[None]:
+    """The point of each algorithm; with several, a name need only belong to one of them."""
+    from archline.api import rules
+    from archline.api.settings import check_known
+    from archline.language.diagnostics import error
+
+    if given is None:
+        return [None for _ in reports]
     of_machine = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
     if isinstance(options.procs, int) and of_machine and given.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
@@ -102,8 +120,7 @@ def _points(options: argparse.Namespace, reports: list[CostReport]) -> list[Poin
 def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
-    if not {"Z", "L"} & given.keys():
-        # As in `run`: without a cache, io is that of the default one.
+    if _without_cache(given):
         from archline.api.caches import DEFAULT_CACHE
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
@@ -111,7 +128,9 @@ def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
     return report.point(given, (*needed, "P") if procs == "P" else needed, "--at")
 
 
-def _rendered(options: argparse.Namespace, reports: list[CostReport], points: list[Point | None]) -> str:
+def _rendered(
+    options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
+) -> str:
     views = [
         report.view(point, options.procs, growth=options.format in ("text", "json"))
         for report, point in zip(reports, points, strict=True)
@@ -121,8 +140,7 @@ def _rendered(options: argparse.Namespace, reports: list[CostReport], points: li
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
-    given = f"{options.at},{options.cache}".replace(" ", "")
-    views = [replace(each, cache_assumed="Z" in (each.at or {}) and "Z=" not in given) for each in views]
+    views = [replace(each, cache_assumed=assumed and "Z" in (each.at or {})) for each in views]
     match options.format:
         case "json":
             from archline.report import json

@@ -111,11 +111,11 @@ def factors(row: Row) -> Iterator[str]:
     if row.values is None or not row.any_order or not row.values.lower:
         return
     upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
-    told = f"{row.metric}: the upper bound is {_times(upper / lower)} times the lower one"
+    said = f"{row.metric}: the upper bound is {_times(upper / lower)} times the lower one"
     least = Fraction(row.any_order)
     if least != lower:
-        told += f", and {_times(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
-    yield told
+        said += f", and {_times(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
+    yield said
 
 
 def _times(ratio: Fraction) -> str:

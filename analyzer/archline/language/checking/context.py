@@ -165,7 +165,7 @@ class Body:
 
 
 def check_free(body: Body, symbol: Symbol) -> None:
-    """Report a definition that hides a name in sight, or a machine symbol that is needed."""
+    """Report a definition that shadows a name in scope, or a machine symbol that is needed."""
     name, span = symbol.name, symbol.span
     before = body.scope.find(name)
     needed = _why_needed(body, symbol) if name in MACHINE_SYMBOLS else None

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.growth.simplify import reduced
+from archline.algebra.growth.simplify import quotient
 from archline.algebra.leading import leading
 from archline.algebra.polynomial import Poly
 from archline.analysis.attained import Attained
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.io import factors
@@ -48,7 +47,6 @@ class Page:
 
     title: str
     doc: str
-    place: str
     metrics: tuple[Line, ...]
     regimes: tuple[Line, ...]
     bound: tuple[str, ...]
@@ -64,7 +62,7 @@ def page(view: CostView, metric: str | None = None) -> Page:
     io = next((row for row in rows if row.metric == "io"), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
     bound = () if io is None else tuple(_bound(view, io))
-    return Page(_title(view), view.doc or "", view.place, tuple(lines), regimes, bound, tuple(_notes(view)))
+    return Page(_title(view), view.doc or "", tuple(lines), regimes, bound, tuple(_notes(view)))
 
 
 def _title(view: CostView) -> str:
@@ -111,12 +109,12 @@ def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
     growth = row.growth or ""
     for each in shown:
         where = each.when if each.when == "otherwise" else f"where {each.when}"
-        upper, lower = _form(view, each.upper), _form(view, each.lower)
-        if upper == lower and each.upper == each.lower:
+        upper = _form(view, each.upper)
+        if each.upper == each.lower:
             yield Line(label, upper, where, growth)
         else:
             yield Line(label, f"<= {upper}", where, growth)
-            yield Line("", f">= {lower}")
+            yield Line("", f">= {_form(view, each.lower)}")
         label = growth = ""
 
 
@@ -155,27 +153,9 @@ def _parallelism(view: CostView) -> Line | None:
         return Line("parallelism", "work/span")
     (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
     where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"
-    return Line("parallelism", "work/span", "", f"Theta({_ratio(above, below)}){where}")
-
-
-def _ratio(above: str, below: str) -> str:
-    """A quotient of orders, common factors of single terms cancelled."""
-    if above == below:
-        return "1"
-    if " " in above + below or "(" in above + below:
-        return format_expression(reduced(parse_expression(f"({above})/({below})")))
-    powers: dict[str, int] = {}
-    for text, sign in ((above, 1), (below, -1)):
-        for factor in text.split("*"):
-            name, _, power = factor.partition("^")
-            powers[name] = powers.get(name, 0) + sign * int(power or 1)
-    over, under = (_product(powers, sign) for sign in (1, -1))
-    return over if under == "1" else f"{over}/({under})" if "*" in under else f"{over}/{under}"
-
-
-def _product(powers: Mapping[str, int], sign: int) -> str:
-    found = {name: power * sign for name, power in powers.items() if power * sign > 0 and name != "1"}
-    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in found.items()) or "1"
+    return Line(
+        "parallelism", "work/span", "", f"Theta({quotient(parse_expression(above), parse_expression(below))}){where}"
+    )
 
 
 def _regimes(view: CostView, row: Row) -> Iterator[Line]:
@@ -231,28 +211,30 @@ def _bound(view: CostView, row: Row) -> Iterator[str]:
     """The lower bound for any schedule, and within which factor of it the upper bounds are."""
     if row.lower is None:
         return
-    found = row.attained
     if view.at is not None:
         yield from factors(row)
         return
+    found = row.attained
     least = _form(view, row.regimes[-1].lower if row.regimes else row.lower)
     if found is None or not found.floors:
         yield f"lower bound: {least}, the compulsory misses"
     else:
         yield f"lower bound for any schedule: Omega({' + '.join(found.floors)}), and the compulsory misses, {least}"
     if found is not None:
-        yield from _nearness(found, {each.when: f"Z >= {_least(view, each)}" for each in row.alternatives})
+        yield from _nearness(view, row, found)
 
 
-def _nearness(found: Attained, least_of: Mapping[str, str]) -> Iterator[str]:
+def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[str]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
+    bounds = {each.when: each for each in row.alternatives}
     parts: list[str] = []
-    for each in reversed(known):
-        parts.append(f"{each.text} where {least_of.get(each.when, each.when)}" if each.when else each.text)
+    for each in known[:-4:-1]:
+        when = f"Z >= {_least(view, bounds[each.when])}" if each.when in bounds else each.when
+        parts.append(f"{each.text} where {when}" if when else each.text)
     if parts:
         under = f", if {' and '.join(found.under)}" if found.under else ""
-        yield f"{'; '.join(parts[:3])}{under}"
+        yield f"{'; '.join(parts)}{under}"
     elif found.regimes and found.regimes[0].reason:
         yield f"how near that is to the bounds is not known: {found.regimes[0].reason}"
 

@@ -135,6 +135,7 @@ def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -
                 calls = [_next(module, branch.body, endless) for branch in branches]
                 found = None if None in calls else calls[0]
             case _:
+                # What is run by a loop, a spawn or one branch only need not be made; nothing else makes calls.
                 continue
         if found is not None:
             return found

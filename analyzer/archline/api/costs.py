@@ -19,6 +19,7 @@ from archline.analysis.io.exact.solve import SECONDS
 from archline.analysis.io.parallel import Schedule, io_on, schedules
 from archline.analysis.order import growth
 from archline.analysis.published import Published, published
+from archline.analysis.recursion.graph import recurses
 from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
@@ -153,7 +154,7 @@ class Metric:
         if cost.lower is None or cost.upper is None:
             raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
         free = cost.lower.names | cost.upper.names
-        if cost.ends is not None:
+        if cost.ends is not None and self._report.recursive:
             # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
             free |= {*self._report.names.sizes, *({"Z", "L"} if self.name == "io" else ())}
         if cost.alternatives:
@@ -303,6 +304,11 @@ class CostReport:
         from archline.algebra.sympy_bridge import symbols
 
         return symbols({name: self.names.least(name) for name in self.names.all})
+
+    @cached_property
+    def recursive(self) -> bool:
+        """Whether the algorithm is recursive, or calls one that is."""
+        return recurses(self._module, self._node)
 
     @cached_property
     def names(self) -> Names:

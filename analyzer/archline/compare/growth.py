@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from archline.algebra.growth.domain import Domain
 from archline.algebra.growth.order import Proved, Refuted, Verdict, is_O
-from archline.algebra.growth.simplify import ZERO, quotient
+from archline.algebra.growth.simplify import is_number, quotient
 from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -42,10 +42,12 @@ def relation(one: Growth, other: Growth) -> Relation:
     """The relation of two growths under the facts of both."""
     facts = tuple(dict.fromkeys((*one.facts, *other.facts)))
     texts = one.text, other.text
-    if ZERO in (one.upper, other.upper):
+    if one.is_zero or other.is_zero:
         # Nothing is of a lower order than whatever is counted.
-        which = SAME if one.upper == other.upper else LESS if one.upper == ZERO else GREATER
-        positive = all(each.lower not in (None, ZERO) for each in (one, other) if each.upper != ZERO)
+        which = SAME if one.is_zero and other.is_zero else LESS if one.is_zero else GREATER
+        positive = all(
+            each.lower is not None and not is_number(each.lower, 0) for each in (one, other) if not each.is_zero
+        )
         return Relation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     known = tuple(map(format_fact, facts))
     try:

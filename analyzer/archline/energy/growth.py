@@ -27,14 +27,19 @@ class Growth:
     @property
     def tight(self) -> bool:
         """Whether both are known and the same."""
-        return self.lower is not None and self.lower == self.upper
+        return self.lower is not None and s.same(self.lower, self.upper)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is counted at all."""
+        return self.upper is not None and is_number(self.upper, 0)
 
     @property
     def text(self) -> str | None:
         """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known."""
         if self.tight:
             assert self.upper is not None
-            if self.upper == ZERO:
+            if self.is_zero:
                 return "0"
             return f"Theta({format_expression(self.upper)})"
         known = [(name, end) for name, end in (("O", self.upper), ("Omega", self.lower)) if end is not None]
@@ -50,9 +55,9 @@ def of_formula(
     takes min(1, e) between 0 and 1, which changes nothing where other terms lead.
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
-    nothing = [*zero, *(name for name, each in metrics.items() if each.upper == ZERO)]
+    nothing = [*zero, *(name for name, each in metrics.items() if each.is_zero)]
     plain = reduced(substituted(formula, {**constants, **dict.fromkeys(nothing, ZERO)}))
-    if plain == ZERO:
+    if is_number(plain, 0):
         return Growth(ZERO, ZERO)
     highest, lowest = _without_differences(plain, upper=True), _without_differences(plain, upper=False)
     held = names_in(plain) & metrics.keys()

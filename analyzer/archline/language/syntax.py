@@ -470,6 +470,11 @@ def structure(value: object) -> object:
     return value
 
 
+def same(one: Node | None, other: Node | None) -> bool:
+    """Whether two parts of programs are written the same; nodes themselves are compared by identity."""
+    return one is other or (one is not None and other is not None and structure(one) == structure(other))
+
+
 def nodes(value: object) -> Iterator[Node]:
     """A part of a program, or several in a tuple, and every node inside, in the order of the text."""
     pending = [value]

@@ -27,6 +27,16 @@ def readable(value: int | Fraction) -> str:
     return _short(top) + (f"/{_short(bottom)}" if bottom else "")
 
 
+def short(value: Fraction) -> str:
+    """Four digits, however large the number is: `0.3333`, `2.5`, `1.234e+9000`."""
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        from flint import arb, fmpq
+
+        return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
+
+
 def _short(digits: str) -> str:
     if len(digits) <= SHOWN_DIGITS:
         return digits

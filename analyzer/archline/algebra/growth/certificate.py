@@ -203,7 +203,9 @@ def _difference(step: Step) -> Data:
     found: Data = {"of": step.of, "keeps": [_term(term) for term in step.left]}
     if step.share is None:
         return {**found, "covers": [_cover(share) for share in step.shares]}
-    return {**found, "share": str(step.share), "least": [_exact(bound) for bound in step.least]}
+    # Terms are sets: their order would change from run to run.
+    least = sorted((_exact(bound) for bound in step.least), key=str)
+    return {**found, "share": str(step.share), "least": least}
 
 
 def _term(term: e.Term) -> dict[str, str]:

@@ -19,7 +19,7 @@ from archline.analysis.attained import Attained
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.io import factors
-from archline.report.numbers import point_text, readable
+from archline.report.numbers import point_text, readable, short
 from archline.report.view import AlternativeRow, Contract, CostView, Row
 
 FULL, SHORT = 44, 30
@@ -146,7 +146,7 @@ def _parallelism(view: CostView) -> Line | None:
         if work.values is None or span.values is None or not span.values.lower:
             return None
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
-        low, high = (f"{float(each):.4g}" for each in ends)
+        low, high = map(short, ends)
         return Line("parallelism", low if low == high else f"{low} .. {high}")
     orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
     if not all(orders):

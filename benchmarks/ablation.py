@@ -23,15 +23,19 @@ from unittest.mock import patch
 
 from common import ROOT, machine
 
-from archline.algebra.evaluation import EvaluationError
-from archline.analysis.costs import ends_at
-from archline.analysis.io import clusters, derive, planned, plans, single
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.phases import Phases
-from archline.analysis.io.plans import Planner
-from archline.analysis.recursion.graph import recurses
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cache import analyse as derive
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.residency import single
+from archline.analysis.cache.upper import allocation as plans
+from archline.analysis.cache.upper import analyse as planned
+from archline.analysis.cache.upper import reuse_groups as clusters
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.split_outer import Phases
+from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.evaluate import holds
 from archline.language.loader import load_path
 

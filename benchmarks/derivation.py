@@ -23,9 +23,9 @@ from typing import Any
 from common import ROOT, machine, times
 
 from archline.analysis.analyse import derive
-from archline.analysis.recursion.graph import recurses
 from archline.api.algorithms import Algorithm, algorithm
 from archline.cli.main import collect_seldom
+from archline.language.call_graph import recurses
 from archline.language.loader import load_path
 
 WARM_TARGET, HELP_TARGET, COST_TARGET = 0.010, 0.1, 0.8

@@ -17,7 +17,7 @@ from typing import Any
 
 from common import machine
 
-from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from common import ROOT, machine
 
-from archline.algebra.evaluation import EvaluationError
-from archline.analysis.costs import ends_at
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.samples import samples
-from archline.analysis.recursion.graph import recurses
-from archline.analysis.scope import declared
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.samples import samples
+from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
+from archline.ir.scope import declared
+from archline.language.call_graph import recurses
 from archline.language.loader import load_path
 
 LINES = 64

@@ -23,8 +23,8 @@ from typing import Any
 
 from common import ROOT, machine, times
 
-from archline.algebra.evaluation import evaluate
-from archline.analysis.costs import Alternative
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cost import Alternative
 from archline.api.algorithms import loads
 from archline.api.costs import CostReport
 from archline.execution.cache import CacheResult, lru, optimal

@@ -15,9 +15,9 @@ import time
 from derivation import library
 
 import archline as al
-from archline.analysis.io.exact.counts import LruCounts
-from archline.analysis.io.exact.solve import Uncounted, lru_counts
-from archline.analysis.io.exact.wire import value_at
+from archline.analysis.cache.lru.client import Uncounted, lru_counts
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.wire import value_at
 
 
 def gemm() -> None:

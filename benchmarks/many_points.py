@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from common import machine, seconds
 
-from archline.algebra.evaluation import evaluate
-from archline.analysis.costs import Cost
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cost import Cost
 from archline.api.algorithms import algorithm
 
 TARGETS = ("dense.matmul::matmul_basic", "stencil.jacobi_2d::jacobi_2d", "sparse.csr::spmv_csr", "dense.lu::lu")

@@ -169,7 +169,7 @@ TARGETS = {
                 *_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]",
             ),
             "sympy_bridge.py": ("test_api.py",),
-            "algebra/compiled.py": ("test_compiled.py",),
+            "algebra/evaluate/compiled.py": ("test_compiled.py",),
             "vectors.py": ("test_vectors.py",),
             # Windows and lines are what sums and maxima are mostly bounded for.
             **dict.fromkeys(("relaxation.py", "maximum.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),

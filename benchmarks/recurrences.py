@@ -19,9 +19,9 @@ from typing import Any
 
 from common import ROOT, machine, times
 
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.solve import solve
 from archline.cli.main import collect_seldom
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
 
 TARGET = 0.003
 

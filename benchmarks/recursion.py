@@ -15,10 +15,10 @@ from typing import Any
 from common import machine, times
 
 from archline.analysis.analyse import derive, forget
-from archline.analysis.contracts import decide
-from archline.analysis.recursion.graph import component
 from archline.api.algorithms import Algorithm, algorithm
+from archline.claims.decide import decide
 from archline.cli.main import collect_seldom
+from archline.language.call_graph import component
 from archline.language.loader import load_target, stdlib_modules
 
 TARGET = 0.3

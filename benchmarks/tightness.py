@@ -26,12 +26,12 @@ from common import ROOT, machine
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Cost
-from archline.analysis.recursion.graph import recurses
+from archline.analysis.cost import Cost
 from archline.cli.main import collect_seldom
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.evaluate import holds
 from archline.language.loader import load_path, load_text
 from archline.language.model import Module

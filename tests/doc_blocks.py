@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from archline.algebra.evaluation import evaluate as derived_at
+from archline.algebra.evaluate.exact import evaluate as derived_at
 from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
 from archline.execution.results import Counts

@@ -13,19 +13,19 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.analysis.costs import Cost, ends_at
-from archline.analysis.io.below import Below
-from archline.analysis.io.boxes import boxes
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.filled import filled
-from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.recursion import Recursions
-from archline.analysis.io.untraced import UntracedError
-from archline.analysis.recursion.graph import recurses
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.lower.recursive_hbl import boxes
+from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cost import Cost, ends_at
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.ir.factored import UnboundedError
+from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module

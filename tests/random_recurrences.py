@@ -7,11 +7,11 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
-from archline.algebra.recurrences.arithmetic import WIDE, NoValueError
-from archline.algebra.recurrences.compiling import value_at
-from archline.algebra.recurrences.evaluation import EvaluationRefusedError, Evaluator
-from archline.algebra.recurrences.problem import Recurrence
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
+from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.problem import Recurrence
 
 SYMBOLS = {"b": 3, "L": 17, "d": 5}
 POWERS = ["1/n", "1/sqrt(n)", "1", "1", "sqrt(n)", "n", "n", "n^(3/2)", "n^2", "n^2", "n^3", "n^log2(3)", "n^0.4"]

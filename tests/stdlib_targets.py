@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archline.analysis.recursion.graph import recurses
+from archline.language.call_graph import recurses
 from archline.language.loader import load_target, stdlib_modules
 
 QUICK = (

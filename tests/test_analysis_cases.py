@@ -11,15 +11,15 @@ from math import ceil, isqrt
 
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.amounts import Known
 from archline.analysis.analyse import InvariantError, derive
 from archline.analysis.analyse import _assert_invariants as assert_invariants
 from archline.analysis.analyse import _assert_ordered as assert_ordered
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.loops import static_range
-from archline.analysis.scope import declared
+from archline.analysis.cost import Cost, Costs
+from archline.ir.amounts import Known
+from archline.ir.loops import static_range
+from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.loader import load_text
 

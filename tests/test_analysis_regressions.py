@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
+from archline.claims.decide import decide
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.loader import load_text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Costs, ends_at
+from archline.analysis.cost import Costs, ends_at
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from programs import GeneratedProgram, program_from_seed, programs

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.recursion.binades import holds_in_binades
+from archline.algebra.prove.binades import holds_in_binades
 
 N, E = Poly.symbol("n"), Poly.symbol("e")
 LEVEL = a.ceil_log2(N)

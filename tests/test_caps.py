@@ -10,15 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.recursion.bases import Element, times
-from archline.analysis.recursion.calls import Caller
-from archline.analysis.recursion.caps import Split, splits
-from archline.analysis.recursion.cone import proves
-from archline.analysis.recursion.halvings import (
+from archline.analysis.metrics.statements import Statements
+from archline.execution.run import execute
+from archline.language.loader import load_path, load_text
+from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.base_cases import bounded_below, inside, unclamped
+from archline.recurrences.exact.basis import Element, times
+from archline.recurrences.exact.handelman import proves
+from archline.recurrences.exact.relax_caps import uncapped
+from archline.recurrences.exact.terms.halvings import (
     at_halves,
     halvings,
     in_logarithms,
@@ -26,13 +30,9 @@ from archline.analysis.recursion.halvings import (
     remaining,
     without_halvings,
 )
-from archline.analysis.recursion.leaves import bounded_below, inside, unclamped
-from archline.analysis.recursion.pieces import pieces, without_pieces
-from archline.analysis.recursion.steps import steps_of
-from archline.analysis.statements import Statements
-from archline.analysis.uncapped import uncapped
-from archline.execution.run import execute
-from archline.language.loader import load_path, load_text
+from archline.recurrences.exact.terms.leaf_counts import pieces, without_pieces
+from archline.recurrences.exact.terms.leaf_sizes import Split, splits
+from archline.recurrences.exact.transitions import steps_of
 
 STDLIB = Path(__file__).parents[1] / "stdlib"
 N, M = Poly.symbol("n"), Poly.symbol("m")

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from archline.analysis.failures import endless_recursion, misplaced_accesses
-from archline.analysis.recursion.termination import ends
-from archline.analysis.statements import Statements
+from archline.analysis.checks.failures import endless_recursion, misplaced_accesses
+from archline.analysis.metrics.statements import Statements
 from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.recurrences.exact.termination import ends
 from cli_support import cli
 from programs import GeneratedProgram, programs
 from recursive_programs import RecursiveProgram, recursive_programs

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from archline.analysis.races import certain_races
+from archline.analysis.checks.races import certain_races
 from archline.language.loader import load_target, load_text, stdlib_modules
 from programs import GeneratedProgram, programs
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from archline.algebra.growth.order import Proved, Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.certificates.constants import read
 from archline.certificates.places import RejectedError

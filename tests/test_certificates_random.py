@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import floor, mp, mpf
 
-from archline.algebra.growth.order import Proved, Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
 from archline.certificates.bounds import Bounds
 from archline.certificates.check import check
 from archline.certificates.forms import Form, Monomial

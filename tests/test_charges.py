@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import FEW_LINES, Cost
-from archline.analysis.io.charges import Charges, UnpaidError
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.reach import reach_of
-from archline.analysis.io.recursion import Recursions
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cache.recursive.potential import Charges, UnpaidError
+from archline.analysis.cache.summaries.reach import reach_of
+from archline.analysis.cost import FEW_LINES, Cost
+from archline.claims.decide import decide
 from archline.cli.main import main
 from archline.language import syntax as s
 from archline.language.loader import load_text

@@ -10,9 +10,9 @@ import pytest
 from flint import fmpq
 
 from archline.algebra.polynomial import ONE
-from archline.analysis.recursion.choice import Choice
-from archline.analysis.recursion.context import Bound
-from archline.analysis.recursion.program import Coefficients
+from archline.recurrences.exact.coefficient_lp import Coefficients
+from archline.recurrences.exact.coefficients import Choice
+from archline.recurrences.exact.constraints import Bound
 
 FACTORS = tuple(Fraction(each, 8) for each in range(8, 40))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from algebra_strategies import SIZES, expressions
 from archline.algebra import atoms as a
-from archline.algebra.compiled import Compiler
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.compiled import Compiler
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ONE, Poly
 
 N, M = (Poly.symbol(name) for name in SIZES)

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.recursion.calls import Caller
-from archline.analysis.recursion.cone import cone, proves
-from archline.analysis.recursion.halving import reproduced
-from archline.analysis.recursion.steps import steps_of
-from archline.analysis.recursion.system import Function
-from archline.analysis.statements import Statements
+from archline.analysis.metrics.statements import Statements
 from archline.language.loader import load_text
+from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.handelman import cone, proves
+from archline.recurrences.exact.terms.master import reproduced
+from archline.recurrences.exact.transitions import steps_of
+from archline.recurrences.model import Function
 
 N, M, P = (Poly.symbol(name) for name in "nmp")
 ONE, TWO = Poly.constant(1), Poly.constant(2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import Verdict, decide, verdict_text
+from archline.claims.decide import Verdict, decide, verdict_text
 from archline.language.loader import load_text
 
 LOOP = "for i in 0..n:\n        x[0] += 1.0"

@@ -10,9 +10,9 @@ import pytest
 import archline as al
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
-from archline.analysis.growth import Piece, decide_growth
-from archline.analysis.shapes import ShapelessError, shapes, written
 from archline.api.growth import order
+from archline.claims.growth import Piece, decide_growth
+from archline.claims.growth_candidates import ShapelessError, shapes, written
 from archline.language.parser import parse_expression
 from archline.report.json import costs as documented
 from cli_support import cli

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Costs
+from archline.analysis.cost import Costs
+from archline.claims.decide import decide
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import execute_case, load
 from stdlib_csb_cases import by_quadrants

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Costs
+from archline.analysis.cost import Costs
 from archline.execution.results import Run
 from archline.execution.run import execute
 from archline.language.loader import load_text

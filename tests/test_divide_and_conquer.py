@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import EvaluationError
+from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.analyse import derive
-from archline.analysis.recursion.graph import component
-from archline.analysis.recursion.system import Function, System
-from archline.analysis.recursion.values import Values
-from archline.analysis.statements import Statements
-from archline.analysis.tally import TOTAL
+from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.tally import TOTAL
 from archline.execution.run import execute
 from archline.language import syntax as s
+from archline.language.call_graph import component
 from archline.language.loader import load_text
 from archline.language.model import Module
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.model import Function, System
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
 from recursive_programs.agreement import disagreements, executed

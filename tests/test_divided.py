@@ -10,18 +10,18 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import Place
-from archline.analysis.costs import ends_at
-from archline.analysis.io.accessed import Counting, instrumented
-from archline.analysis.io.callers import caller
-from archline.analysis.io.concave import Concave, added, covering, lesser, together
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.divided import UndividedError
-from archline.analysis.io.divided import divided as divided_by
-from archline.analysis.io.divisions import Divisions
-from archline.analysis.io.solving import Solving
-from archline.analysis.io.totals import Calls, Totals
-from archline.analysis.io.volumes import State, Volumes
+from archline.algebra.concave import Concave, added, covering, lesser, together
+from archline.algebra.evaluate.exact import Place
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.data_dependent.analyse import Divisions
+from archline.analysis.cache.data_dependent.call_sites import caller
+from archline.analysis.cache.data_dependent.cases import State, Volumes
+from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.analysis.cache.data_dependent.divided import divided as divided_by
+from archline.analysis.cache.data_dependent.solve import Solving
+from archline.analysis.cache.data_dependent.sum import Calls, Totals
+from archline.analysis.cost import ends_at
+from archline.analysis.metrics.accesses import Counting, instrumented
 from archline.execution.cache import optimal
 from archline.language.loader import load_target, load_text
 from io_points import around, divided, kernel

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.analysis.io.exact.solve import installed
+from archline.analysis.cache.lru.client import installed
 from archline.api.running import Processors, run
 from archline.execution.cache import Static
 from archline.execution.results import Cache

@@ -17,14 +17,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.energy.arrays import compiled
-from archline.energy.formulas import (
-    Bounds,
-    bounds_of,
-    check_units,
-    elasticities,
-    names_in,
-    value_of,
-)
+from archline.energy.formulas import Bounds, bounds_of, check_units, elasticities, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import machine
 from archline.energy.model import Applied

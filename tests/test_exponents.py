@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.recursion.exponents import holds_beside_power
+from archline.algebra.prove.powers import holds_beside_power
 
 FACTS = Facts().with_symbol("d", (Poly.constant(1),)).with_power_of_two("d", 1, 0)
 E = Poly.symbol("log2(d)")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
-from archline.algebra.leading import leading
+from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from cli_support import cli
 from stdlib_targets import MODULES, TRIED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O, order_texts
+from archline.algebra.asymptotic.log_domain import Domain
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 

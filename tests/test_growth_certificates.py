@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.growth.order import Proved, Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
 from test_growth import FAILS, FAR, HOLDS
 
 

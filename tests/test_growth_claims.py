@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import Verdict, decide
-from archline.analysis.growth import _merged
+from archline.claims.decide import Verdict, decide
+from archline.claims.growth import _merged
 from archline.language.loader import load_text
 
 N = Poly.symbol("n")

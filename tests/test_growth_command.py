@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from archline.algebra.growth.order import is_O
+from archline.algebra.asymptotic.is_big_o import is_O
 from archline.api.growth import order
 from archline.language.parser import parse_expression
 from cli_support import cli

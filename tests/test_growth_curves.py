@@ -11,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.growth import samples, scales
-from archline.algebra.growth.asymptotics import Curve, along, holds
-from archline.algebra.growth.constants import Constant, OutOfReachError, root
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.expansion import constant
-from archline.algebra.growth.numeric import digits, exact_text, value_at
-from archline.algebra.growth.order import Refuted, order_texts
-from archline.algebra.growth.refutation import Refuter, _constants, _digits, _log2_above
-from archline.algebra.growth.samples import curve_text, scale_text
+from archline.algebra.asymptotic import counterexample_text as samples
+from archline.algebra.asymptotic import hardy_field as scales
+from archline.algebra.asymptotic.along_curve import Curve, along, holds
+from archline.algebra.asymptotic.constants import Constant, OutOfReachError, root
+from archline.algebra.asymptotic.counterexample import Refuter, _constants, _digits, _log2_above
+from archline.algebra.asymptotic.counterexample_text import curve_text, scale_text
+from archline.algebra.asymptotic.is_big_o import Refuted, order_texts
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.asymptotic.normal_form import constant
+from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.language.parser import parse_expression, parse_facts
 from growth_support import log_of
 from test_growth_random import EXPRESSIONS

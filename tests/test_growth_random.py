@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.growth.order import Proved, Refuted, Undecided, is_O
-from archline.algebra.growth.refutation import Divergence
+from archline.algebra.asymptotic.counterexample import Divergence
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 from growth_support import TIMES, grows_somewhere, log_of, point_at, satisfied

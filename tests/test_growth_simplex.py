@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from archline.algebra.growth.simplex import Infeasible, Optimum, Unbounded, maximise
+from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 
 SMALL = st.integers(-3, 3)
 

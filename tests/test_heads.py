@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.amounts import Unknown
 from archline.analysis.analyse import derive
-from archline.analysis.recursion.context import Context
-from archline.analysis.recursion.heads import START
-from archline.analysis.recursion.values import Values
-from archline.analysis.statements import Statements
+from archline.analysis.metrics.statements import Statements
 from archline.execution.run import execute
+from archline.ir.amounts import Unknown
 from archline.language.loader import load_path, load_text
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.exact.constraints import Context
+from archline.recurrences.exact.unroll import START
 
 STDLIB = Path(__file__).parents[1] / "stdlib"
 FFT = load_path(STDLIB / "fft" / "fft.algo")

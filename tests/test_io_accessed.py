@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from archline.algebra.polynomial import ZERO
-from archline.analysis.costs import ends_at
-from archline.analysis.io.accessed import accesses_of
+from archline.analysis.cost import ends_at
+from archline.analysis.metrics.accesses import accesses_of
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
 from archline.language.loader import load_text

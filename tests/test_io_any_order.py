@@ -13,22 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.evaluation import evaluate
-from archline.algebra.growth.order import Proved, is_O
+from archline.algebra.asymptotic.is_big_o import Proved, is_O
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.attained import attained
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.floors import least
-from archline.analysis.io.any_order import AnyOrder, Body, any_order
-from archline.analysis.io.boxes import Boxes, boxes
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.program import Program as Traced
-from archline.analysis.io.recursion import Recursions
-from archline.analysis.scope import declared
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.lower.hbl import AnyOrder, Body, any_order
+from archline.analysis.cache.lower.recursive_hbl import Boxes, boxes
+from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
+from archline.claims.any_order_growth import least
+from archline.claims.optimality import attained
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.ir.lower import Program as Traced
+from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.evaluate import Enclosure, holds
 from archline.language.evaluate import evaluate as value_of

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from archline.analysis.io.below import Below
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.filled import filled
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.summaries.must_access import filled
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
 from archline.language import syntax as s

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import archline as al
-from archline.algebra.evaluation import evaluate
-from archline.analysis.io.accesses import Chain, accesses
-from archline.analysis.io.eased import eased
-from archline.analysis.io.footprint import Reference
-from archline.analysis.io.grouping import references
-from archline.analysis.io.program import Program
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.upper.relax_modulo import eased
+from archline.ir.lower import Program
+from archline.ir.tree import Chain, accesses
 from archline.language.loader import load_text
 from parity_programs import parity_program_from_seed
 

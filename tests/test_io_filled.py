@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.filled import filled
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.summaries.must_access import filled
 from archline.cli.main import main
 from archline.execution.cache import compact
 from archline.execution.run import execute

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
-from archline.analysis.io.any_order import Body
-from archline.analysis.io.lower import Lower, lower_bound
-from archline.analysis.io.program import Program
-from archline.analysis.io.samples import samples
-from archline.analysis.io.untraced import UntracedError
-from archline.analysis.recursion.graph import recurses
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cache.lower.bound import Lower, lower_bound
+from archline.analysis.cache.lower.hbl import Body
+from archline.analysis.cache.samples import samples
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
+from archline.ir.lower import Program
+from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from archline.language.model import Module
 from programs import program_from_seed

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 import archline as al
-from archline.algebra.growth.order import Proved, is_O
-from archline.analysis.io.orders import OutOfReachError, order
-from archline.analysis.io.recursion import Recursions
+from archline.algebra.asymptotic.is_big_o import Proved, is_O
+from archline.analysis.cache.recursive.asymptotic import OutOfReachError, order
+from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.language.parser import parse_expression, parse_facts
 from stdlib_cases import load
 

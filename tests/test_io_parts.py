@@ -10,18 +10,18 @@ from itertools import pairwise, product
 
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.io.accesses import accesses
-from archline.analysis.io.footprint import Lines
-from archline.analysis.io.grouping import references
-from archline.analysis.io.growing import TURN, growing
-from archline.analysis.io.plans import Planner
-from archline.analysis.io.product import UnboundedError
-from archline.analysis.io.program import Program
-from archline.analysis.io.samples import samples
-from archline.analysis.io.single import crossings
-from archline.analysis.io.unions import Union
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.upper import Lines
+from archline.analysis.cache.residency.single import crossings
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.retained import TURN, growing
+from archline.ir.factored import UnboundedError
+from archline.ir.lower import Program
+from archline.ir.tree import accesses
 from archline.language.loader import load_text
 from stdlib_cases import load
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.io.accesses import accesses
-from archline.analysis.io.grouping import references
-from archline.analysis.io.phases import Phases
-from archline.analysis.io.plans import Planner
-from archline.analysis.io.program import Program
-from archline.analysis.io.samples import samples
-from archline.analysis.io.upper import Upper
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cache.upper.split_outer import Phases
 from archline.execution.cache import optimal
+from archline.ir.lower import Program
+from archline.ir.tree import accesses
 from io_points import Subject, arguments, least_of_library, of_library, subject
 from stdlib_cases import load
 from triangle_programs import triangle_program_from_seed

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.execution.cache import optimal
 from io_points import Arguments, io_of, of_library, subject
 from stdlib_cases import load

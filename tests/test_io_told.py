@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.analysis.costs import Cost
-from archline.analysis.io.derive import io_cost
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cost import Cost
 from archline.cli.main import main
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.io.accesses import Array
-from archline.analysis.io.below import Below
-from archline.analysis.io.derive import io_cost
-from archline.analysis.io.filled import filled
-from archline.analysis.io.parts import Claim
-from archline.analysis.io.tried import in_rows_apart
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.summaries.candidates import in_rows_apart
+from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cache.summaries.regions import Claim
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
+from archline.ir.tree import Array
 from archline.language.loader import load_text
 from io_points import LINES, indices
 from stdlib_cases import load
@@ -166,5 +166,5 @@ def test_many_calls_are_looked_at_as_wholes(monkeypatch: pytest.MonkeyPatch) -> 
     """Where there are too many, the bound is less, but still one that holds, and no less than what is touched."""
     sizes = {"n": 3000, "steps": 500, "Z": 128, "L": 4}
     all_ = heat(**sizes)
-    monkeypatch.setattr("archline.analysis.io.below.MAX_STATES", 40)
+    monkeypatch.setattr("archline.analysis.cache.lower.recursive_segments.MAX_STATES", 40)
     assert 2 * 3000 // 4 <= heat(**sizes) < all_

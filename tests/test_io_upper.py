@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.recursion.graph import recurses
 from archline.execution.cache import optimal
+from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from io_cases import KINDS
 from io_moving_cases import MOVING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from archline.analysis.recursion.kept import Kept
+from archline.recurrences.exact.lazy import Kept
 
 
 def test_values_are_found_once_and_no_farther_than_asked() -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
-from archline.analysis.recursion.halving import halved_sizes
-from archline.analysis.recursion.levels import leveled, levels_of
-from archline.analysis.recursion.steps import Step, steps_of
-from archline.analysis.recursion.system import Function
-from archline.analysis.shapes import shapes, written
-from archline.analysis.statements import Statements
+from archline.analysis.metrics.statements import Statements
+from archline.claims.growth_candidates import shapes, written
 from archline.language.loader import load_path, load_text
+from archline.recurrences.exact.terms.levels import leveled, levels_of
+from archline.recurrences.exact.terms.master import halved_sizes
+from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.model import Function
 
 STDLIB = Path(__file__).parents[1] / "stdlib"
 HALVES = {"n//2": (0, 0), "n - n//2": (1, 0), "m//2": (0, 0), "m - m//2": (1, 0), "n//2 + 1": (0, 1)}

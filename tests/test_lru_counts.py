@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from affine_programs import affine_program
-from archline.analysis.io.exact import solve
-from archline.analysis.io.exact.counts import LruCounts
-from archline.analysis.io.exact.optimal import at_least, bound
-from archline.analysis.io.exact.relations import problem
-from archline.analysis.io.exact.solve import Uncounted, lru_counts, read_answer, request
-from archline.analysis.io.exact.wire import value_at
-from archline.analysis.io.untraced import UntracedError
-from archline.analysis.recursion.graph import recurses
+from archline.analysis.cache.lru import client as solve
+from archline.analysis.cache.lru.client import Uncounted, lru_counts, read_answer, request
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.schedule import problem
+from archline.analysis.cache.lru.sleator_tarjan import at_least, bound
+from archline.analysis.cache.lru.wire import value_at
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances
 from archline.execution.run import execute
+from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from archline.language.model import Module
 from cli_support import cli
@@ -57,7 +57,7 @@ BY_LINES = ("dense.gemv::gemv", "dense.matmul::matmul_ikj", "dense.trisolv::tris
 
 def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> LruCounts:
     """The counts, without a process of their own."""
-    from archline.analysis.io.exact.worker import answer_to
+    from archline.analysis.cache.lru.worker import answer_to
 
     asked = problem(module, algorithm, point)
     return read_answer(asked, json.loads(json.dumps(answer_to(request(asked)))), point["L"])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.algebra.evaluation import evaluate
-from archline.analysis import many
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis import vectorised as many
 
 KERNELS = (
     "dense.matmul::matmul_basic",

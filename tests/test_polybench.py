@@ -9,7 +9,7 @@ from math import prod
 import pytest
 
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
+from archline.claims.decide import decide
 from archline.execution.cache import optimal
 from io_points import capacities, io_of, kernel
 from stdlib_cases import CASES, load

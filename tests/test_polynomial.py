@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError, budget, combination
 from archline.algebra.printing import to_text

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from archline.analysis.recursion.linear import FREE, POSITIVE, Matrix, Program
-from archline.analysis.recursion.pricing import FIRST, MORE, Priced, program
+from archline.algebra.lp.columns import FIRST, MORE, Priced, program
+from archline.algebra.lp.highs import FREE, POSITIVE, Matrix, Program
 
 WIDTH, HEIGHT = FIRST + 4 * MORE, 40
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from algebra_strategies import expressions
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly, product
-from archline.analysis.recursion.products import Products, Shape
+from archline.algebra.prove.products import Products, Shape
 
 n, m = (Poly.symbol(name) for name in "nm")
 LIMIT = 10_000

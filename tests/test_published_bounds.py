@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from archline.analysis.analyse import derive
-from archline.analysis.io.derive import io_cost
-from archline.analysis.published import Published, published, tables
+from archline.analysis.cache.analyse import io_cost
+from archline.claims.published import Published, published, tables
 from archline.language import syntax as s
 from archline.language.loader import load_target
 from archline.language.parser import parse_expression

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
-from archline.analysis.io.accesses import Array
-from archline.analysis.io.bodies import Body
-from archline.analysis.io.reach import Box, lines, reach_of
-from archline.analysis.io.recursion import Recursions
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cache.summaries.reach import Box, lines, reach_of
+from archline.ir.recursive import Body
+from archline.ir.tree import Array
 from archline.language.loader import load_text
 from index_programs import RANGE, index_program_from_seed
 from io_points import indices

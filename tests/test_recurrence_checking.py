@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from archline.algebra.recurrences import checking
-from archline.algebra.recurrences.exponents import OutOfReachError
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.reading_terms import TermReader
-from archline.algebra.recurrences.univariate import ROOTS, SPLITS, STEPS, Found
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic import validate as checking
+from archline.recurrences.asymptotic.exponents import OutOfReachError
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.read_terms import TermReader
+from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found
 
 
 def found(shrinking: str, gap: float = math.inf, factor: int | None = 2, **more: fmpq) -> Found:

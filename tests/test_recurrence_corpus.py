@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.growth.order import Proved, order_texts
-from archline.algebra.recurrences.arithmetic import EXACT, WIDE, NoValueError
-from archline.algebra.recurrences.compiling import value_at
-from archline.algebra.recurrences.evaluation import evaluate
-from archline.algebra.recurrences.problem import Exponential, Solved
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.solve import solve
+from archline.algebra.asymptotic.is_big_o import Proved, order_texts
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
+from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.evaluate import evaluate
+from archline.recurrences.asymptotic.problem import Exponential, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
 from cli_support import ROOT
 
 ROWS: list[dict[str, Any]] = [

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from archline.algebra.recurrences.evaluation import EvaluationRefusedError, evaluate
-from archline.algebra.recurrences.reading import parse_recurrence
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, evaluate
+from archline.recurrences.asymptotic.read import parse_recurrence
 
 
 def value(text: str, *, exact_logs: bool = False, limit: int = 100_000, **point: float) -> Fraction | float:

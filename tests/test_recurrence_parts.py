@@ -13,19 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.recurrences import exponents, multi_exponents, multi_numbers
-from archline.algebra.recurrences.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
-from archline.algebra.recurrences.checking import check_answer
-from archline.algebra.recurrences.forms import branches_of
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.reading_terms import TermReader
-from archline.algebra.recurrences.sequences import Piece, fibonacci, solve_sequence
-from archline.algebra.recurrences.solve import _System
-from archline.algebra.recurrences.spectral import Spectrum
-from archline.algebra.recurrences.splits import excess, exponent_of, gathered, integrated
-from archline.algebra.recurrences.steps import characteristic, stride_of, strides, summed_up
-from archline.algebra.recurrences.terms import Term, leading, nonnegative_from
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic import exponents
+from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
+from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
+from archline.recurrences.asymptotic.logspace import exponents as multi_exponents
+from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
+from archline.recurrences.asymptotic.normal_form import branches_of
+from archline.recurrences.asymptotic.perron import Spectrum
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.read_terms import TermReader
+from archline.recurrences.asymptotic.solve import _System
+from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
+from archline.recurrences.asymptotic.validate import check_answer
+from archline.recurrences.closed.c_finite import Piece, fibonacci, solve_sequence
 
 
 def terms(text: str) -> tuple[Term, ...]:

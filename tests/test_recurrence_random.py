@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from archline.algebra.recurrences.evaluation import EvaluationRefusedError
-from archline.algebra.recurrences.problem import Answer, Recurrence, Refused
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.solve import solve
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError
+from archline.recurrences.asymptotic.problem import Answer, Recurrence, Refused
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
 from random_recurrences import disagreement, draw
 
 COUNT = 500

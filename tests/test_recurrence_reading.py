@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.recurrences.reading import MAX_LENGTH, parse_recurrence
 from archline.language.diagnostics import ArchlineError
 from archline.language.printer import format_expression, format_fact
+from archline.recurrences.asymptotic.read import MAX_LENGTH, parse_recurrence
 
 
 def shown(text: str) -> list[tuple[str, list[str], list[str], list[str]]]:

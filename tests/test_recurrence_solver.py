@@ -9,15 +9,15 @@ import pytest
 import sympy
 from flint import arb
 
-from archline.algebra.growth.order import Proved, order_texts
-from archline.algebra.recurrences.arithmetic import WIDE
-from archline.algebra.recurrences.compiling import value_at
-from archline.algebra.recurrences.evaluation import Evaluator, evaluate
-from archline.algebra.recurrences.problem import Answer, Exponential, Refused, Solved
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.sequences import fibonacci
-from archline.algebra.recurrences.solve import solve
+from archline.algebra.asymptotic.is_big_o import Proved, order_texts
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.arithmetic import WIDE
+from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate
+from archline.recurrences.asymptotic.problem import Answer, Exponential, Refused, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
+from archline.recurrences.closed.c_finite import fibonacci
 
 
 def answer(text: str) -> Answer:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.growth.order import Proved, order_texts
-from archline.algebra.recurrences.multi import solve_multi
-from archline.algebra.recurrences.problem import Refused, Solved
-from archline.algebra.recurrences.reading import parse_recurrence
+from archline.algebra.asymptotic.is_big_o import Proved, order_texts
+from archline.recurrences.asymptotic.logspace.solve import solve_multi
+from archline.recurrences.asymptotic.problem import Refused, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
 
 FLPR = "Frigo, Leiserson, Prokop, Ramachandran, Cache-oblivious algorithms, FOCS 1999"
 BGS = "Blelloch, Gibbons, Simhadri, Low depth cache-oblivious algorithms, SPAA 2010"

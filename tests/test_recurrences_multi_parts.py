@@ -11,14 +11,14 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.algebra.growth.constants import OutOfReachError
-from archline.algebra.recurrences.multi_check import check
-from archline.algebra.recurrences.multi_cones import Cone, Vector, dot, orthant, whole
-from archline.algebra.recurrences.multi_costs import pieces
-from archline.algebra.recurrences.multi_exponents import bounds
-from archline.algebra.recurrences.multi_growth import as_maximum, covered, prune, simplified
-from archline.algebra.recurrences.multi_lattice import as_lattice, equals
-from archline.algebra.recurrences.multi_numbers import (
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.logspace.compare import as_maximum, covered, prune, simplified
+from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, whole
+from archline.recurrences.asymptotic.logspace.costs import pieces
+from archline.recurrences.asymptotic.logspace.exponents import bounds
+from archline.recurrences.asymptotic.logspace.lattice import as_lattice, equals
+from archline.recurrences.asymptotic.logspace.numbers import (
     Irrational,
     Number,
     approximate,
@@ -29,13 +29,13 @@ from archline.algebra.recurrences.multi_numbers import (
     reciprocal,
     sign,
 )
-from archline.algebra.recurrences.multi_paths import paths
-from archline.algebra.recurrences.multi_regimes import Regime, regimes
-from archline.algebra.recurrences.multi_system import read_system
-from archline.algebra.recurrences.multi_terms import Names, Term
-from archline.algebra.recurrences.multi_text import Printer
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.logspace.paths import paths
+from archline.recurrences.asymptotic.logspace.regimes import Regime, regimes
+from archline.recurrences.asymptotic.logspace.system import read_system
+from archline.recurrences.asymptotic.logspace.terms import Names, Term
+from archline.recurrences.asymptotic.logspace.text import Printer
+from archline.recurrences.asymptotic.logspace.validate import check
+from archline.recurrences.asymptotic.read import parse_recurrence
 
 XYZ = Names(("x", "y", "z"), 3)
 

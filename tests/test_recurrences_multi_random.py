@@ -13,11 +13,11 @@ from math import log
 import pytest
 from flint import arb
 
-from archline.algebra.recurrences.arithmetic import WIDE
-from archline.algebra.recurrences.evaluation import EvaluationRefusedError, Evaluator
-from archline.algebra.recurrences.multi import solve_multi
-from archline.algebra.recurrences.problem import Recurrence, Refused, Solved
-from archline.algebra.recurrences.reading import parse_recurrence
+from archline.recurrences.asymptotic.arithmetic import WIDE
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.logspace.solve import solve_multi
+from archline.recurrences.asymptotic.problem import Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
 
 SCALES = (20, 40, 80, 160)
 FURTHER = (320, 640, 1280)

@@ -9,9 +9,9 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Cost, Costs
+from archline.analysis.cost import Cost, Costs
 from archline.execution.run import execute
 from archline.language.loader import load_target, load_text
 

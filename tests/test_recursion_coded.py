@@ -8,15 +8,15 @@ from random import Random
 import pytest
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.proofs import first
-from archline.analysis.recursion import cases
-from archline.analysis.recursion.coded import HELPERS, Writer, coded
-from archline.analysis.recursion.system import Function
-from archline.analysis.recursion.values import Values
-from archline.analysis.statements import Statements
+from archline.algebra.prove.residues import first
+from archline.analysis.metrics.statements import Statements
 from archline.language.loader import load_text
+from archline.recurrences.evaluate import decisions as cases
+from archline.recurrences.evaluate.codegen import HELPERS, Writer, coded
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.model import Function
 from stdlib_cases import load
 
 TARGETS = (

@@ -11,10 +11,10 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Costs
-from archline.analysis.growth import _level
-from archline.analysis.order import growth
+from archline.analysis.cost import Costs
+from archline.claims.decide import decide
+from archline.claims.growth import _level
+from archline.claims.growth_of_cost import growth
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.algebra.prove.farkas import Situation
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Costs
-from archline.analysis.recursion.combination import Situation
+from archline.analysis.cost import Costs
+from archline.claims.decide import decide
 from archline.language.loader import load_text
 from stdlib_cases import load
 

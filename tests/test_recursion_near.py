@@ -12,9 +12,9 @@ from itertools import product
 
 import pytest
 
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Cost, Costs
+from archline.analysis.cost import Cost, Costs
 from archline.language.evaluate import holds
 from stdlib_cases import load
 from stdlib_recursive_cases import RECURSIVE

@@ -9,11 +9,11 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.order import growth
+from archline.analysis.cost import Cost, Costs
+from archline.claims.decide import decide
+from archline.claims.growth_of_cost import growth
 from archline.execution.run import execute
 from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text

@@ -11,12 +11,12 @@ import pytest
 from flint import fmpq
 
 import archline as al
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly, rational
-from archline.analysis.costs import Cost
-from archline.analysis.recurrence import Case, Recurrence
+from archline.analysis.cost import Cost
 from archline.language.evaluate import holds
 from archline.language.parser import parse_expression
+from archline.recurrences.explanation import Case, Recurrence
 from cli_support import cli
 
 HALVES = """algorithm halves(x: inout real[n]):

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Costs
+from archline.analysis.cost import Costs
+from archline.claims.decide import decide
 from archline.language.evaluate import holds
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 from stdlib_cases import execute_case, load

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.brent import time_on
-from archline.analysis.contracts import decide
-from archline.analysis.costs import Costs
-from archline.analysis.recursion.strata import groups
-from archline.analysis.statements import Statements
+from archline.analysis.cost import Costs
+from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.time import time_on
+from archline.claims.decide import decide
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
+from archline.recurrences.exact.case_sccs import groups
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 
 # Three of four quadrants are on the longest path; what is narrow is cut across. `each` is what a leaf does.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Costs
-from archline.analysis.recursion.extraction import Extraction
-from archline.analysis.statements import Statements
+from archline.analysis.cost import Costs
+from archline.analysis.metrics.extraction import Extraction
+from archline.analysis.metrics.statements import Statements
 from archline.execution.run import execute
 from archline.language.loader import load_text
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import decide
+from archline.claims.decide import decide
 from stdlib_cases import CASES, execute_case, load
 from test_stdlib_counts import BOUNDED
 

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from algebra_strategies import FACTS, POINTS, expressions, linear, values
 from archline.algebra import atoms as a
-from archline.algebra.blocks import parity_sum
-from archline.algebra.evaluation import evaluate
-from archline.algebra.maximum import max_over
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
 from archline.algebra.printing import to_text
-from archline.algebra.relaxation import atom_range, bound_atom, bounded_max, bounded_sum
-from archline.algebra.summation import UnresolvedError, sum_over
+from archline.algebra.relax import atom_range, bound_atom, bounded_max, bounded_sum
+from archline.algebra.sums.blocks import parity_sum
+from archline.algebra.sums.summation import UnresolvedError, sum_over
 
 n, m, b, i = (Poly.symbol(name) for name in "nmbi")
 slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

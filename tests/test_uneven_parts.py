@@ -15,19 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.algebra.prove.log_enclosures import MOST, above, below, least_fall, most_fall
 from archline.analysis.analyse import derive
-from archline.analysis.contracts import Verdict, decide
-from archline.analysis.costs import Costs
-from archline.analysis.recursion.calls import Caller, NotComparableError
-from archline.analysis.recursion.inner import Inner
-from archline.analysis.recursion.limits import limited
-from archline.analysis.recursion.reals import MOST, above, below, least_fall, most_fall
-from archline.analysis.recursion.steps import steps_of
-from archline.analysis.statements import Statements
+from archline.analysis.cost import Costs
+from archline.analysis.metrics.statements import Statements
+from archline.claims.decide import Verdict, decide
 from archline.language.loader import load_text
+from archline.recurrences.exact.at_call import Caller, NotComparableError
+from archline.recurrences.exact.surrogate import Inner
+from archline.recurrences.exact.terms.depths import limited
+from archline.recurrences.exact.transitions import steps_of
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import execute_case, load
 

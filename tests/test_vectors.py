@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from algebra_strategies import SIZES, expressions
 from archline.algebra import atoms as a
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.vectors import LARGEST, Column, Vectors, is_plain, over_one_line
 from archline.algebra.polynomial import ONE, Poly
-from archline.algebra.vectors import LARGEST, Column, Vectors, is_plain, over_one_line
 
 N, M = (Poly.symbol(name) for name in SIZES)
 numbers = st.one_of(st.integers(-6, 40), st.integers(-(10**12), 10**12), st.integers(-(2**70), 2**70))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.analysis.costs import Cost, Costs, Regime
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.cost import Cost, Costs, Regime
 from archline.execution.results import Counts
 from archline.language.evaluate import holds
 from archline.language.parser import parse_expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Costs
+from archline.analysis.cost import Costs
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module

@@ -17,20 +17,9 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
-from archline.algebra.polynomial import (
-    NOTHING,
-    ONE,
-    ONE_MONOMIAL,
-    UNIT,
-    ZERO,
-    Atom,
-    Poly,
-    Symbol,
-    product,
-    total,
-)
-from archline.algebra.proof import Proof, split_power
-from archline.algebra.witnesses import APART, CORNER, Known, Witness
+from archline.algebra.polynomial import NOTHING, ONE, ONE_MONOMIAL, UNIT, ZERO, Atom, Poly, Symbol, product, total
+from archline.algebra.prove.eliminate import Proof, split_power
+from archline.algebra.prove.refute import APART, CORNER, Known, Witness
 
 _PARTS = attrgetter("parts")
 

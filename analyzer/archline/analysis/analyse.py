@@ -8,20 +8,21 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
 
-from archline.algebra.evaluation import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.index_range import index_range
 from archline.algebra.polynomial import TooComplexError, budget
-from archline.analysis.amounts import Amount, Unknown
-from archline.analysis.between import related
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.index_range import index_range
-from archline.analysis.points import offsets_rules
-from archline.analysis.recursion.graph import component, reachable, recurses
+from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.between import related
+from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.statements import Result
+from archline.analysis.metrics.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
 from archline.analysis.regimes import with_regimes
-from archline.analysis.scope import Scope, declared
-from archline.analysis.statements import Result, Statements
-from archline.analysis.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
+from archline.analysis.sampling import offsets_rules
+from archline.ir.amounts import Amount, Unknown
+from archline.ir.scope import Scope, declared
 from archline.language import parser
 from archline.language import syntax as s
+from archline.language.call_graph import component, reachable, recurses
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
 from archline.language.model import Module
@@ -103,16 +104,16 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
 
 
 @lru_cache(maxsize=MAX_MODULES)
-def _shared(module: Module, coarse: bool) -> Statements:
+def _shared(module: Module, coarse: bool) -> Derivation:
     """What is derived of a module's algorithms: a recursion that several of them call is solved once."""
-    return Statements(module, coarse)
+    return Derivation(module, coarse)
 
 
-def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> tuple[Statements, Result]:
+def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> tuple[Derivation, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
     for coarse in (False, True):
-        statements = _shared(module, coarse) if recursive else Statements(module, coarse)
+        statements = _shared(module, coarse) if recursive else Derivation(module, coarse)
         try:
             with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
                 return statements, statements.algorithm(algorithm)
@@ -120,7 +121,7 @@ def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> t
             reason = str(problem)
         except RecursionError:
             reason = "its closed form is nested too deeply to derive"
-    return Statements(module, True), (unknown(reason, algorithm.span), ())
+    return Derivation(module, True), (unknown(reason, algorithm.span), ())
 
 
 def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:
@@ -131,7 +132,7 @@ def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> 
     return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]
 
 
-def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Statements) -> Cost:
+def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
     """The cost with what the recurrence says beside its bounds; the outermost call adds 1 to work and span."""
     metric = f"flops.{TOTAL}" if cost.metric == "flops" else cost.metric
     closed = statements.recursions.closed(algorithm, metric)

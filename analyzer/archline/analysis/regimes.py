@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
+from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
-from archline.analysis.costs import Cost, Regime
-from archline.analysis.recursion.knowledge import Knowledge
+from archline.analysis.cost import Cost, Regime
 
 MAX_REGIMES = 12
 

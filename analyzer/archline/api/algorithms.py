@@ -8,17 +8,17 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.growth import rules as growth_rules
+from archline.algebra.asymptotic import rules as growth_rules
 from archline.analysis.analyse import derive
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
-from archline.analysis.io.derive import io_cost
-from archline.analysis.races import certain_races
-from archline.analysis.recursion.inherited import inherited
-from archline.analysis.scope import declared
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
+from archline.analysis.checks.races import certain_races
+from archline.analysis.cost import Cost, Costs
 from archline.api import rules
 from archline.api.costs import CostReport
 from archline.api.settings import unplaced
+from archline.ir.call_invariants import inherited
+from archline.ir.scope import declared
 from archline.language import model, name_rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols

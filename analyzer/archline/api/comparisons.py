@@ -15,15 +15,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.settings import Given, Number, check_known, together, unplaced
-from archline.api.subjects import (
-    AlgorithmSubject,
-    FormulaSubject,
-    Settings,
-    Subject,
-    check_facts,
-    own,
-    subject,
-)
+from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, own, subject
 from archline.api.sweeps import Sweep
 from archline.compare.crossovers import Crossover, brackets
 from archline.compare.growth import Relation, compared

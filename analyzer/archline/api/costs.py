@@ -9,22 +9,22 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.evaluation import EvaluationError
+from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
-from archline.analysis.attained import Attained, attained
-from archline.analysis.brent import time_on
-from archline.analysis.contracts import Verdict, decide
-from archline.analysis.costs import Cost, Costs
-from archline.analysis.io.exact.solve import SECONDS
-from archline.analysis.io.parallel import Schedule, io_on, schedules
-from archline.analysis.order import growth
-from archline.analysis.published import Published, published
-from archline.analysis.recursion.graph import recurses
+from archline.analysis.cache.lru.client import SECONDS
+from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.time import time_on
 from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
+from archline.claims.decide import Verdict, decide
+from archline.claims.growth_of_cost import growth
+from archline.claims.optimality import Attained, attained
+from archline.claims.published import Published, published
 from archline.language import model
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
 from archline.language.diagnostics import error
 from archline.language.printer import format_fact
 from archline.report.view import CostView, LruView, cost_view, values_at

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from archline.analysis.costs import Cost
+from archline.analysis.cost import Cost
 from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import Metric

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from archline.algebra.evaluation import EvaluationError
-from archline.analysis.costs import ends_at
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cost import ends_at
 from archline.api import rules
 from archline.api.caches import cache_at
 from archline.api.data import split

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.order import Proved, Refuted, Undecided, Verdict, is_O
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
+from archline.algebra.asymptotic.log_domain import Domain
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression, parse_facts

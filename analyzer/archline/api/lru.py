@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from archline.analysis.io.exact.counts import LruCounts
-from archline.analysis.io.exact.optimal import bound
-from archline.analysis.io.exact.solve import SECONDS, MissingExtraError, Uncounted, lru_counts
-from archline.analysis.io.exact.wire import value_at
+from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.sleator_tarjan import bound
+from archline.analysis.cache.lru.wire import value_at
 from archline.api import rules
 from archline.api.settings import Point
 from archline.language import model

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.analysis.costs import Cost
-from archline.analysis.many import NoBoundError, broken, upper_at
+from archline.analysis.cost import Cost
+from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.api import rules
 from archline.api.settings import Names, checked_point, unplaced
 from archline.language import syntax as s

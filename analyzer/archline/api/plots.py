@@ -8,8 +8,8 @@ from math import ceil
 from pathlib import Path
 from typing import TypeAlias
 
-from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.analysis.costs import Alternative, Cost, ends_at
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.cost import Alternative, Cost, ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE

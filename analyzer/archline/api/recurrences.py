@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archline.algebra.recurrences.evaluation import EvaluationRefusedError, evaluate
-from archline.algebra.recurrences.problem import Answer, Exponential, Recurrence, Refused, Solved
-from archline.algebra.recurrences.reading import parse_recurrence
-from archline.algebra.recurrences.solve import solve
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, evaluate
+from archline.recurrences.asymptotic.problem import Answer, Exponential, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
 
 __all__ = ["EvaluationRefusedError", "Solution", "recurrence"]
 

@@ -7,22 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.evaluation import EvaluationError
-from archline.analysis.costs import Cost
-from archline.analysis.io.parallel import io_on
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cache.parallel import io_on
+from archline.analysis.cost import Cost
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.api.settings import broken_facts
-from archline.execution.cache import (
-    Chunked,
-    Policy,
-    PrivateCaches,
-    Schedule,
-    Static,
-    WorkStealing,
-    private_caches,
-)
+from archline.execution.cache import Chunked, Policy, PrivateCaches, Schedule, Static, WorkStealing, private_caches
 from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute

@@ -9,28 +9,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from archline.algebra.evaluation import EvaluationError
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.simplify import ZERO, is_number, reduced_sum
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
+from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import TooComplexError
-from archline.analysis.costs import Cost, ends_at
-from archline.analysis.floors import above_one, least, per_line
-from archline.analysis.io.accessed import accesses_of
-from archline.analysis.io.untraced import UntracedError
-from archline.analysis.order import growth as growth_of
-from archline.analysis.order import growth_of as growth_in_sizes
-from archline.analysis.scope import declared
+from archline.analysis.cost import Cost, ends_at
+from archline.analysis.metrics.accesses import accesses_of
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
 from archline.api.costs import CostReport
 from archline.api.settings import Given, Names, Number, Point, checked_point
+from archline.claims.any_order_growth import above_one, least, per_line
+from archline.claims.growth_of_cost import growth as growth_of
+from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
+from archline.ir.scope import declared
+from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.parser import parse_expression, parse_facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archline.algebra.evaluation import EvaluationError
-from archline.analysis.costs import Cost
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cost import Cost
 from archline.api.algorithms import Algorithm
 from archline.execution import run_rules as stops
 from archline.execution.data import generate

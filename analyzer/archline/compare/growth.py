@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.order import Proved, Refuted, Verdict, is_O
-from archline.algebra.growth.simplify import is_number, quotient
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.asymptotic.simplify import is_number, quotient
 from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

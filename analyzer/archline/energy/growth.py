@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from archline.algebra.growth.domain import Domain
-from archline.algebra.growth.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.asymptotic.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
 from archline.energy.formulas import Bounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES

@@ -18,15 +18,7 @@ from typing import Any
 import numpy as np
 
 from archline.execution.jit import helper
-from archline.execution.slots import (
-    MEM_BAGS,
-    MEM_PARENTS,
-    MEM_STATE,
-    OTHER_SITE,
-    SHADOW,
-    SITE_FULL,
-    TASKS,
-)
+from archline.execution.slots import MEM_BAGS, MEM_PARENTS, MEM_STATE, OTHER_SITE, SHADOW, SITE_FULL, TASKS
 from archline.execution.stops import fail
 
 Words = MutableSequence[Any]

@@ -23,17 +23,7 @@ from archline.execution.codegen.writer import Options
 from archline.execution.launch import Finished, Plan, launch
 from archline.execution.placement import store_words
 from archline.execution.results import Cache, Counts, Run, Trace
-from archline.execution.slots import (
-    EVENTS,
-    MEM_DECLARED,
-    MEM_EVENTS,
-    MEM_INTS,
-    MEM_REALS,
-    MEM_TRACE,
-    PEAK,
-    SPAN,
-    TRACE,
-)
+from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.model import BoundBy, Module

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.amounts import Amount, Unknown, map_known
-from archline.analysis.derivation import Step
-from archline.analysis.tally import Tally, flops_total
+from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.tally import Tally, flops_total
+from archline.ir.amounts import Amount, Unknown, map_known
 from archline.report import io, recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from archline.algebra.growth.order import Proved, Refuted, Undecided, Verdict
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.certificates.check import Checked
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap

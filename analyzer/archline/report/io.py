@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from archline.analysis.attained import Attained
-from archline.analysis.costs import FEW_LINES, InFull, Kept, Orderless, Reached
-from archline.analysis.floors import per_line
-from archline.analysis.io.parallel import Schedule
-from archline.analysis.published import Published
+from archline.analysis.cache.parallel import Schedule
+from archline.analysis.cost import FEW_LINES, InFull, Kept, Orderless, Reached
+from archline.claims.any_order_growth import per_line
+from archline.claims.optimality import Attained
+from archline.claims.published import Published
 from archline.report.layout import wrap
 from archline.report.numbers import readable
 from archline.report.view import CostView, Row

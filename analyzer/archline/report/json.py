@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.analysis.attained import Attained
-from archline.analysis.costs import FEW_LINES, InFull, Reached
-from archline.analysis.published import Published
+from archline.analysis.cost import FEW_LINES, InFull, Reached
+from archline.claims.optimality import Attained
+from archline.claims.published import Published
 from archline.report import lru
 from archline.report.numbers import exact
 from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values

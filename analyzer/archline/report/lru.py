@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.io.exact.counts import LruCounts
-from archline.analysis.io.exact.wire import Condition, Piece, Piecewise
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise
 from archline.report.layout import table, wrap
 from archline.report.view import CostView, LruView
 

@@ -7,16 +7,7 @@ from collections.abc import Iterator, Sequence
 from archline.report import io, lru
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import (
-    CacheView,
-    Contract,
-    CostView,
-    MatrixView,
-    Number,
-    Row,
-    RunView,
-    Values,
-)
+from archline.report.view import CacheView, Contract, CostView, MatrixView, Number, Row, RunView, Values
 
 
 def costs(view: CostView, width: int) -> str:

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from archline.algebra.evaluation import EvaluationError
-from archline.algebra.growth.order import Proved
+from archline.algebra.asymptotic.is_big_o import Proved
+from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import costs_symbols
-from archline.analysis.attained import Attained
-from archline.analysis.contracts import Verdict
-from archline.analysis.costs import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
-from archline.analysis.derivation import Step
-from archline.analysis.io.exact.counts import LruCounts
-from archline.analysis.io.exact.optimal import FromLru
-from archline.analysis.io.parallel import Schedule
-from archline.analysis.published import Published
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.sleator_tarjan import FromLru
+from archline.analysis.cache.parallel import Schedule
+from archline.analysis.cost import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
+from archline.analysis.metrics.derivation import Step
+from archline.claims.decide import Verdict
+from archline.claims.optimality import Attained
+from archline.claims.published import Published
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact

@@ -7,12 +7,7 @@ from archline.language import syntax as s
 from archline.language.builder import MAX_DEPTH
 from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
-from archline.language.checking.communication import (
-    check_communication,
-    check_split,
-    check_transfer,
-    split_group,
-)
+from archline.language.checking.communication import check_communication, check_split, check_transfer, split_group
 from archline.language.checking.context import Body
 from archline.language.checking.contracts import METRICS, check_metric, formulas_of
 from archline.language.checking.expressions import (

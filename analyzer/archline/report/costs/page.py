@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archline.algebra.evaluation import EvaluationError, evaluate
-from archline.algebra.growth.simplify import quotient
-from archline.algebra.leading import leading
+from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.asymptotic.simplify import quotient
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.attained import Attained
+from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.io import factors

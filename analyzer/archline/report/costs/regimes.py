@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TypeAlias
 
-from archline.algebra.evaluation import EvaluationError
-from archline.algebra.evaluation import evaluate as value_of
-from archline.analysis.costs import Kept
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.evaluate.exact import evaluate as value_of
+from archline.analysis.cost import Kept
 from archline.language import syntax as s
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate

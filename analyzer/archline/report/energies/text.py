@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from archline.algebra.growth.simplify import ONE, reduced
+from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS

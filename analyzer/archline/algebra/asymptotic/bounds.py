@@ -1,0 +1,334 @@
+"""Expressions as lattices of monomials that bound them from below and above, up to constant factors.
+
+Without subtraction and rounding the two bounds are one. Every step that loses something, or needs a proof, is kept as
+a `Step`, which a certificate shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from archline.algebra.asymptotic import normal_form as e
+from archline.algebra.asymptotic import rules
+from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
+from archline.algebra.asymptotic.dominance_differences import Absorption, Bound, Share
+from archline.algebra.asymptotic.shifting import shifted
+from archline.algebra.asymptotic.tropical import (
+    ONE,
+    Lattice,
+    Monomial,
+    choice,
+    exponent,
+    exponential,
+    log,
+    power,
+    product,
+    size,
+)
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.format_expressions import format_expression
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Constants times `lower` and `upper` bound an expression at all sizes.
+
+    No `lower`: it may be zero, or negative where it is not `nonnegative`. No `upper`: it is never positive.
+    """
+
+    lower: Lattice | None
+    upper: Lattice | None
+    nonnegative: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A difference and its bounds: what is left of its positive terms once `shares` cover the others.
+
+    With a `share` it is at least so many times what is left, as no coefficient is negative in powers of what the
+    factors exceed their `least` values by.
+    """
+
+    of: str
+    left: tuple[e.Term, ...]
+    shares: tuple[Share, ...] = ()
+    share: fmpq | None = None
+    least: tuple[Bound, ...] = ()
+
+
+SINGLE = Envelope(ONE, ONE)
+NEVER_POSITIVE = Envelope(None, None, nonnegative=False)
+ZERO = Envelope(None, None)
+MINUS_ONE = Constant(fmpq(-1))
+ZERO_LEAST = fmpq(0)
+
+
+class Reader:
+    """Reads expressions under the facts that an absorption knows. `steps` collects what was done to differences.
+
+    `exponents` are the sizes n of which 2^n occurs too.
+    """
+
+    def __init__(self, absorb: Absorption, exponents: frozenset[str] = frozenset()) -> None:
+        self._absorb = absorb
+        self._exponents = exponents
+        self.steps: dict[str, Step] = {}
+        self._known: dict[str, Envelope] = {}
+
+    def read(self, expr: s.Expr) -> Envelope:
+        """The expression's bounds. OutOfReachError, OutOfReachError or ArchlineError where there are none."""
+        match expr:
+            case s.Name(id=name) if name != "pi":
+                return Envelope(*(exponent(name) if name in self._exponents else size(name),) * 2)
+            case _:
+                pass
+        value = e.constant(expr)
+        if value is not None:
+            sign = value.sign()
+            return SINGLE if sign > 0 else NEVER_POSITIVE if sign else ZERO
+        match expr:
+            case s.Unary() | s.Binary(op="-"):
+                return self._sum(expr)
+            case s.Binary(op="+" | "*" | "/") if e.has_minus(expr):
+                return self._sum(expr)
+            case s.Binary(op="+", left=left, right=right):
+                return _added(self.read(left), self.read(right))
+            case s.Binary(op="*", left=left, right=right):
+                return _multiplied(self.read(left), self.read(right))
+            case s.Binary(op="/", left=left, right=right):
+                return _multiplied(self.read(left), self._power(right, MINUS_ONE))
+            case s.Binary(op="^", left=left, right=right):
+                return self._general_power(left, right)
+            case s.Binary(op="//", left=left, right=right):
+                return self._floor(s.Binary("/", left, right, span=expr.span))
+            case s.Binary(op="%", left=left, right=right):
+                return self._remainder(self.read(left), self.read(right))
+            case s.Call(function=function, arguments=arguments) if arguments:
+                return self._call(expr, function, arguments)
+            case _:
+                raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+
+    # Sums and differences
+    def _sum(self, expr: s.Expr) -> Envelope:
+        key = format_expression(expr)
+        if key not in self._known:
+            self._known[key] = self.read_sum(e.expand(expr), key)
+        return self._known[key]
+
+    def read_sum(self, terms: e.Sum, key: str) -> Envelope:
+        """The bounds of a sum of terms; `key` names it in certificates."""
+        signs = {term: coefficient.sign() for term, coefficient in terms.items()}
+        positive = {term: terms[term] for term, sign in signs.items() if sign > 0}
+        negative = {term: -terms[term] for term, sign in signs.items() if sign < 0}
+        read = {term: self._term(term) for term in terms}
+        if not positive:
+            return NEVER_POSITIVE if negative else ZERO
+        uppers = [upper for term in positive if (upper := read[term].upper) is not None]
+        if not uppers:
+            return ZERO if not negative else NEVER_POSITIVE
+        upper = choice("max", uppers)
+        if not negative:
+            return Envelope(_largest([read[term].lower for term in positive]), upper)
+        step = self._covered(positive, negative, key)
+        if step is None or len(step.left) < len(positive):
+            shifted = self._shifted(positive, negative, key)
+            if shifted is not None and (step is None or len(shifted.left) > len(step.left)):
+                step = shifted
+        if step is None:
+            return Envelope(None, upper, nonnegative=False)
+        self.steps[key] = step
+        return Envelope(_largest([read[term].lower for term in step.left]), upper)
+
+    def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
+        covered = self._absorb(positive, negative)
+        if covered is None:
+            return None
+        return Step(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
+
+    def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
+        factors = dict.fromkeys(factor for term in (*positive, *negative) for factor, _ in term)
+        least = {factor: self._absorb.least(factor) for factor in factors}
+        values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
+        found = shifted(positive, negative, values.__getitem__)
+        if found is None:
+            return None
+        return Step(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
+
+    def _term(self, term: e.Term) -> Envelope:
+        result = SINGLE
+        for factor, times in term:
+            result = _multiplied(result, self._raised(self.read(factor.expr), times, factor.key))
+        return result
+
+    def surely_at_least_one(self, expr: s.Expr) -> bool:
+        """Whether expr >= 1 is proved at all sizes."""
+        terms = e.added(e.expand(expr), {e.UNIT_TERM: MINUS_ONE})
+        return self.read_sum(terms, f"{format_expression(expr)} - 1").nonnegative
+
+    # Powers
+    def _power(self, base: s.Expr, exponent: Constant) -> Envelope:
+        return self._raised(self.read(base), exponent, format_expression(base))
+
+    def _raised(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
+        sign = exponent.sign()
+        if not sign:
+            return SINGLE
+        if not base.nonnegative:
+            raise OutOfReachError(f"`{text}` may be negative")
+        if exponent == UNITY:
+            return base
+        if sign > 0:
+            return Envelope(
+                None if base.lower is None else power(base.lower, exponent),
+                None if base.upper is None else power(base.upper, exponent),
+            )
+        if base.lower is None or base.upper is None:
+            raise OutOfReachError(f"it divides by `{text}`, which may be zero")
+        return Envelope(power(base.upper, exponent), power(base.lower, exponent))
+
+    def _general_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+        value = e.constant(by)
+        if value is not None:
+            if value.is_rational and value.rational.q == 1 and value.rational.p > 1 and e.has_minus(base):
+                inner = self.read(base)
+                if not inner.nonnegative:
+                    return self._whole_power(base, by)
+            return self._power(base, value)
+        number = e.constant(base)
+        if number is None:
+            raise OutOfReachError(f"the exponent `{format_expression(by)}` is not constant")
+        # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d.
+        result: Lattice = ONE
+        for term, coefficient in e.expand(by).items():
+            if term:
+                base_of = self._power_of_two(e.alone(term), format_expression(by))
+                result = product(result, power(base_of, coefficient * number.log2()))
+        return Envelope(result, result)
+
+    def _power_of_two(self, by: s.Expr | None, text: str) -> Lattice:
+        """2^by, up to a constant factor, for a size or a logarithm; `text` is the exponent that it is a term of."""
+        match by:
+            case s.Name(id=name):
+                return exponential(name)
+            case s.Call(function="log2", arguments=(inner,)):
+                argument = self.read(inner)
+                if argument.lower is None or argument.upper is None or argument.lower != argument.upper:
+                    raise OutOfReachError(f"the exponent `{text}` is not known closely enough")
+                # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
+                whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
+                return argument.upper if whole else choice("max", (ONE, argument.upper))
+            case _:
+                raise OutOfReachError(f"`{text}` as an exponent is no sum of multiples of sizes and logarithms")
+
+    def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+        whole = s.Binary("^", base, by, span=base.span)
+        return self.read_sum(e.expand(whole), format_expression(whole))
+
+    # Rounding and functions
+    def _floor(self, inner: s.Expr) -> Envelope:
+        value = self.read(inner)
+        if not value.nonnegative:
+            # Rounded down it is at most itself, and may be negative.
+            return Envelope(None, value.upper, nonnegative=False)
+        return Envelope(value.lower if self.surely_at_least_one(inner) else None, value.upper)
+
+    def _ceil(self, inner: s.Expr) -> Envelope:
+        value = self.read(inner)
+        upper = ONE if value.upper is None else choice("max", (value.upper, ONE))
+        if not value.nonnegative:
+            return Envelope(None, upper, nonnegative=False)
+        return Envelope(None if value.lower is None else choice("max", (value.lower, ONE)), upper)
+
+    def _remainder(self, left: Envelope, right: Envelope) -> Envelope:
+        if not (left.nonnegative and right.nonnegative) or right.lower is None:
+            raise OutOfReachError("a remainder of what may be negative, or by what may be zero")
+        if left.upper is None or right.upper is None:
+            return ZERO
+        return Envelope(None, choice("min", (left.upper, right.upper)))
+
+    def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
+        rounding: dict[str, Callable[[s.Expr], Envelope]] = {"floor": self._floor, "ceil": self._ceil}
+        match function:
+            case "max":
+                return _maximum([self.read(each) for each in arguments])
+            case "min":
+                return _minimum([self.read(each) for each in arguments])
+            case _:
+                pass
+        if len(arguments) == 1:
+            (argument,) = arguments
+            match function:
+                case "sqrt" | "rsqrt":
+                    return self._power(argument, e.HALF if function == "sqrt" else -e.HALF)
+                case "log2" | "log":
+                    return self._log(argument)
+                case "floor" | "ceil":
+                    return rounding[function](argument)
+                case "abs":
+                    return self._abs(argument)
+                case _:
+                    pass
+        raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
+
+    def _log(self, inner: s.Expr) -> Envelope:
+        value = self.read(inner)
+        if not value.nonnegative:
+            raise OutOfReachError(f"a logarithm of `{format_expression(inner)}`, which may be negative")
+        return Envelope(
+            ONE if value.lower is None else log(value.lower), ONE if value.upper is None else log(value.upper)
+        )
+
+    def _abs(self, inner: s.Expr) -> Envelope:
+        value = self.read(inner)
+        if value.nonnegative:
+            return value
+        opposite = self.read(s.Unary("-", inner, span=inner.span))
+        uppers = [each.upper for each in (value, opposite) if each.upper is not None]
+        return Envelope(None, choice("max", uppers) if uppers else None)
+
+
+def _largest(parts: list[Lattice | None]) -> Lattice | None:
+    known = [part for part in parts if part is not None]
+    return choice("max", known) if known else None
+
+
+def _added(left: Envelope, right: Envelope) -> Envelope:
+    if not (left.nonnegative and right.nonnegative):
+        return Envelope(None, _largest([left.upper, right.upper]), nonnegative=False)
+    upper = _largest([left.upper, right.upper])
+    if left.lower is left.upper and right.lower is right.upper:
+        return Envelope(upper, upper)
+    return Envelope(_largest([left.lower, right.lower]), upper)
+
+
+def _multiplied(left: Envelope, right: Envelope) -> Envelope:
+    if not (left.nonnegative and right.nonnegative):
+        raise OutOfReachError("a product with a factor that may be negative")
+    if left is SINGLE:
+        return right
+    if left.upper is None or right.upper is None:
+        return ZERO
+    upper = product(left.upper, right.upper)
+    if left.lower is left.upper and right.lower is right.upper:
+        return Envelope(upper, upper)
+    return Envelope(None if left.lower is None or right.lower is None else product(left.lower, right.lower), upper)
+
+
+def _maximum(parts: list[Envelope]) -> Envelope:
+    """The largest of parts: where one is never negative, the others matter only where they are positive."""
+    sure = any(part.nonnegative for part in parts)
+    return Envelope(_largest([part.lower for part in parts]), _largest([part.upper for part in parts]), sure)
+
+
+def _minimum(parts: list[Envelope]) -> Envelope:
+    lowers = [part.lower for part in parts if part.lower is not None]
+    uppers = [part.upper for part in parts if part.upper is not None]
+    return Envelope(
+        choice("min", lowers) if len(lowers) == len(parts) else None,
+        choice("min", uppers) if len(uppers) == len(parts) else None,
+        all(part.nonnegative for part in parts),
+    )

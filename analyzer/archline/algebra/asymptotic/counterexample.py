@@ -1,0 +1,221 @@
+"""Counterexamples: curves along which f/g passes every constant, verified exactly; points where g is not positive."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, fmpq
+
+from archline.algebra.asymptotic import hardy_field as scales
+from archline.algebra.asymptotic import normal_form as e
+from archline.algebra.asymptotic.along_curve import Curve, along, holds
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.asymptotic.dominance_differences import Bound
+from archline.algebra.asymptotic.hardy_field import Scale
+from archline.algebra.asymptotic.log_domain import CACHE_NAMES, Domain
+from archline.algebra.asymptotic.tropical import Atom
+from archline.algebra.evaluate.balls import value_at
+from archline.algebra.lp.exact import Optimum, maximise
+from archline.language import evaluate
+from archline.language import syntax as s
+
+MAX_DENOMINATOR = 1 << 12
+MAX_DIGIT = 1 << 16
+SMALL = (1, 2, 3, 4)
+MAX_POINTS = 1500
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A curve, and how fast f/g grows on it; `ratio` is None where g is zero there and f is not."""
+
+    curve: Curve
+    ratio: Scale | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """Sizes at which g is not positive and f is."""
+
+    sizes: Mapping[str, int]
+
+
+class Refuter:
+    """Looks for what shows that f is not O(g)."""
+
+    def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str]) -> None:
+        self._f, self._g, self._domain, self._names = f, g, domain, names
+        self._cache = domain.has_cache(names)
+        self._tried: set[tuple[tuple[str, tuple[fmpq, ...]], ...]] = set()
+
+    def by_direction(self, values: Mapping[Atom, fmpq], slow: fmpq) -> Divergence | None:
+        """Follow the direction that a linear program proposes."""
+        sizes = {atom.key: value for atom, value in values.items() if atom.argument is None and not atom.exponent}
+        # The simplest curve first: leading powers alone.
+        for digits in (1, 2, 3):
+            found = self._tested(_levels(sizes, slow, digits))
+            if found is not None:
+                return found
+        return None
+
+    def by_trial(self, most: int) -> Divergence | None:
+        """Try curves on which a few sizes grow like log2(T), T, 2^T or its square, and the others are constant."""
+        for powers in itertools.islice(_simple_curves(sorted(self._names)), most):
+            found = self._tested(powers)
+            if found is not None:
+                return found
+        return None
+
+    def by_point(self) -> Point | None:
+        """Small sizes at which g is not positive and f is."""
+        if any(isinstance(each, s.Call) for fact in self._domain.facts for each in s.nodes(fact)):
+            return None
+        names = sorted(self._names)
+        for chosen in itertools.islice(itertools.product(SMALL, repeat=len(names)), MAX_POINTS):
+            point = dict(zip(names, chosen, strict=True))
+            try:
+                if self._is_counterexample(point):
+                    return Point(point)
+            except OutOfReachError:
+                continue
+        return None
+
+    def _is_counterexample(self, point: Mapping[str, int]) -> bool:
+        if self._cache and point["Z"] < point["L"]:
+            return False
+        if not all(evaluate.holds(fact, point) for fact in self._domain.facts):
+            return False
+        return value_at(self._f, point) > 0 and _not_positive(self._g, point)
+
+    def _tested(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
+        key = tuple(sorted((name, each) for name, each in powers.items() if any(each)))
+        if key in self._tried or not key:
+            return None
+        self._tried.add(key)
+        for coefficients in self._coefficients(powers):
+            curve = Curve({name: powers.get(name, ()) for name in self._names}, coefficients)
+            found = self._verified(curve)
+            if found is not None:
+                return found
+        return None
+
+    def _coefficients(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Iterator[dict[str, fmpq]]:
+        """Constants for the sizes: 1, and powers of 2 that satisfy the facts which the powers leave undecided."""
+        yield {}
+        if self._domain.bounds:
+            found = _constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
+            if found:
+                yield found
+
+    def _verified(self, curve: Curve) -> Divergence | None:
+        try:
+            if not (self._inside(curve) and all(holds(fact, curve) for fact in self._domain.facts)):
+                return None
+            f, g = along(self._f, curve), along(self._g, curve)
+            if f.sign <= 0:
+                return None
+            if g.sign <= 0:
+                return Divergence(curve, None)
+            ratio = tuple(a - b for a, b in zip(f.leading.scale, g.leading.scale, strict=True))
+            return Divergence(curve, ratio) if scales.order(ratio, scales.FLAT) > 0 else None
+        except OutOfReachError:
+            return None
+
+    def _inside(self, curve: Curve) -> bool:
+        """Whether all sizes are at least 1, and Z is at least L."""
+        one = scales.number(fmpq(1))
+        if any(scales.compared(curve.value(name), one) < 0 for name in self._names):
+            return False
+        if not self._cache:
+            return True
+        line, words = (curve.value(name) for name in reversed(CACHE_NAMES))
+        return scales.compared(line, words) <= 0
+
+
+def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
+    one, two, zero = fmpq(1), fmpq(2), fmpq(0)
+    kinds = ((one,), (two,), (zero, one), (zero, zero, one))
+    for count in range(1, len(names) + 1):
+        for growing in itertools.combinations(names, count):
+            for chosen in itertools.product(kinds, repeat=count):
+                yield dict(zip(growing, chosen, strict=True))
+
+
+def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
+    """Logarithms in proportion as powers of 2^T, T and log2(T), each of which is `slow` times the one before."""
+    top = max(sizes.values(), default=fmpq(0))
+    if not top:
+        return {}
+    return {name: _digits(value / top, slow, digits) for name, value in sizes.items() if value}
+
+
+def _digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
+    """The leading digits of a number in base `slow`, where digits are simple fractions of any sign."""
+    found = []
+    for _ in range(3):
+        near = Fraction(int(value.p), int(value.q)).limit_denominator(MAX_DENOMINATOR)
+        digit = fmpq(near.numerator, near.denominator)
+        count -= bool(digit)
+        found.append(digit)
+        value = (value - digit) / slow
+        if not count or abs(value) > MAX_DIGIT:
+            break
+    return tuple(found)
+
+
+def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
+    value = value_at(expr, point)
+    if value <= 0 or value > 0:
+        return bool(value <= 0)
+    # Too close to zero for an enclosure; without logarithms it may be rational, and computed exactly.
+    if any(isinstance(each, s.Call) and each.function in ("log2", "log") for each in s.nodes(expr)):
+        return False
+    try:
+        exact = evaluate.evaluate(expr, point)
+    except evaluate.EvaluationError:
+        return False
+    return not isinstance(exact, evaluate.Enclosure) and exact <= 0
+
+
+def _constants(bounds: Sequence[Bound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
+    """Powers of 2 for the sizes with which bounds hold that the growth of the sizes leaves undecided."""
+    rows, limits = [], []
+    for bound in bounds:
+        try:
+            need = _undecided(bound, curve)
+        except OutOfReachError:
+            continue
+        if need is None:
+            continue
+        same = sum(other.because == bound.because for other in bounds)
+        gap = {factor.key: power.rational for factor, power in e.joined(bound.large, e.inverted(bound.small))}
+        rows.append([-gap.get(name, fmpq(0)) for name in names])
+        limits.append(-(need + _log2_above(same / bound.factor)))
+    solution = maximise([fmpq(-1)] * len(names), rows, limits)
+    if not isinstance(solution, Optimum):
+        return None
+    return {name: fmpq(1 << int(value.ceil())) for name, value in zip(names, solution.point, strict=True) if value > 0}
+
+
+def _undecided(bound: Bound, curve: Curve) -> fmpq | None:
+    """Where both sides grow alike, a bound of log2(small/large), which the sizes' constants must make up for."""
+    need = fmpq(0)
+    scale = scales.FLAT
+    for factor, power in e.joined(bound.small, e.inverted(bound.large)):
+        value = along(factor.expr, curve)
+        if not value.terms:
+            return None
+        scale = tuple(a + b * power for a, b in zip(scale, value.leading.scale, strict=True))
+        if not isinstance(factor.expr, s.Name):
+            # Its leading term is near enough far out; a factor of 2 makes sure.
+            part = (value.leading.coefficient.log() / arb.const_log2() * power.enclosure()).upper().ceil().unique_fmpz()
+            need += 1 + (0 if part is None else int(part))
+    return None if scales.order(scale, scales.FLAT) else need
+
+
+def _log2_above(value: fmpq) -> fmpq:
+    """A whole number at least the logarithm of a positive rational."""
+    return fmpq(int(value.ceil() - 1).bit_length() if value >= 1 else 1 - int((1 / value).floor()).bit_length())

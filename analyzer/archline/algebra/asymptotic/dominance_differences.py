@@ -1,0 +1,284 @@
+"""Differences: negative terms covered by parts of positive ones, at every point, constants taken into account.
+
+n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing is left over at n = 1, unless a fact says n >= 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from flint import arb, fmpq
+
+from archline.algebra.asymptotic import normal_form as e
+from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Constant, exactly
+from archline.algebra.lp.exact import Optimum, maximise
+from archline.language import syntax as s
+
+PRECISION = 64
+SCALE = 1 << 40
+LOG_OF_SIZE = fmpq(8, 5)
+"""log2(2 + n) <= 8/5*n for n >= 1, since log2(3) < 8/5 and the quotient falls."""
+LEAST_LOG = fmpq(2, 3)
+"""1 <= 2/3*log2(2 + n) for n >= 1, since log2(3) > 3/2."""
+BELOW_EXPONENTIAL = fmpq(27, 50)
+"""n^k <= (27/50*k)^k*2^n, since n^k/2^n is largest at n = k/ln(2), and 1/(e*ln(2)) < 27/50."""
+POWERS_BELOW_EXPONENTIAL = 3
+MAX_EXPONENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """small <= factor*large at all points; `because` says why, for certificates."""
+
+    small: e.Term
+    large: e.Term
+    factor: fmpq
+    because: dict[str, object] = field(hash=False)
+
+
+_Gap: TypeAlias = "tuple[Bound, dict[e.Factor, fmpq]]"
+Product: TypeAlias = tuple[tuple[Bound, Constant], ...]
+"""Bounds, each raised to a power that is not negative, and multiplied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`amount`*term is at most `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
+
+    term: e.Term
+    amount: fmpq
+    into: e.Term
+    factor: fmpq
+    uses: Product
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What is left of each positive term, and the shares that cover the negative ones."""
+
+    left: dict[e.Term, fmpq]
+    shares: tuple[Share, ...]
+
+
+class Absorption:
+    """Covers negative terms, with exact bounds that facts give."""
+
+    def __init__(self, bounds: Sequence[Bound]) -> None:
+        self._bounds = bounds
+
+    @cached_property
+    def _gaps(self) -> list[_Gap]:
+        return list(_rational_gaps(self._bounds))
+
+    def least(self, factor: e.Factor) -> Bound | None:
+        """The best bound 1 <= c*factor; None where there is none."""
+        own: e.Term = frozenset(((factor, UNITY),))
+        known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
+        if _is_at_least_one(factor.expr):
+            known.append(one_below(factor))
+        found = (each for each in known if each.small == e.UNIT_TERM and each.large == own)
+        return min(found, key=lambda bound: bound.factor, default=None)
+
+    def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
+        """None where some term is not covered, so that the difference may be negative."""
+        left = {term: rational_below(each) for term, each in positive.items()}
+        shares: list[Share] = []
+        for term, coefficient in negative.items():
+            taken = self._cover(term, -rational_below(-coefficient), left)
+            if taken is None:
+                return None
+            shares.extend(taken)
+        return Covered(left, tuple(shares))
+
+    def _cover(self, term: e.Term, amount: fmpq, left: dict[e.Term, fmpq]) -> list[Share] | None:
+        """Take from every term that is never smaller, in proportion, so that something is left of each."""
+        covers = []
+        for into, has in left.items():
+            found = self._at_most(term, into) if has > 0 else None
+            if found is not None:
+                covers.append((into, has / found[0], found))
+        room = sum((each for _, each, _ in covers), ZERO)
+        if room < amount:
+            return None
+        shares = []
+        for into, capacity, (factor, uses) in covers:
+            part = amount * capacity / room
+            left[into] -= part * factor
+            shares.append(Share(term, part, into, factor, uses))
+        return shares
+
+    def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
+        """A factor with small <= factor*large, and its proof."""
+        gap = dict(e.joined(large, e.inverted(small)))
+        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term), self._bounds))
+        plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
+        if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
+            uses = tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
+            return (_factor_above(uses), uses) if plain else None
+        usable = [*self._gaps, *_rational_gaps(own)]
+        return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
+
+
+def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
+    """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
+    factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
+    powers = _by_factor(factors, [known for _, known in usable])
+    rows, limits = [], []
+    for factor, row in powers.items():
+        rows.append(row)
+        limits.append(gap.get(factor, ZERO))
+        if not _is_at_least_one(factor.expr):
+            rows.append([-each for each in row])
+            limits.append(-gap.get(factor, ZERO))
+    solution = maximise([-_log2_near(bound.factor) for bound, _ in usable], rows, limits)
+    if not isinstance(solution, Optimum):
+        return None
+    uses = [(bound, Constant(times)) for (bound, _), times in zip(usable, solution.point, strict=True) if times]
+    taken = [(index, times) for index, times in enumerate(solution.point) if times]
+    for factor, row in powers.items():
+        rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in taken), ZERO)
+        if rest:
+            uses.append((one_below(factor), Constant(rest)))
+    return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
+
+
+def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmpq]]) -> dict[e.Factor, list[fmpq]]:
+    """For each factor its power in each of the gaps: few factors are in any one."""
+    rows = {factor: [ZERO] * len(gaps) for factor in factors}
+    for index, each in enumerate(gaps):
+        for factor, power in each.items():
+            rows[factor][index] = power
+    return rows
+
+
+def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
+    """Of the bounds all of whose powers are rational, what the larger side has more."""
+    for bound in bounds:
+        gap = e.joined(bound.large, e.inverted(bound.small))
+        if all(power.is_rational for _, power in gap):
+            yield bound, {factor: power.rational for factor, power in gap}
+
+
+def one_below(factor: e.Factor) -> Bound:
+    """1 <= factor."""
+    match factor.expr:
+        case s.Call(function=function):
+            rule = "log" if function == "log2" else "least"
+        case _:
+            rule = "exponential" if e.is_exponential(factor.expr) else "size"
+    return Bound(e.UNIT_TERM, frozenset(((factor, UNITY),)), ONE, {"rule": rule})
+
+
+def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[Bound]) -> Iterator[Bound]:
+    """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
+    for factor in factors:
+        own: e.Term = frozenset(((factor, UNITY),))
+        match factor.expr:
+            case s.Call(function="log2", arguments=(s.Name() as inner,)):
+                yield Bound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
+                yield Bound(e.UNIT_TERM, own, LEAST_LOG, {"rule": "log of size"})
+            case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
+                yield from _exponential_bounds(own, _single(inner)[0], known)
+            case s.Call(function="min" | "floor" as name, arguments=arguments):
+                yield from _compared(own, arguments, name, above=False)
+            case s.Call(function="max" | "ceil" as name, arguments=arguments):
+                yield from _compared(own, arguments, name, above=True)
+            case s.Binary(op="//", left=left, right=right):
+                quotient = s.Binary("/", left, right, span=left.span)
+                yield from _compared(own, (quotient,), "floor", above=False)
+            case s.Binary(op="%", left=left, right=right):
+                yield from _compared(own, (left, right), "remainder", above=False)
+            case _:
+                pass
+
+
+def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[Bound]) -> Iterator[Bound]:
+    """What 2^n is at least: powers of n, and 2^c for n >= c."""
+    for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
+        small: e.Term = frozenset((factor, Constant(fmpq(power))) for factor, _ in exponent)
+        yield Bound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
+    yield Bound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
+    for bound in known:
+        if bound.small == e.UNIT_TERM and bound.large == exponent and bound.factor < 1:
+            least = min(int((1 / bound.factor).floor()), MAX_EXPONENT)
+            yield Bound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
+
+
+def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[Bound]:
+    """The value against each argument that is a positive term."""
+    parts = [_single(each) for each in arguments]
+    if not all(coefficient > 0 for _, coefficient in parts):
+        return
+    for term, coefficient in parts:
+        if above:
+            yield Bound(term, own, 1 / coefficient, {"rule": rule})
+        else:
+            yield Bound(own, term, coefficient, {"rule": rule})
+
+
+def _single(expr: s.Expr) -> tuple[e.Term, fmpq]:
+    """An expression as one term with a positive rational coefficient; 0 where it is none."""
+    terms = e.expand(expr)
+    if len(terms) == 1:
+        ((term, coefficient),) = terms.items()
+        plain = all(_is_at_least_one(factor.expr) for factor, _ in term)
+        if coefficient.is_rational and coefficient.rational > 0 and plain:
+            return term, coefficient.rational
+    return e.UNIT_TERM, ZERO
+
+
+def _is_at_least_one(expr: s.Expr) -> bool:
+    """Sizes, their logarithms, which are read as log2(2 + w), and what is made of such by min, max and rounding up."""
+    match expr:
+        case s.Name():
+            return True
+        case s.Call(function="log2", arguments=(inner,)):
+            return not e.has_minus(inner)
+        case s.Call(function="min" | "max", arguments=arguments):
+            return all(_is_at_least_one(each) for each in arguments)
+        case s.Call(function="ceil", arguments=(inner,)):
+            return bool(_single(inner)[1])
+        case _:
+            return e.is_exponential(expr)
+
+
+def rational_below(value: Constant) -> fmpq:
+    """A rational at most the constant: itself, or just below it."""
+    if value.is_rational:
+        return value.rational
+    return exactly(value.enclosed(PRECISION).lower())
+
+
+def _log2_near(value: fmpq) -> fmpq:
+    if value == 1:
+        return ZERO
+    return fmpq(round(float((arb(value).log() / arb.const_log2()).mid()) * SCALE), SCALE)
+
+
+def _factor_above(uses: Product) -> fmpq:
+    """A rational at least the product of the factors of bounds, each to its power."""
+    bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
+    if all(power.is_rational for _, power in bounded):
+        return _product_above([(factor, power.rational) for factor, power in bounded])
+    product = arb(1)
+    for factor, power in bounded:
+        product *= arb(factor) ** power.enclosed(PRECISION)
+    return exactly(product.upper())
+
+
+def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
+    """A rational at least the product of rationals to rational powers."""
+    exact, rest = ONE, arb(1)
+    for base, power in powers:
+        if base == 1:
+            continue
+        if power.q == 1:
+            exact *= base ** int(power.p)
+        else:
+            rest *= arb(base) ** arb(power)
+    if rest == 1:
+        return exact
+    return exact * exactly(rest.upper())

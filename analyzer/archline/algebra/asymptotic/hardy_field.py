@@ -1,0 +1,251 @@
+"""Growth along a curve, exactly: values are sums of c * 2^(aT) * T^b * log2(T)^c * log2(log2(T))^d as T grows.
+
+A value is known exactly, as such a sum, or by its leading term alone, up to a factor that tends to 1. Comparisons that
+hang on more than the leading terms say are refused (OutOfReachError).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from flint import arb, ctx, fmpq
+
+from archline.algebra.asymptotic.constants import NOTHING, ONE, UNITY, Constant, OutOfReachError
+
+PRECISION = 192
+LEVELS = 5
+"""2^T, T, log2(T), and its first two iterates."""
+
+Scale: TypeAlias = tuple[Constant, ...]
+FLAT: Scale = (NOTHING,) * LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """coefficient*scale; the coefficient is not zero, and `exact` where it is rational."""
+
+    coefficient: arb
+    scale: Scale
+    exact: fmpq | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A sum of terms of different scales, the largest first, if `exact`; else its leading term. No terms: zero."""
+
+    terms: tuple[Term, ...]
+    exact: bool
+
+    @property
+    def leading(self) -> Term:
+        return self.terms[0]
+
+    @property
+    def sign(self) -> int:
+        return (1 if self.leading.coefficient > 0 else -1) if self.terms else 0
+
+
+ZERO = Value((), exact=True)
+
+
+def order(left: Scale, right: Scale) -> int:
+    """Which of two scales grows faster: 1 the left, -1 the right, 0 neither."""
+    for a, b in zip(left, right, strict=True):
+        sign = (a - b).sign()
+        if sign:
+            return sign
+    return 0
+
+
+def number(value: fmpq) -> Value:
+    """A rational."""
+    return Value((Term(arb(value), FLAT, value),), exact=True) if value else ZERO
+
+
+def constant(value: Constant) -> Value:
+    """A constant, which need not be rational."""
+    if value.is_rational:
+        return number(value.rational)
+    return Value((Term(value.enclosed(PRECISION), FLAT, None),), exact=False)
+
+
+def curve(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
+    """Coefficient times powers of the levels."""
+    padded = [*(Constant(each) for each in scale), *FLAT][:LEVELS]
+    return Value((Term(arb(coefficient), tuple(padded), coefficient),), exact=True)
+
+
+def negated(value: Value) -> Value:
+    """Minus the value."""
+    return Value(tuple(_scaled(each, fmpq(-1)) for each in value.terms), value.exact)
+
+
+def _scaled(term: Term, factor: fmpq) -> Term:
+    return Term(term.coefficient * factor, term.scale, None if term.exact is None else term.exact * factor)
+
+
+def added(left: Value, right: Value) -> Value:
+    """Left + right."""
+    if not left.terms or not right.terms:
+        return left if left.terms else right
+    if left.exact and right.exact:
+        return _exact_sum([*left.terms, *right.terms])
+    sign = order(left.leading.scale, right.leading.scale)
+    if sign:
+        return Value(((left if sign > 0 else right).leading,), exact=False)
+    with_precision = _sum(left.leading.coefficient, right.leading.coefficient)
+    if with_precision.contains(0):
+        raise OutOfReachError("leading terms cancel")
+    return Value((Term(with_precision, left.leading.scale, None),), exact=False)
+
+
+def _sum(left: arb, right: arb) -> arb:
+    before = ctx.prec
+    try:
+        ctx.prec = PRECISION
+        return left + right
+    finally:
+        ctx.prec = before
+
+
+def _exact_sum(terms: list[Term]) -> Value:
+    merged: dict[Scale, fmpq] = {}
+    for term in terms:
+        assert term.exact is not None
+        total = merged.pop(term.scale, fmpq(0)) + term.exact
+        if total:
+            merged[term.scale] = total
+    kept = [Term(arb(each), scale, each) for scale, each in merged.items()]
+    result: list[Term] = []
+    for term in kept:
+        place = next((i for i, other in enumerate(result) if order(term.scale, other.scale) > 0), len(result))
+        result.insert(place, term)
+    return Value(tuple(result), exact=True)
+
+
+def multiplied(left: Value, right: Value) -> Value:
+    """Left * right."""
+    if not left.terms or not right.terms:
+        return ZERO
+    if left.exact and right.exact and len(left.terms) * len(right.terms) <= 64:
+        return _exact_sum([_product(a, b) for a in left.terms for b in right.terms])
+    return Value((_product(left.leading, right.leading),), exact=False)
+
+
+def _product(left: Term, right: Term) -> Term:
+    scale = tuple(a + b for a, b in zip(left.scale, right.scale, strict=True))
+    exact = None if left.exact is None or right.exact is None else left.exact * right.exact
+    return Term(arb(exact) if exact is not None else left.coefficient * right.coefficient, scale, exact)
+
+
+def raised(value: Value, exponent: Constant) -> Value:
+    """value^exponent."""
+    if not exponent:
+        return number(ONE)
+    if not value.terms:
+        if exponent.sign() < 0:
+            raise OutOfReachError("division by zero")
+        return ZERO
+    whole = exponent.is_rational and exponent.rational.q == 1
+    if whole and value.exact and 0 < exponent.rational.p <= 4:
+        result = value
+        for _ in range(int(exponent.rational.p) - 1):
+            result = multiplied(result, value)
+        return result
+    term = value.leading
+    if value.sign < 0 and not whole:
+        raise OutOfReachError("a power of a negative number")
+    scale = tuple(each * exponent for each in term.scale)
+    exact = _rational_power(term.exact, exponent)
+    single = value.exact and len(value.terms) == 1
+    coefficient = arb(exact) if exact is not None else _power(term.coefficient, exponent)
+    return Value((Term(coefficient, scale, exact),), exact=single and exact is not None)
+
+
+def _rational_power(value: fmpq | None, exponent: Constant) -> fmpq | None:
+    if value == 1:
+        return ONE
+    small = exponent.is_rational and exponent.rational.q == 1 and abs(exponent.rational.p) <= 64
+    return value ** int(exponent.rational.p) if value is not None and small else None
+
+
+def _power(value: arb, exponent: Constant) -> arb:
+    before = ctx.prec
+    try:
+        ctx.prec = PRECISION
+        if exponent.is_rational and exponent.rational.q == 1:
+            return value ** int(exponent.rational.p)
+        return (value.log() * exponent.enclosure()).exp()
+    finally:
+        ctx.prec = before
+
+
+def log2(value: Value) -> Value:
+    """The binary logarithm of 2 + value, the value positive or zero."""
+    if not value.terms:
+        return number(ONE)
+    if value.sign < 0:
+        raise OutOfReachError("a logarithm of a negative number")
+    term = value.leading
+    for level, power in enumerate(term.scale):
+        sign = power.sign()
+        if sign < 0:
+            return Value((Term(arb(1), FLAT, ONE),), exact=False)
+        if sign > 0:
+            if level + 1 == LEVELS:
+                raise OutOfReachError("too many logarithms")
+            scale = tuple(UNITY if each == level + 1 else NOTHING for each in range(LEVELS))
+            return Value((Term(power.enclosed(PRECISION), scale, None),), exact=False)
+    before = ctx.prec
+    try:
+        ctx.prec = PRECISION
+        return Value((Term((term.coefficient + 2).log() / arb.const_log2(), FLAT, None),), exact=False)
+    finally:
+        ctx.prec = before
+
+
+def power_of_two(value: Value) -> Value:
+    """2^value, the value an exact multiple of one level below 2^T."""
+    if not value.exact or len(value.terms) != 1:
+        raise OutOfReachError("an exponent that is not known exactly")
+    (term,) = value.terms
+    assert term.exact is not None
+    for level, power in enumerate(term.scale):
+        if power:
+            above = tuple(Constant(term.exact) if each == level - 1 else NOTHING for each in range(LEVELS))
+            if not level or power != UNITY or any(term.scale[level + 1 :]):
+                raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
+            return Value((Term(arb(1), above, ONE),), exact=True)
+    return constant(Constant.of(2).power(Constant(term.exact)))
+
+
+def compared(left: Value, right: Value) -> int:
+    """The sign of left - right for all large T."""
+    return added(left, negated(right)).sign
+
+
+def growth(value: Value) -> Scale:
+    """The scale of a value that is not zero."""
+    return value.leading.scale
+
+
+def rounded(value: Value, up: bool) -> Value:
+    """Ceil or floor of a value that is not negative."""
+    if not value.terms:
+        return ZERO
+    if value.sign < 0:
+        raise OutOfReachError("rounding of a negative number")
+    sign = order(value.leading.scale, FLAT)
+    if sign > 0:
+        return Value((value.leading,), exact=False)
+    if sign < 0:
+        return number(ONE) if up else ZERO
+    exact = value.leading.exact
+    if exact is not None and value.exact and len(value.terms) == 1:
+        return number(fmpq(exact.ceil() if up else exact.floor()))
+    whole = (value.leading.coefficient.ceil() if up else value.leading.coefficient.floor()).unique_fmpz()
+    if whole is None or value.leading.coefficient.contains_integer():
+        raise OutOfReachError("rounding near an integer")
+    return number(fmpq(whole))

@@ -1,0 +1,163 @@
+"""Growth order of expressions under facts: proved with a certificate, refuted with a counterexample, or undecided.
+
+f = O(g) under facts: some constant C has f <= C*g at every real point at which all sizes are at least 1 (Z at least L,
+where both occur) and the facts hold. log2(w) is read as log2(2 + w), so that no logarithm vanishes. No size is held
+constant unless a fact bounds it. Omega is O the other way round, and Theta both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic import certificate, rules
+from archline.algebra.asymptotic.bounds import Envelope, Reader
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.asymptotic.counterexample import Divergence, Point, Refuter
+from archline.algebra.asymptotic.counterexample_text import counterexample
+from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS
+from archline.algebra.asymptotic.log_domain import Domain, names_of
+from archline.algebra.asymptotic.normal_form import exponents
+from archline.algebra.asymptotic.prove import SLOW, Search, Tree, bounds_logs
+from archline.algebra.asymptotic.tropical import Clause, Lattice, largest_of_smallest, smallest_of_largest
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression, parse_facts
+
+FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
+"""How slow logarithms are taken to be, and how closely irrationals are enclosed, at first and where that fails."""
+MANY_TRIALS = 400
+READABLE = tuple(fmpq(1, each) for each in (1, 2, 4, 8, 64, 1024, 1 << 20))
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Whether f = O(g) in a domain; expressions are in these names."""
+
+    f: s.Expr
+    g: s.Expr
+    domain: Domain
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """f = O(g). The certificate is plain data, which `growth/certificate.py` describes."""
+
+    question: Question
+    clauses: tuple[list[Clause], list[Clause]]
+    trees: Sequence[Tree]
+    reader: Reader
+
+    @cached_property
+    def certificate(self) -> dict[str, object]:
+        """The proof as plain data."""
+        asked = self.question
+        trees = self._readable()
+        return certificate.document(asked.f, asked.g, asked.domain.facts, trees, self.reader.steps)
+
+    def _readable(self) -> Sequence[Tree]:
+        """The proof again, with logarithms below powers that are not needlessly small."""
+        if not any(map(bounds_logs, self.trees)):
+            return self.trees
+        for slow in READABLE:
+            again = Search(self.question.domain, self.question.names, None, slow).prove(*self.clauses)
+            if again is not None:
+                return again
+        return self.trees
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """f is not O(g): the counterexample is a curve along which f/g passes every constant, or a point."""
+
+    question: Question
+    found: Divergence | Point
+
+    @cached_property
+    def counterexample(self) -> dict[str, object]:
+        """The counterexample as plain data."""
+        return counterexample(self.question.f, self.question.g, self.question.domain, self.found)
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Neither was found."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Proved | Refuted | Undecided
+
+
+def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict:  # noqa: N802
+    """Whether f = O(g) under the facts. A `Domain` made once answers many questions under the same facts faster."""
+    domain = facts if isinstance(facts, Domain) else Domain(facts)
+    names = names_of(f) | names_of(g) | domain.names
+    question = Question(f, g, domain, names)
+    reader = domain.reader(names, exponents(f) | exponents(g))
+    refuter = Refuter(f, g, domain, names)
+    try:
+        above, below = reader.read(f), reader.read(g)
+    except OutOfReachError as problem:
+        return Undecided(str(problem))
+    upper, lower = _checked(f, above), below.lower
+    _checked(g, below)
+    if lower is None:
+        point = refuter.by_point()
+        if point is not None:
+            return Refuted(question, point)
+        return _refutable(question, refuter, "the right side may be zero or negative, and no such point is found")
+    try:
+        return _decided(question, reader, refuter, upper, lower)
+    except OutOfReachError as problem:
+        return _refutable(question, refuter, str(problem))
+
+
+def proves(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
+    """Whether f = O(g) is proved at the first attempt: `is_O` without what it does about questions that fail."""
+    names = names_of(f) | names_of(g) | domain.names
+    reader = domain.reader(names, exponents(f) | exponents(g))
+    try:
+        upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
+        if lower is None:
+            return False
+        sides = largest_of_smallest(upper), smallest_of_largest(lower)
+        return Search(domain, names, None, *FIRST).prove(*sides) is not None
+    except OutOfReachError:
+        return False
+
+
+def _checked(expr: s.Expr, value: Envelope) -> Lattice:
+    if value.upper is None:
+        text = format_expression(expr)
+        raise error(rules.NOT_POSITIVE, f"`{text}` is nowhere positive", span=expr.span)
+    return value.upper
+
+
+def _decided(question: Question, reader: Reader, refuter: Refuter, upper: Lattice, lower: Lattice) -> Verdict:
+    left, right = largest_of_smallest(upper), smallest_of_largest(lower)
+    for slow, bits in (FIRST, FINER):
+        search = Search(question.domain, question.names, refuter, slow, bits)
+        trees = search.prove(left, right)
+        if trees is not None:
+            return Proved(question, (left, right), trees, reader)
+        if search.divergence is not None:
+            return Refuted(question, search.divergence)
+    return _refutable(question, refuter, "neither a proof nor a counterexample is found")
+
+
+def _refutable(question: Question, refuter: Refuter, reason: str) -> Verdict:
+    found = refuter.by_trial(MANY_TRIALS)
+    return Undecided(reason) if found is None else Refuted(question, found)
+
+
+def order_texts(f: str, g: str, where: str = "") -> Verdict:
+    """Whether f = O(g), all in the language's syntax. Raises ArchlineError for text that is no such thing."""
+    facts = parse_facts(where) if where.strip() else ()
+    return is_O(parse_expression(f), parse_expression(g), facts)

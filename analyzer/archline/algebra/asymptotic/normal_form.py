@@ -1,0 +1,301 @@
+"""Expressions as sums of terms with signed coefficients, so that what cancels does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
+from flint import fmpq
+
+from archline.algebra.asymptotic import rules
+from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.format_expressions import format_expression
+
+T = TypeVar("T")
+MAX_TERMS = 300
+MAX_WHOLE_POWER = 8
+MAX_EXPONENT_DIGITS = 4
+ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
+FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
+HALF = Constant(fmpq(1, 2))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Factor:
+    """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
+
+    key: str
+    expr: s.Expr
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+Term: TypeAlias = frozenset[tuple[Factor, Constant]]
+"""Factors, each with the power it is raised to."""
+Sum: TypeAlias = Mapping[Term, Constant]
+"""The coefficient of each term; none is zero."""
+UNIT_TERM: Term = frozenset()
+
+
+def constant(expr: s.Expr) -> Constant | None:
+    """The value of an expression without names. OutOfReachError where it is out of reach."""
+    match expr:
+        case s.Integer(value=value):
+            return Constant(fmpq(value))
+        case s.Real(text=text):
+            return _decimal(expr, text)
+        case s.Name(id=name):
+            if name == "pi":
+                raise OutOfReachError("`pi` in an expression whose growth is asked for")
+            return None
+        case s.Unary(op="-", operand=operand):
+            inner = constant(operand)
+            return None if inner is None else -inner
+        case s.Binary(op=op, left=left, right=right) if op in ARITHMETIC:
+            first = constant(left)
+            second = None if first is None else constant(right)
+            return None if first is None or second is None else _binary(op, first, second)
+        case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
+            values = [constant(each) for each in arguments]
+            return None if None in values else _call(function, [each for each in values if each is not None])
+        case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+            raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+
+
+def _decimal(expr: s.Expr, text: str) -> Constant:
+    if len(text) > 400 or len(text.lower().partition("e")[2]) > MAX_EXPONENT_DIGITS:
+        raise error(rules.NOT_A_SIZE_EXPRESSION, "the number is too large or too small", span=expr.span)
+    value = Fraction(text)
+    return Constant(fmpq(value.numerator, value.denominator))
+
+
+def _binary(op: str, left: Constant, right: Constant) -> Constant:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left / right
+        case "^":
+            return left.power(right)
+        case _:
+            pass
+    whole = _floor(left / right)
+    return whole if op == "//" else left - right * whole
+
+
+def _call(function: str, values: list[Constant]) -> Constant:
+    first, *others = values
+    match function:
+        case "min" | "max":
+            for other in others:
+                sign = (other - first).sign()
+                first = other if sign == (1 if function == "max" else -1) else first
+            return first
+        case "sqrt":
+            return first.power(HALF) if first else first
+        case "rsqrt":
+            return first.power(-HALF)
+        case "log2":
+            return first.log2()
+        case "floor":
+            return _floor(first)
+        case "ceil":
+            return -_floor(-first)
+        case "abs":
+            return -first if first.sign() < 0 else first
+        case _:
+            raise OutOfReachError(f"`{function}` of a constant")
+
+
+def _floor(value: Constant) -> Constant:
+    if not value.is_rational:
+        raise OutOfReachError("a rounded irrational constant")
+    return Constant(fmpq(value.rational.floor()))
+
+
+def has_minus(expr: s.Expr) -> bool:
+    """Whether a part that is not constant is subtracted, or anything is subtracted from one."""
+    match expr:
+        case s.Unary():
+            return True
+        case s.Binary(op="-"):
+            return True
+        case s.Binary(op="^", left=left):
+            return has_minus(left)
+        case s.Binary(left=left, right=right):
+            return has_minus(left) or has_minus(right)
+        case s.Call(arguments=arguments):
+            return any(has_minus(each) for each in arguments)
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return False
+
+
+@lru_cache(maxsize=4096)
+def _factor(key: str, expr: s.Expr) -> Term:
+    return frozenset(((Factor(key, expr), UNITY),))
+
+
+def alone(term: Term) -> s.Expr | None:
+    """The expression of a factor that is the whole term."""
+    if len(term) == 1:
+        ((factor, power),) = term
+        if power == UNITY:
+            return factor.expr
+    return None
+
+
+@lru_cache(maxsize=4096)
+def exponents(expr: s.Expr) -> frozenset[str]:
+    """The sizes in exponents, those in logarithms aside."""
+    powers = (each.right for each in s.nodes(expr) if isinstance(each, s.Binary) and each.op == "^")
+    return frozenset(name for each in powers for name in _in_arithmetic(each))
+
+
+def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
+    match expr:
+        case s.Name(id=name):
+            return frozenset((name,))
+        case s.Unary(operand=operand):
+            return _in_arithmetic(operand)
+        case s.Binary(left=left, right=right):
+            return _in_arithmetic(left) | _in_arithmetic(right)
+        case _:
+            return frozenset()
+
+
+def expand(expr: s.Expr) -> Sum:
+    """The expression as a sum of terms."""
+    value = constant(expr)
+    if value is not None:
+        return {UNIT_TERM: value} if value else {}
+    match expr:
+        case s.Name(id=name):
+            return {_factor(name, expr): UNITY}
+        case s.Unary(op="-", operand=operand):
+            return scaled(expand(operand), Constant(fmpq(-1)))
+        case s.Binary(op="+", left=left, right=right):
+            return added(expand(left), expand(right))
+        case s.Binary(op="-", left=left, right=right):
+            return added(expand(left), scaled(expand(right), Constant(fmpq(-1))))
+        case s.Binary(op="*", left=left, right=right):
+            return _multiplied(expand(left), expand(right))
+        case s.Binary(op="/", left=left, right=right):
+            return _multiplied(expand(left), _raised(right, Constant(fmpq(-1))))
+        case s.Binary(op="^", left=left, right=right):
+            exponent, base = constant(right), constant(left)
+            if exponent is not None:
+                return _raised(left, exponent)
+            if base is not None and base.sign() > 0:
+                return _exponential(base, expand(right), expr)
+        case s.Call(function="sqrt" | "rsqrt" as function, arguments=(inner,)):
+            return _raised(inner, HALF if function == "sqrt" else -HALF)
+        case _:
+            pass
+    return {_factor(format_expression(expr), expr): UNITY}
+
+
+def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
+    """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; a factor of its own where the exponent is no such sum."""
+    coefficient, term = UNITY, UNIT_TERM
+    for each, times in exponent.items():
+        name = alone(each)
+        if not each:
+            coefficient = base.power(times)
+        elif isinstance(name, s.Name):
+            two = s.Binary("^", s.Integer(2, span=expr.span), name, span=expr.span)
+            power = times * base.log2()
+            term = joined(term, frozenset(((Factor(format_expression(two), two), power),)) if power else UNIT_TERM)
+        else:
+            return {_factor(format_expression(expr), expr): UNITY}
+    return {term: coefficient}
+
+
+def _raised(base: s.Expr, exponent: Constant) -> Sum:
+    """base^exponent: a power of a term, a product of sums, or a factor of its own."""
+    if not exponent:
+        return {UNIT_TERM: UNITY}
+    terms = expand(base)
+    if len(terms) == 1:
+        ((term, coefficient),) = terms.items()
+        whole = exponent.is_rational and exponent.rational.q == 1
+        # The square root of the square of what may be negative is not itself.
+        if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor, _ in term)):
+            powers = frozenset((factor, power * exponent) for factor, power in term)
+            return {powers: coefficient.power(exponent)}
+    if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
+        result = terms
+        for _ in range(int(exponent.rational.p) - 1):
+            result = _multiplied(result, terms)
+        return result
+    return {frozenset(((Factor(format_expression(base), base), exponent),)): UNITY}
+
+
+def _surely_positive(expr: s.Expr) -> bool:
+    named = isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function in ("log2", "log"))
+    return named or is_exponential(expr)
+
+
+def is_exponential(expr: s.Expr) -> bool:
+    """Whether it is 2^n for a size n."""
+    match expr:
+        case s.Binary(op="^", left=s.Integer(value=2), right=s.Name()):
+            return True
+        case _:
+            return False
+
+
+def added(left: Sum, right: Sum) -> Sum:
+    """The sum of two sums."""
+    result = dict(left)
+    for term, coefficient in right.items():
+        _add(result, term, coefficient)
+    return result
+
+
+def _add(terms: dict[T, Constant], term: T, coefficient: Constant) -> None:
+    """Add to what there is of a term, or a factor, which moves to the end."""
+    old = terms.pop(term, None)
+    total = coefficient if old is None else old + coefficient
+    if total:
+        terms[term] = total
+
+
+def scaled(value: Sum, factor: Constant) -> Sum:
+    """A sum times a constant."""
+    return {term: coefficient * factor for term, coefficient in value.items()}
+
+
+def _multiplied(left: Sum, right: Sum) -> Sum:
+    if len(left) * len(right) > MAX_TERMS:
+        raise OutOfReachError("the expression has too many terms")
+    result: dict[Term, Constant] = {}
+    for first, a in left.items():
+        for second, b in right.items():
+            _add(result, joined(first, second), a * b)
+    return result
+
+
+def joined(left: Term, right: Term) -> Term:
+    """The product of two terms."""
+    powers = dict(left)
+    for factor, power in right:
+        _add(powers, factor, power)
+    return frozenset(powers.items())
+
+
+def inverted(term: Term) -> Term:
+    """1 over a term."""
+    return frozenset((factor, -power) for factor, power in term)

@@ -1,0 +1,236 @@
+"""Proof search for f = O(g): a linear program for each pair of clauses, and cases where one program does not decide.
+
+f is the largest of several clauses, each the smallest of its monomials, g the smallest of several, each the largest of
+its monomials. So f = O(g) if and only if every clause of f is bounded by every clause of g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import UNITY, Constant
+from archline.algebra.asymptotic.counterexample import Divergence, Refuter
+from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS, Direction, Proof, at_a_glance, solve
+from archline.algebra.asymptotic.facts_lp import Cone, Rows
+from archline.algebra.asymptotic.hardy_levels import settled, value_of
+from archline.algebra.asymptotic.inequalities import Inequality
+from archline.algebra.asymptotic.log_domain import Alternatives, Domain
+from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
+from archline.algebra.asymptotic.tropical import Atom, Clause, Monomial, log_of
+
+MAX_DEPTH = 6
+MAX_PROGRAMS = 160
+MAX_GUESSES = 4
+FEW_TRIALS = 12
+MAX_POWER = 1 << 16
+SLOW = fmpq(1, 1 << 48)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a split: what it assumes, and the proof under it."""
+
+    assumed: tuple[Inequality, ...]
+    proof: Tree
+
+
+@dataclass(frozen=True)
+class Cases:
+    """A split into cases of which one holds at each point; `document` says why."""
+
+    document: Mapping[str, object]
+    cases: tuple[Case, ...]
+
+
+Tree: TypeAlias = Proof | Cases
+_Split: TypeAlias = tuple[Mapping[str, object], tuple[tuple[Inequality, ...], ...]]
+
+
+class Search:
+    """One question; `divergence` is set as soon as a counterexample is verified."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        names: frozenset[str],
+        refuter: Refuter | None,
+        slow: fmpq = SLOW,
+        bits: int = ENCLOSURE_BITS,
+    ) -> None:
+        self._domain = domain
+        self._refuter = refuter
+        self._cone = domain.cone(names, slow)
+        self._bits = bits
+        self._left = MAX_PROGRAMS
+        self.divergence: Divergence | None = None
+
+    def prove(self, left: Sequence[Clause], right: Sequence[Clause]) -> list[Tree] | None:
+        """A proof for every pair of clauses; None where one was not found."""
+        pairs = [(_ordered(small), _ordered(large)) for small in left for large in right]
+        proofs: list[Tree | None] = []
+        # Without cases first: a counterexample for one pair makes proofs for the others needless.
+        for small, large in pairs:
+            proof: Tree | None = at_a_glance(small, large)
+            if proof is None:
+                proof = self._decide(small, large, self._cone, MAX_DEPTH)
+            if self.divergence is not None:
+                return None
+            proofs.append(proof)
+        # Cases take long; what simple curves show need not wait for them.
+        if None in proofs and self._refuter is not None:
+            self.divergence = self._refuter.by_trial(FEW_TRIALS)
+            if self.divergence is not None:
+                return None
+        for index, (small, large) in enumerate(pairs):
+            if proofs[index] is None:
+                proof = self._decide(small, large, self._cone, 0)
+                if proof is None:
+                    return None
+                proofs[index] = proof
+        return [proof for proof in proofs if proof is not None]
+
+    def _decide(self, left: Sequence[Monomial], right: Sequence[Monomial], cone: Cone, depth: int) -> Tree | None:
+        """A proof in a case, or a counterexample, or neither."""
+        self._left -= 1
+        if self._left < 0:
+            return None
+        base = right[0].inverse()
+        rows = cone.rows([each * base for each in (*left, *right[1:])])
+        answer = solve(left, right, rows.inequalities, self._bits)
+        if isinstance(answer, Proof):
+            return answer
+        if answer is None:
+            return None
+        if self._refuter is not None:
+            self._follow(self._refuter, left, right, rows, answer, cone.slow)
+        if self.divergence is not None or depth == MAX_DEPTH:
+            return None
+        for document, branches in self._splits(answer, rows, depth):
+            return self._by_cases(left, right, cone, depth, document, branches)
+        return None
+
+    def _follow(
+        self,
+        refuter: Refuter,
+        left: Sequence[Monomial],
+        right: Sequence[Monomial],
+        rows: Rows,
+        answer: Direction,
+        slow: fmpq,
+    ) -> None:
+        """Try the direction as a counterexample, then with its logarithms settled, each time from the last.
+
+        Where it has v <= w^k and yet log(v) above log(w), w may in truth be far below v: like T beside 2^T.
+        """
+        lowered = [None, *(large for _, _, large in _disordered(rows, answer.values))]
+        for monomial in lowered[:MAX_GUESSES]:
+            guess: Direction | None = answer
+            for _ in range(MAX_GUESSES):
+                if guess is None:
+                    break
+                self.divergence = refuter.by_direction(guess.values, slow)
+                if self.divergence is not None:
+                    return
+                guess = settled(left, right, rows.inequalities, guess, slow, monomial)
+
+    def _by_cases(
+        self,
+        left: Sequence[Monomial],
+        right: Sequence[Monomial],
+        cone: Cone,
+        depth: int,
+        document: Mapping[str, object],
+        branches: Sequence[tuple[Inequality, ...]],
+    ) -> Tree | None:
+        cases = []
+        for assumed in branches:
+            proof = self._decide(left, right, cone.assuming(assumed), depth + 1)
+            if self.divergence is not None:
+                return None
+            cases.append(None if proof is None else Case(assumed, proof))
+        found = tuple(each for each in cases if each is not None)
+        return Cases(document, found) if len(found) == len(cases) else None
+
+    def _splits(self, answer: Direction, rows: Rows, depth: int) -> Iterator[_Split]:
+        """Cases that the direction does not fall into as a whole, the most telling first."""
+        values = answer.values
+        for atom in rows.open_logs:
+            assert atom.argument is not None
+            yield _comparison(atom.argument, NO_GROWTH, depth)
+        for each in self._domain.alternatives:
+            if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in each.branches):
+                yield _alternatives(each, depth)
+        yield from _log_quotients(rows, values, depth)
+        yield from _log_orders(rows, values, depth)
+
+
+def bounds_logs(tree: Tree) -> bool:
+    """Whether a proof uses that a logarithm is below a power."""
+    if isinstance(tree, Cases):
+        return any(bounds_logs(case.proof) for case in tree.cases)
+    return any(inequality.because["rule"] == "log below power" for inequality, _ in tree.uses)
+
+
+def _ordered(clause: Clause) -> list[Monomial]:
+    return sorted(clause, key=str) if len(clause) > 1 else list(clause)
+
+
+def _assumed(small: Monomial, large: Monomial, depth: int) -> Inequality:
+    return Inequality(small, large, {"rule": "case", "depth": depth})
+
+
+def _comparison(left: Monomial, right: Monomial, depth: int) -> _Split:
+    """Left <= right, or right <= left."""
+    document = {"rule": "compare", "left": left.document(), "right": right.document()}
+    return document, ((_assumed(left, right, depth),), (_assumed(right, left, depth),))
+
+
+def _alternatives(fact: Alternatives, depth: int) -> _Split:
+    branches = tuple(tuple(_assumed(row.small, row.large, depth) for row in branch) for branch in fact.branches)
+    return fact.document, branches
+
+
+def _log_quotients(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Iterator[_Split]:
+    """log(P/N) <= C*max of log(p), and log(p) <= C*max(log(P/N), max of log(q)), for the sizes p of P and q of N."""
+    logs = set(rows.logs)
+    for atom in rows.logs:
+        assert atom.argument is not None
+        above = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() > 0]
+        below = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() < 0]
+        if not below:
+            continue
+        own = Monomial({atom: UNITY})
+        known = [each for each in above if each in logs]
+        if len(known) == len(above) and all(values.get(each, 0) < values.get(atom, 0) for each in above):
+            document = {"rule": "log of quotient, above", "log": atom.key}
+            yield document, tuple((_assumed(own, Monomial({each: UNITY}), depth),) for each in above)
+        for each in known:
+            if all(values.get(other, 0) < values.get(each, 0) for other in (atom, *below)):
+                document = {"rule": "log of quotient, below", "log": atom.key, "of": each.key}
+                larger = [Monomial({other: UNITY}) for other in (atom, *below)]
+                yield document, tuple((_assumed(Monomial({each: UNITY}), other, depth),) for other in larger)
+
+
+def _log_orders(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Iterator[_Split]:
+    """V <= w^k or w^k <= v, where the direction has the first and yet log(v) above log(w)."""
+    for power, small, large in _disordered(rows, values):
+        yield _comparison(small, large.power(Constant(power)), depth)
+
+
+def _disordered(rows: Rows, values: Mapping[Atom, fmpq]) -> list[tuple[fmpq, Monomial, Monomial]]:
+    """Powers k and monomials v <= w^k in the direction, that has log(v) above log(w)."""
+    found = []
+    for small in rows.logs:
+        for large in rows.logs:
+            assert small.argument is not None
+            assert large.argument is not None
+            v, w = value_of(small.argument, values), value_of(large.argument, values)
+            if values.get(small, 0) > values.get(large, 0) and w > 0:
+                power = max(fmpq(1), fmpq((2 * v / w).ceil()))
+                if power < MAX_POWER:
+                    found.append((power, small.argument, large.argument))
+    return sorted(found, key=lambda each: (each[0], str(each[1]), str(each[2])))

@@ -1,0 +1,169 @@
+"""Expressions up to constant factors, simplified: sums of monomials without the terms that others dominate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from archline.algebra.asymptotic.is_big_o import proves
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+
+ONE, ZERO = parse_expression("1"), parse_expression("0")
+MAX_TERMS = 12
+
+
+def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
+    """A sum of monomials multiplied out, without those of no higher order than another; None for other expressions.
+
+    `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
+    """
+    found = _terms(reduced(expr if share is None else _with_share(expr, share)))
+    texts = list(dict.fromkeys(_product(each) for each in found or ()))
+    if not 0 < len(texts) <= MAX_TERMS:
+        return None
+    exprs = [parse_expression(text) for text in texts]
+    kept = list(range(len(exprs)))
+    for index in range(len(exprs)):
+        others = [each for each in kept if each != index]
+        if any(holds(exprs[index], exprs[each], domain) for each in others):
+            kept = others
+    return parse_expression(" + ".join(texts[each] for each in kept))
+
+
+def _with_share(expr: s.Expr, share: s.Expr) -> s.Expr:
+    match expr:
+        case s.Call(function="min", arguments=(first, _)) if is_number(first, 1):
+            return share
+        case s.Call(arguments=arguments):
+            return replace(expr, arguments=tuple(_with_share(each, share) for each in arguments))
+        case s.Binary(left=left, right=right):
+            return replace(expr, left=_with_share(left, share), right=_with_share(right, share))
+        case _:
+            return expr
+
+
+def _terms(expr: s.Expr) -> list[dict[str, Fraction]] | None:
+    """The monomials of a sum, multiplied out; a max is as good as a sum."""
+    match expr:
+        case s.Binary(op="+", left=left, right=right):
+            parts = [_terms(left), _terms(right)]
+        case s.Call(function="max", arguments=arguments):
+            parts = [_terms(each) for each in arguments]
+        case s.Binary(op="*", left=left, right=right):
+            first, second = _terms(left), _terms(right)
+            if first is None or second is None or len(first) * len(second) > MAX_TERMS:
+                return None
+            return [_times(a, b, 1) for a in first for b in second]
+        case s.Binary(op="/", left=left, right=right):
+            top, bottom = _terms(left), monomial(right)
+            return None if top is None or bottom is None else [_times(each, bottom, -1) for each in top]
+        case _:
+            only = monomial(expr)
+            return None if only is None else [only]
+    known = [each for each in parts if each is not None]
+    return [each for part in known for each in part] if len(known) == len(parts) else None
+
+
+def _times(one: dict[str, Fraction], other: dict[str, Fraction], sign: int) -> dict[str, Fraction]:
+    powers = {name: one.get(name, Fraction(0)) + sign * other.get(name, Fraction(0)) for name in {**one, **other}}
+    return {name: power for name, power in powers.items() if power}
+
+
+def quotient(f: s.Expr, g: s.Expr) -> str:
+    """f/g as text; a product of powers where both are one."""
+    if f == g:
+        return "1"
+    top, bottom = monomial(f), monomial(g)
+    if top is None or bottom is None:
+        return format_expression(s.Binary("/", f, g, span=f.span))
+    return _product(_times(top, bottom, -1))
+
+
+def _product(powers: Mapping[str, Fraction]) -> str:
+    """A product of powers as text."""
+    above = [_power(name, each) for name, each in powers.items() if each > 0]
+    below = [_power(name, -each) for name, each in powers.items() if each < 0]
+    if not below:
+        return "*".join(above) or "1"
+    divisor = below[0] if len(below) == 1 else f"({'*'.join(below)})"
+    return f"{'*'.join(above) or '1'}/{divisor}"
+
+
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    if power == Fraction(1, 2):
+        return f"sqrt({name})"
+    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
+
+
+def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
+    """The powers of a product of names (and of logarithms, by their text); None for another expression."""
+    match expr:
+        case s.Integer(value=value) if value > 0:
+            return {}
+        case s.Name(id=name):
+            return {name: Fraction(1)}
+        case s.Call(function="log2"):
+            return {format_expression(expr): Fraction(1)}
+        case s.Call(function="sqrt", arguments=(argument,)):
+            inner = monomial(argument)
+            return None if inner is None else {name: power / 2 for name, power in inner.items()}
+        case s.Binary(op="*" | "/" as op, left=left, right=right):
+            first, second = monomial(left), monomial(right)
+            if first is None or second is None:
+                return None
+            return _times(first, second, 1 if op == "*" else -1)
+        case s.Binary(op="^", left=left, right=s.Integer(value=power)):
+            inner = monomial(left)
+            return None if inner is None else {name: each * power for name, each in inner.items()}
+        case _:
+            return None
+
+
+def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
+    """Whether f = O(g) is proved."""
+    try:
+        return s.same(f, g) or proves(f, g, domain)
+    except ArchlineError:
+        return False
+
+
+def reduced(expr: s.Expr) -> s.Expr:
+    """An expression without factors of 1 and terms of 0."""
+    match expr:
+        case s.Binary(op=op, left=left, right=right):
+            a, b = reduced(left), reduced(right)
+            match op:
+                case "*" if is_number(a, 0) or is_number(b, 0):
+                    return ZERO
+                case "*" | "+" if is_number(a, 1 if op == "*" else 0):
+                    return b
+                case "*" | "/" if is_number(b, 1):
+                    return a
+                case "+" | "-" if is_number(b, 0):
+                    return a
+                case "-" if is_number(a, 1) and is_number(b, 1):
+                    # Of quantities: a model that divides by it requires it to be positive.
+                    return a
+                case "/" if is_number(a, 0):
+                    return a
+                case _:
+                    return s.Binary(op, a, b, span=expr.span)
+        case s.Call(function="max", arguments=arguments):
+            kept = tuple(each for each in map(reduced, arguments) if not is_number(each, 0))
+            return kept[0] if len(kept) == 1 else s.Call("max", kept, span=expr.span) if kept else ZERO
+        case s.Call(function=function, arguments=arguments):
+            return s.Call(function, tuple(map(reduced, arguments)), span=expr.span)
+        case _:
+            return expr
+
+
+def is_number(expr: s.Expr, value: int) -> bool:
+    """Whether an expression is this number."""
+    return isinstance(expr, s.Integer) and expr.value == value

@@ -1,0 +1,262 @@
+"""Products of sizes and logarithms to constant powers, and lattices of them: max and min of monomials.
+
+Up to a constant factor every positive expression of + * / ^ min max log is such a lattice, since a sum lies between
+its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ min(1/a, 1/b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal, TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, OutOfReachError
+
+MAX_LEAVES = 1000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Atom:
+    """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
+
+    Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
+    is n.
+    """
+
+    key: str
+    argument: Monomial | None = None
+    exponent: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Monomial:
+    """A product of atoms to powers that are not zero."""
+
+    powers: Mapping[Atom, Constant]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Monomial) and self.powers == other.powers
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.powers.items()))
+
+    def __mul__(self, other: Monomial) -> Monomial:
+        if not other.powers:
+            return self
+        if not self.powers:
+            return other
+        powers = dict(self.powers)
+        for atom, power in other.powers.items():
+            old = powers.pop(atom, None)
+            total = power if old is None else old + power
+            if total:
+                powers[atom] = total
+        return Monomial(powers)
+
+    def __truediv__(self, other: Monomial) -> Monomial:
+        return self * other.inverse()
+
+    def inverse(self) -> Monomial:
+        return Monomial({atom: -power for atom, power in self.powers.items()})
+
+    def power(self, exponent: Constant) -> Monomial:
+        if exponent == UNITY:
+            return self
+        return Monomial({atom: new for atom, power in self.powers.items() if (new := power * exponent)})
+
+    @property
+    def never_grows(self) -> bool:
+        """Whether no power is positive, so that it is at most 1."""
+        return all(power.sign() <= 0 for power in self.powers.values())
+
+    @property
+    def never_shrinks(self) -> bool:
+        """Whether no power is negative, so that it is at least 1."""
+        return all(power.sign() >= 0 for power in self.powers.values())
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether all powers are rational."""
+        return all(power.is_rational for power in self.powers.values())
+
+    def rational_row(self, atoms: Sequence[Atom]) -> list[fmpq]:
+        """The powers of these atoms, all of which are rational."""
+        return [self.powers[atom].rational if atom in self.powers else ZERO for atom in atoms]
+
+    def document(self) -> dict[str, str]:
+        """For certificates: each atom with its power, in the language's syntax."""
+        return {atom.key: str(power) for atom, power in sorted(self.powers.items(), key=lambda pair: pair[0].key)}
+
+    def __str__(self) -> str:
+        """In the language's syntax."""
+        ordered = sorted(self.powers.items(), key=lambda pair: (pair[0].argument is not None, pair[0].key))
+        above = [_power_text(atom, power) for atom, power in ordered if power.sign() > 0]
+        below = [_power_text(atom, -power) for atom, power in ordered if power.sign() < 0]
+        return "/".join(["*".join(above) or "1", *below])
+
+
+def _power_text(atom: Atom, power: Constant) -> str:
+    if power == UNITY:
+        return atom.key
+    text, base = str(power), f"({atom.key})" if atom.exponent else atom.key
+    return f"{base}^{text}" if text.isdigit() else f"{base}^({text})"
+
+
+ONE = Monomial({})
+
+
+def size(name: str) -> Monomial:
+    """A size to the power 1."""
+    return Monomial({Atom(name): UNITY})
+
+
+def exponential(name: str) -> Monomial:
+    """2^size."""
+    return Monomial({Atom(f"2^{name}", exponent=name): UNITY})
+
+
+def exponent(name: str) -> Monomial:
+    """A size that is the logarithm of 2^size."""
+    return Monomial({Atom(name, exponential(name)): UNITY})
+
+
+def log_of(atom: Atom) -> Atom:
+    """The logarithm of an atom, up to a constant factor."""
+    argument = Monomial({atom: UNITY})
+    return Atom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The largest or the smallest of its parts, two or more."""
+
+    op: Literal["max", "min"]
+    parts: tuple[Lattice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
+
+    parts: tuple[Choice, ...]
+
+
+Lattice: TypeAlias = Monomial | Choice | Product
+
+
+def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
+    """The largest or smallest of one part or more; parts of the same kind are taken apart."""
+    flat: dict[Lattice, None] = {}
+    for part in parts:
+        if isinstance(part, Choice) and part.op == op:
+            flat.update(dict.fromkeys(part.parts))
+        else:
+            flat[part] = None
+    if len(flat) > MAX_LEAVES:
+        raise OutOfReachError("the expression has too many terms")
+    return next(iter(flat)) if len(flat) == 1 else Choice(op, tuple(flat))
+
+
+def product(left: Lattice, right: Lattice) -> Lattice:
+    """left*right."""
+    match left, right:
+        case Monomial(), Monomial():
+            return left * right
+        case Product(), Product():
+            return Product((*left.parts, *right.parts))
+        case Product(), Choice():
+            return Product((*left.parts, right))
+        case Choice(), Choice() if left.op != right.op:
+            return Product((left, right))
+        case Choice(), Monomial() | Choice():
+            return choice(left.op, [product(part, right) for part in left.parts])
+        case Product(parts=(first, *others)), Monomial():
+            return Product((Choice(first.op, tuple(product(part, right) for part in first.parts)), *others))
+        case _:
+            return product(right, left)
+
+
+def power(base: Lattice, exponent: Constant) -> Lattice:
+    """base^exponent."""
+    if isinstance(base, Monomial):
+        return base.power(exponent)
+    sign = exponent.sign()
+    if not sign:
+        return ONE
+    if isinstance(base, Product):
+        raised: list[Lattice] = [power(part, exponent) for part in base.parts]
+        return reduce(product, raised)
+    op: Literal["max", "min"] = base.op if sign > 0 else ("min" if base.op == "max" else "max")
+    return choice(op, [power(part, exponent) for part in base.parts])
+
+
+def log(argument: Lattice) -> Lattice:
+    """log2(2 + argument), up to a constant factor: that of a product of sizes is the largest of theirs."""
+    if isinstance(argument, Product):
+        opened, *others = argument.parts
+        rest = others[0] if len(others) == 1 else Product(tuple(others))
+        return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
+    if isinstance(argument, Choice):
+        return choice(argument.op, [log(part) for part in argument.parts])
+    if argument.never_grows:
+        return ONE
+    if argument.never_shrinks:
+        return choice("max", [Monomial({log_of(atom): UNITY}) for atom in argument.powers])
+    first = min(argument.powers, key=lambda atom: atom.key)
+    scale = argument.powers[first]
+    scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
+    return Monomial({Atom(f"log2({scaled})", scaled): UNITY})
+
+
+Clause: TypeAlias = frozenset[Monomial]
+
+
+def largest_of_smallest(value: Lattice) -> list[Clause]:
+    """The lattice as the largest of several clauses, each the smallest of its monomials."""
+    return _clauses(value, "max")
+
+
+def smallest_of_largest(value: Lattice) -> list[Clause]:
+    """The lattice as the smallest of several clauses, each the largest of its monomials."""
+    return _clauses(value, "min")
+
+
+def _clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
+    if isinstance(value, Monomial):
+        return [frozenset((value,))]
+    if isinstance(value, Product):
+        return reduce(_clause_products, [_clauses(part, outer) for part in value.parts])
+    parts = [_clauses(part, outer) for part in value.parts]
+    if value.op == outer:
+        return _without_covered([clause for part in parts for clause in part])
+    found: list[Clause] = [frozenset()]
+    for part in parts:
+        found = _without_covered([old | new for old in found for new in part])
+        if len(found) > MAX_LEAVES:
+            raise OutOfReachError("the expression has too many cases")
+    return found
+
+
+def _clause_products(left: list[Clause], right: list[Clause]) -> list[Clause]:
+    """The clauses of a product: the smallest of a clause times the smallest of another, and so for the largest."""
+    if len(left) * len(right) > MAX_LEAVES:
+        raise OutOfReachError("the expression has too many cases")
+    return _without_covered([frozenset(a * b for a in first for b in second) for first in left for second in right])
+
+
+def _without_covered(clauses: list[Clause]) -> list[Clause]:
+    """Without the clauses that contain another: that one decides in their place."""
+    kept: list[Clause] = []
+    for clause in sorted(dict.fromkeys(clauses), key=len):
+        if not (len(clause) > 1 and any(other <= clause for other in kept)):
+            kept.append(clause)
+    return kept

@@ -1,0 +1,1 @@
+"""Values of expressions at given sizes: exact, compiled, vectorised, and as balls of real numbers."""

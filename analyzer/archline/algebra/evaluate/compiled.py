@@ -1,0 +1,254 @@
+"""Expressions as functions of numbers, for values at many points: the same as `evaluate` gives, only faster.
+
+An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
+computed when it is first asked for; so have powers of atoms. Numbers are integers of Python wherever they are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import ceil, floor, gcd, lcm
+from operator import itemgetter
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import MAX_BITS, EvaluationError, function_value
+from archline.algebra.polynomial import ONE, Atom, Poly, Symbol
+
+Number = int | Fraction
+Environment = list[Number | None]
+Compute = Callable[[Environment], Number]
+Apply = Callable[[str, tuple[Number, ...]], Number]
+"""The value of a function that expressions leave open, at its arguments."""
+
+_Term = tuple[int, tuple[int, ...]]
+"""A coefficient, and the places of its factors."""
+
+
+class Compiler:
+    """Compiles expressions in some symbols; what they have in common is computed once in an environment."""
+
+    def __init__(self, names: Iterable[str], apply: Apply | None = None) -> None:
+        self._names = tuple(names)
+        self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): at for at, name in enumerate(self._names)}
+        self._computed: list[Compute] = [_missing(name) for name in self._names]
+        self._apply = apply
+
+    def environment(self, numbers: Sequence[Number]) -> Environment:
+        """The environment at a point, for all that has been compiled by now."""
+        whole = [number if isinstance(number, int) else _whole(number) for number in numbers]
+        return [*whole, *[None] * (len(self._computed) - len(numbers))]
+
+    def extend(self, environment: Environment) -> None:
+        """Make room for what has been compiled since the environment was made."""
+        environment += [None] * (len(self._computed) - len(environment))
+
+    def of(self, value: Poly) -> Compute:
+        """The function of an environment; it raises EvaluationError where the expression has no value."""
+        scale = lcm(*(int(each.q) for each in value.terms.values()))
+        terms = [
+            (int((coefficient * scale).p), tuple([self._place(factor) for factor in monomial]))
+            for monomial, coefficient in value.terms.items()
+        ]
+        if scale == 1 and all(len(factors) <= 1 for _, factors in terms):
+            return self._linear(terms)
+        return self._sum(terms, scale)
+
+    def _linear(self, terms: Sequence[_Term]) -> Compute:
+        computed = self._computed
+        constant = sum(coefficient for coefficient, factors in terms if not factors)
+        parts = [(coefficient, factors[0]) for coefficient, factors in terms if factors]
+        if not parts:
+            return lambda _: constant
+        if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
+            return itemgetter(parts[0][1])
+
+        if len(parts) == 1 and parts[0][1] < len(self._names):
+            return _scaled(*parts[0], constant)
+
+        def run(environment: Environment) -> Number:
+            total: Number = constant
+            for coefficient, place in parts:
+                number = environment[place]
+                if number is None:
+                    number = environment[place] = computed[place](environment)
+                total += coefficient * number
+            return total if isinstance(total, int) else _whole(total)
+
+        return run
+
+    def holds(self, indicator: Poly) -> Callable[[Environment], bool]:
+        """Whether an indicator is 1; it raises EvaluationError where it has no value.
+
+        max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
+        """
+        known = condition(indicator)
+        if known is None:
+            value = self.of(indicator)
+            return lambda environment: value(environment) == 1
+        least, expected = self.of(known[0]), known[1]
+        return lambda environment: (least(environment) >= 1) is expected
+
+    def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
+        def run(environment: Environment) -> Number:
+            total: Number = 0
+            for coefficient, factors in terms:
+                total += coefficient * self._product(factors, environment)
+            return total if scale == 1 and isinstance(total, int) else _whole(Fraction(total, scale))
+
+        return run
+
+    def _product(self, factors: tuple[int, ...], environment: Environment) -> Number:
+        """The product. A factor that is 0 (a guard that fails) rules out one without a value."""
+        product: Number = 1
+        failure: EvaluationError | None = None
+        for place in factors:
+            try:
+                number = environment[place]
+                if number is None:
+                    number = environment[place] = self._computed[place](environment)
+                product *= number
+            except EvaluationError as problem:
+                failure = failure or problem
+        if failure is not None and product:
+            raise failure
+        return product
+
+    def _place(self, factor: tuple[Atom, int]) -> int:
+        """The place of a power of an atom."""
+        if factor not in self._places:
+            atom, power = factor
+            compute = self._atom(atom) if power == 1 else self._raised(self._place((atom, 1)), power)
+            self._places[factor] = len(self._computed)
+            self._computed.append(compute)
+        return self._places[factor]
+
+    def _raised(self, place: int, power: int) -> Compute:
+        def run(environment: Environment) -> Number:
+            number = environment[place]
+            if number is None:
+                number = environment[place] = self._computed[place](environment)
+            return _power(number, power)
+
+        return run
+
+    def _atom(self, atom: Atom) -> Compute:
+        match atom:
+            case Symbol():
+                return _missing(atom.name)
+            case a.Applied() if (apply := self._apply) is not None:
+                arguments = [self.of(each) for each in atom.arguments]
+                return lambda environment: apply(atom.function, tuple(each(environment) for each in arguments))
+            case a.PositivePart():
+                inside = self.of(atom.argument)
+                return lambda environment: value if (value := inside(environment)) > 0 else 0
+            case a.Floor() | a.Quotient():
+                top, bottom = map(self.of, atom.parts)
+                if isinstance(atom, a.Floor) and atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
+                    return _floored(top, int(atom.modulus.constant_term.p))
+                return _divided(top, bottom, whole=isinstance(atom, a.Floor))
+            case a.CommonDivisor():
+                left, right = map(self.of, atom.parts)
+                return lambda environment: gcd(int(left(environment)), int(right(environment)))
+            case a.CeilLog2():
+                inside = self.of(atom.argument)
+                return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()
+            case a.Exponential():
+                return _exponential(atom.base, self.of(atom.exponent))
+            case a.Function():
+                return _function(atom.function, self.of(atom.argument))
+            case _:
+                return _unknown(atom)
+
+
+def condition(indicator: Poly) -> tuple[Poly, bool] | None:
+    """The e of max(0, e) - max(0, e - 1), an indicator of e >= 1, or of 1 less that, the other way round."""
+    ends = {
+        coefficient: monomial[0][0].argument
+        for monomial, coefficient in indicator.terms.items()
+        if len(monomial) == 1 and isinstance(monomial[0][0], a.PositivePart) and monomial[0][1] == 1
+    }
+    constant = indicator.constant_term
+    if set(ends) != {1, -1} or len(indicator.terms) != 2 + bool(constant) or constant not in (0, 1):
+        return None
+    expected = not constant
+    high, low = (ends[fmpq(sign)] for sign in ((1, -1) if expected else (-1, 1)))
+    return (high, expected) if high - low == ONE and a.is_integral(high) else None
+
+
+def _missing(name: str) -> Compute:
+    def run(_: Environment) -> Number:
+        raise EvaluationError(f"`{name}` has no value")
+
+    return run
+
+
+def _unknown(atom: Atom) -> Compute:
+    def run(_: Environment) -> Number:
+        raise EvaluationError(f"`{atom.key}` depends on the data")
+
+    return run
+
+
+def _scaled(coefficient: int, place: int, constant: int) -> Compute:
+    """A number times the one of a symbol, and one more."""
+
+    def run(environment: Environment) -> Number:
+        total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
+        return total if isinstance(total, int) else _whole(total)
+
+    return run
+
+
+def _floored(top: Compute, by: int) -> Compute:
+    """The floor of a part."""
+    return lambda environment: top(environment) // by
+
+
+def _divided(top: Compute, bottom: Compute, whole: bool) -> Compute:
+    def run(environment: Environment) -> Number:
+        value, by = top(environment), bottom(environment)
+        if not by:
+            raise EvaluationError("a division by 0")
+        return floor(value // by) if whole else _whole(Fraction(value) / by)
+
+    return run
+
+
+def _exponential(base: int, exponent: Compute) -> Compute:
+    def run(environment: Environment) -> Number:
+        power = exponent(environment)
+        if not isinstance(power, int):
+            raise EvaluationError("a power with a fraction as exponent")
+        return _power(base, power)
+
+    return run
+
+
+def _function(name: str, argument: Compute) -> Compute:
+    def run(environment: Environment) -> Number:
+        value = argument(environment)
+        found = function_value(name, fmpq(value.numerator, value.denominator))
+        return int(found.p)
+
+    return run
+
+
+def _power(base: Number, exponent: int) -> Number:
+    if base in (1, -1):
+        return base if exponent % 2 else 1
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if bits * abs(exponent) > MAX_BITS:
+        raise EvaluationError("the value has more than a million digits")
+    if exponent >= 0:
+        return base**exponent
+    if not base:
+        raise EvaluationError("a division by 0")
+    return _whole(Fraction(base) ** exponent)
+
+
+def _whole(value: Fraction) -> Number:
+    """An integer of Python where the value is one."""
+    return value.numerator if value.denominator == 1 else value

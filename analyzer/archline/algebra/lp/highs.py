@@ -1,0 +1,98 @@
+"""Linear programs in floating point, solved by HiGHS (J. Hall, Q. Huangfu, Parallelizing the dual revised simplex
+method, 2018), which goes on from its last corner where only bounds of variables have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from archline.algebra.evaluate.floats import Array
+
+Places = npt.NDArray[np.int32]
+MAX_ITERATIONS = 20_000
+"""More are a sign of numbers too far apart, with which the solver does not end."""
+Ends = tuple[float, float]
+FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is not 0 in a matrix: entry k is numbers[k] in row rows[k] and column columns[k]; none is there twice."""
+
+    rows: Places
+    columns: Places
+    numbers: Array
+    shape: tuple[int, int]
+
+    def above(self, other: Matrix) -> Matrix:
+        """The rows of both, with those of the other behind."""
+        height, width = self.shape
+        return Matrix(
+            np.concatenate([self.rows, other.rows + height]),
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.numbers, other.numbers]),
+            (height + other.shape[0], width),
+        )
+
+    def by_columns(self) -> tuple[Places, Places, Array]:
+        """Where each column starts, and the rows and numbers of its entries."""
+        order = np.argsort(self.columns, kind="stable")
+        starts = np.searchsorted(self.columns[order], np.arange(self.shape[1]))
+        return starts.astype(np.int32), self.rows[order], self.numbers[order]
+
+
+def dense(matrix: Array, width: int) -> Matrix:
+    """A matrix of few columns, as the first ones of `width`."""
+    rows, columns = np.nonzero(matrix)
+    return Matrix(rows.astype(np.int32), columns.astype(np.int32), matrix[rows, columns], (len(matrix), width))
+
+
+class Program:
+    """aim.x is to be least where low <= matrix*x <= high, and every x lies between its ends."""
+
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
+        import highspy  # It takes long to import, and few programs need it.
+
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        # Little of what is asked for here gets smaller beforehand.
+        for option, value in (
+            ("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1), ("presolve", "off"),
+        ):  # fmt: skip
+            self._solver.setOptionValue(option, value)
+        height, width = matrix.shape
+        lower, upper = np.array(ends).T
+        starts, rows, numbers = matrix.by_columns()
+        form, sense = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize)
+        self._solver.passModel(
+            width, height, len(numbers), form, sense, 0.0, aim, lower, upper, low, high, starts, rows, numbers,
+            np.zeros(width, dtype=np.int32),
+        )  # fmt: skip
+        self._optimal = highspy.HighsModelStatus.kOptimal
+
+    def solve(self) -> Array | None:
+        """The best x, or None where there is none or it is not found."""
+        self._solver.run()
+        if self._solver.getModelStatus() != self._optimal:
+            return None
+        return np.array(self._solver.getSolution().col_value)
+
+    def bound(self, column: int, ends: Ends) -> None:
+        """Other ends for one x."""
+        self._solver.changeColBounds(column, *ends)
+
+    def mark(self) -> None:
+        """Remember the corner that the solver is at."""
+        self._marked = self._solver.getBasis()
+
+    def back(self) -> None:
+        """Go back to the corner that was marked; what is near it is found from there."""
+        self._solver.setBasis(self._marked)
+
+    def level(self, values: Array) -> None:
+        """matrix*x is to be equal to other values."""
+        for row, value in enumerate(values):
+            self._solver.changeRowBounds(row, value, value)

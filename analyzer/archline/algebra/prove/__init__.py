@@ -1,0 +1,1 @@
+"""Proofs that an expression is never negative under facts."""

@@ -1,0 +1,72 @@
+"""Proofs by adding up: an expression is never negative if it is a sum of nonnegative multiples of facts.
+
+Products of indices count as unknowns of their own. An index between two numbers, such as a slope from -1 to 1, is tried
+at each of its values. An expression that is an integer is at least 0 if it is above -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
+from archline.algebra.polynomial import Poly
+from archline.algebra.prove.residues import of_floor
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Facts, each a value >= 0; the values that some indices may have; and indices in terms of others."""
+
+    facts: tuple[Poly, ...]
+    ranges: Mapping[str, range]
+    pinned: Mapping[str, Poly]
+
+    def knowing(self, more: Sequence[Poly]) -> Situation:
+        """The situation where more values are >= 0."""
+        return replace(self, facts=(*self.facts, *more)) if more else self
+
+    def proves(self, value: Poly) -> bool:
+        """Whether the value is proved to be at least 0."""
+        return all(
+            _combines(*(each.substitute(self.pinned).substitute(numbers) for each in (value, *self.facts)))
+            for numbers in self.choices()
+        )
+
+    def choices(self) -> Iterator[dict[str, Poly]]:
+        """All values that those indices may have together."""
+        for values in product(*self.ranges.values()):
+            yield {name: Poly.constant(each) for name, each in zip(self.ranges, values, strict=True)}
+
+
+def _combines(value: Poly, *facts: Poly) -> bool:
+    known = [*facts, *_of_floors((value, *facts))]
+    unknowns = list(dict.fromkeys(monomial for each in (value, *known) for monomial in each.terms if monomial))
+    rows = [[each.terms.get(monomial, fmpq(0)) for each in known] for monomial in unknowns]
+    sums = [value.terms.get(monomial, fmpq(0)) for monomial in unknowns]
+    # The sum is the value but for its constant, which is to be as small as can be.
+    found = maximise(
+        [-each.constant_term for each in known],
+        [*rows, *([-number for number in row] for row in rows)],
+        [*sums, *(-number for number in sums)],
+    )
+    match found:
+        case Unbounded():
+            # The facts contradict each other.
+            return True
+        case Infeasible():
+            return False
+        case Optimum():
+            pass
+    least = value.constant_term + found.value
+    return bool(least >= 0 or (least > -1 and a.is_integral(value)))
+
+
+def _of_floors(values: Sequence[Poly]) -> Iterator[Poly]:
+    for atom in sorted({atom for value in values for atom in value.atoms()}, key=str):
+        if isinstance(atom, a.Floor):
+            yield from of_floor(atom)

@@ -1,1 +1,0 @@
-"""Recurrences over real sizes: growth of their solutions, and closed forms."""

@@ -1,0 +1,1 @@
+"""Sums of expressions over ranges, in closed form."""

@@ -1,0 +1,96 @@
+"""Sums of floor(v/m) over v, for any m: the floor is the number of the block of m values that v lies in."""
+
+from __future__ import annotations
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra.sums.faulhaber import antidifference
+from archline.algebra.sums.pairs import Pair
+
+# Variables of the sums inside; no name of a program has a quote in it.
+_BLOCK, _PLACE = "block'", "place'"
+
+
+def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+    """The sum for lo <= v < hi of a polynomial in v and floor((v + c)/m); None for other forms.
+
+    With v + c = m*q + r it is that over the blocks before q, of m values each, and over the r first values of block q.
+    Both are polynomials in q and r, which hold for every integer q: so the sum is a difference of its two ends.
+    """
+    shift = atom.argument - Poly.symbol(variable)
+    parts = value.coefficients(atom)
+    if variable in shift.names | atom.modulus.names or min(parts) < 0:
+        return None
+    if not facts.integral(shift) or not facts.integral(atom.modulus):
+        return None
+    if not all(_is_polynomial(part, variable) for part in parts.values()):
+        return None
+    block, modulus = Poly.symbol(_BLOCK), _divisor(atom.modulus, facts)
+    place = {variable: modulus * block + Poly.symbol(_PLACE) - shift}
+    inside = ZERO
+    for power, weight in parts.items():
+        inside = inside + weight.substitute(place) * block**power
+    whole = antidifference(inside, _PLACE, modulus)
+
+    def up_to(end: Poly) -> Poly:
+        count = facts.simplify(end + shift)
+        # No more values than a block has are those of the first one, all of it too.
+        first = count.is_constant and facts.nonnegative(count) and facts.nonnegative(modulus - count)
+        number = ZERO if first else facts.simplify(a.floor_div(count, modulus))
+        rest = facts.simplify(count - modulus * number)
+        return antidifference(whole, _BLOCK, number) + antidifference(inside, _PLACE, rest).substitute({_BLOCK: number})
+
+    return up_to(hi) - up_to(lo)
+
+
+def _divisor(modulus: Poly, facts: Facts) -> Poly:
+    """The modulus, which is at least 1 inside the range: where it is less, that is empty, and any other will do."""
+    return facts.maximum(modulus, ONE)
+
+
+def _is_polynomial(value: Poly, variable: str) -> bool:
+    return all(isinstance(atom, Symbol) or variable not in atom.names for atom in value.atoms()) and not any(
+        power < 0 for power in value.coefficients(Symbol(variable))
+    )
+
+
+def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) -> Poly | None:
+    """The sum for lo <= v < hi of w*floor((v + c)/2), w free of v; None for other forms.
+
+    It is half that of v + c, less half of how many of these are odd.
+    """
+    shift = atom.argument - Poly.symbol(variable)
+    parts = value.coefficients(atom)
+    if atom.modulus != 2 * ONE or variable in shift.names or set(parts) != {1} or variable in parts[1].names:
+        return None
+    if not a.is_integral(shift):
+        return None
+    all_of_them = antidifference(atom.argument, variable, hi) - antidifference(atom.argument, variable, lo)
+    odd = a.floor_div(hi + shift, 2 * ONE) - a.floor_div(lo + shift, 2 * ONE)
+    return parts[1] * (all_of_them - odd) / 2
+
+
+def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+    """The sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), w and t free of v; None for others.
+
+    It telescopes: what is left at an end v + c = m*q + r is the sum of floor(j/m) over the t values of j below it,
+    t*q - max(0, t - r).
+    """
+    shift = pair.argument - Poly.symbol(variable)
+    modulus, width = pair.modulus, pair.width
+    if modulus is None or variable in shift.names | modulus.names | width.names | pair.weight.names:
+        return None
+    if not all(facts.integral(each) for each in (shift, modulus, width)):
+        return None
+    modulus = _divisor(modulus, facts)
+    before, behind = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
+    return pair.weight * (behind - before)
+
+
+def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
+    if width == ONE:
+        return facts.simplify(a.floor_div(end - 1, modulus))
+    number = facts.simplify(a.floor_div(end, modulus))
+    rest = facts.simplify(end - modulus * number)
+    return width * number - facts.positive_part(width - rest)

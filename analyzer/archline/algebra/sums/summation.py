@@ -1,0 +1,427 @@
+"""Sums over a loop variable in closed form.
+
+Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues or
+blocks; ceil(log2) and powers by geometric sums, floor(sqrt) by squares; gaps of offsets, and tiles cut off at an edge,
+by telescoping. What none of these reaches raises `UnresolvedError`; `archline.algebra.relax` then bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from math import comb, gcd, lcm
+from weakref import WeakKeyDictionary
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
+from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
+from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
+from archline.algebra.sums.pairs import pair_of
+
+MAX_RESIDUES = 24
+
+
+class UnresolvedError(Exception):
+    """A sum or maximum over `variable` has no closed form here because of `atom`."""
+
+    def __init__(self, atom: Atom, variable: str) -> None:
+        super().__init__(f"{atom.key} over {variable}")
+        self.atom = atom
+        self.variable = variable
+
+
+Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
+"""What a value comes to for lo <= variable < hi under facts. Raises UnresolvedError."""
+
+
+def remembered(operation: Over) -> Over:
+    """The operation, which looks for nothing twice under the same facts: windows and lines share much."""
+    found: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
+
+    @wraps(operation)
+    def run(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+        known = found.setdefault(facts, {})
+        key = value, variable, lo, hi
+        if key not in known:
+            try:
+                known[key] = operation(value, variable, lo, hi, facts)
+            except UnresolvedError as problem:
+                known[key] = UnresolvedError(problem.atom, problem.variable)
+        result = known[key]
+        if isinstance(result, UnresolvedError):
+            raise UnresolvedError(result.atom, result.variable)
+        return result
+
+    return run
+
+
+@remembered
+def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
+    if lo == hi:
+        return ZERO
+    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+    return _sum(inside.simplify(value), variable, lo, hi, facts, inside)
+
+
+def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    hard, easy = _separate(value, variable)
+    period = _common_period(hard, variable)
+    if period is not None:
+        return _sum_by_residues(value, period, variable, lo, hi, facts)
+    result = _polynomial_sum(easy, variable, lo, hi)
+    if not hard:
+        return result
+    atom = innermost(hard, variable)
+    chosen, others = _with_atom(hard, atom)
+    if isinstance(atom, a.Offset):
+        paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
+        if paired is not None:
+            return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
+    if isinstance(atom, a.Floor):
+        return result + _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
+    if others:
+        result = result + _sum(others, variable, lo, hi, facts, inside)
+    telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
+    if telescoped is not None:
+        return result + telescoped
+    match atom:
+        case a.PositivePart():
+            return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
+        case a.Function(function="isqrt"):
+            return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
+        case a.CeilLog2():
+            return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
+        case a.Exponential():
+            return result + _sum_of_powers(chosen, atom, variable, lo, hi)
+        case _:
+            raise UnresolvedError(atom, variable)
+
+
+# Parts of an expression
+def depends(atom: Atom, variable: str) -> bool:
+    """Whether a composite atom contains the variable."""
+    return not isinstance(atom, Symbol) and variable in atom.names
+
+
+def _separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
+    """Terms with a composite atom in the variable, and the rest."""
+    hard = {m: c for m, c in value.terms.items() if any(depends(atom, variable) for atom, _ in m)}
+    easy = {m: c for m, c in value.terms.items() if m not in hard}
+    return Poly(hard), Poly(easy)
+
+
+def _with_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
+    """Terms in which the atom occurs, at any depth, and the rest."""
+    chosen = {m: c for m, c in value.terms.items() if any(contains(each, atom) for each, _ in m)}
+    return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
+
+
+def contains(outer: Atom, atom: Atom) -> bool:
+    """Whether an atom is or holds another one."""
+    return outer == atom or any(contains(each, atom) for part in outer.parts for each in part.atoms())
+
+
+def innermost(value: Poly, variable: str) -> Atom:
+    """A composite atom in the variable none of whose parts has another one; logarithms last."""
+
+    def search(atom: Atom) -> Iterator[Atom]:
+        below = [each for part in atom.parts for each in part.atoms() if depends(each, variable)]
+        if not below:
+            yield atom
+        for each in below:
+            yield from search(each)
+
+    found = {each for atom in value.atoms() if depends(atom, variable) for each in search(atom)}
+    return min(found, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
+
+
+_PRIORITY: dict[type, int] = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
+
+
+def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
+    """Put a polynomial in an atom's place, at any depth."""
+
+    def swap(each: Atom) -> Poly | None:
+        if each == atom:
+            return new
+        if not contains(each, atom):
+            return None
+        return each.rebuild(tuple(replace_atom(part, atom, new) for part in each.parts))
+
+    return value.map_atoms(swap)
+
+
+# Polynomials
+def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
+    if not value:
+        return ZERO
+    if value.degree(Symbol(variable)) == 0 and variable not in value.names:
+        return value * (hi - lo)
+    return antidifference(value, variable, hi) - antidifference(value, variable, lo)
+
+
+# Telescoping
+def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
+    """Sum c*A(v), c free of v: of a gap at once; otherwise where A(v - 1) is known on the whole range."""
+    parts = value.coefficients(atom)
+    if set(parts) != {1} or variable in parts[1].names:
+        return None
+    coefficient = parts[1]
+    itself = Poly.of_atom(atom)
+    if isinstance(atom, a.Gap):
+        covered = covered_segments(atom, variable, lo, hi)
+        if covered is None:
+            return None
+        start, end = (a.offset(atom.segments, each) for each in covered)
+        return coefficient * (end - start)
+    if not isinstance(atom, a.PositivePart | a.Offset):
+        return None
+    now = Poly.symbol(variable)
+    before = inside.simplify(itself.substitute({variable: now - 1}))
+    if any(depends(each, variable) for each in before.atoms()):
+        return None
+    last = facts.simplify(itself.substitute({variable: hi - 1}))
+    first = facts.simplify(itself.substitute({variable: lo - 1}))
+    return coefficient * (last - first + _polynomial_sum(before, variable, lo, hi))
+
+
+def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:
+    """The segments [start, end) that gap(c + v) or gap(c - v) meets for lo <= v < hi; None for other indices."""
+    if any(variable in part.names for part in gap.segments.parts):
+        return None
+    now = Poly.symbol(variable)
+    if variable not in (gap.index - now).names:
+        return gap.index.substitute({variable: lo}), gap.index.substitute({variable: hi})
+    if variable not in (gap.index + now).names:
+        return gap.index.substitute({variable: hi - 1}), gap.index.substitute({variable: lo - 1})
+    return None
+
+
+def _telescope_pair(
+    value: Poly, others: Poly, atom: a.Offset, variable: str, lo: Poly, hi: Poly
+) -> tuple[Poly, Poly] | None:
+    """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it."""
+    parts = value.coefficients(atom)
+    if set(parts) != {1} or variable in parts[1].names:
+        return None
+    now, itself = Poly.symbol(variable), Poly.of_atom(atom)
+    for shift in (1, -1):
+        partner = itself.substitute({variable: now + shift})
+        left = others + parts[1] * partner
+        if len(left.terms) == len(others.terms) - len(parts[1].terms):
+            # A(v) - A(v + shift), with A(v + shift) among the other terms, runs from one end to the other.
+            lower = itself if shift == 1 else partner
+            ends = lower.substitute({variable: lo}) - lower.substitute({variable: hi})
+            return (parts[1] * ends).scaled(shift), left
+    return None
+
+
+# Sign changes
+def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
+    """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
+    parts = atom.argument.coefficients(Symbol(variable))
+    if set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
+        return None
+    slope, rest = parts[1], parts.get(0, ZERO)
+    if facts.positive(slope):
+        return -a.floor_div(rest, slope), True
+    if facts.positive(-slope):
+        return a.floor_div(rest, -slope) + 1, False
+    return None
+
+
+def _complexity(value: Poly) -> tuple[int, int, int]:
+    composite = sum(1 for atom in value.atoms() if atom.parts)
+    return composite, len(value.terms), len(value.key)
+
+
+def _unit_slope(atom: a.PositivePart, variable: str) -> bool:
+    return atom.argument.coefficients(Symbol(variable))[1] in (ONE, -ONE)
+
+
+def _sum_by_sign(
+    value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Poly:
+    change = threshold(atom, variable, facts)
+    if change is None:
+        raise UnresolvedError(atom, variable)
+    point, rising = change
+    # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
+    points = [point, point + (1 if rising else -1)] if _unit_slope(atom, variable) else [point]
+    middles = [facts.minimum(facts.maximum(facts.simplify(each), lo), hi) for each in points]
+    middle = min(middles, key=_complexity)
+    negative = replace_atom(value, atom, ZERO)
+    positive = replace_atom(value, atom, atom.argument)
+    left, right = (negative, positive) if rising else (positive, negative)
+    result = ZERO
+    for part, start, end in ((left, lo, middle), (right, middle, hi)):
+        if start != end and part:
+            below = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
+            result = result + _sum(below.simplify(part), variable, start, end, facts, below)
+    return result
+
+
+# Residues
+def _common_period(value: Poly, variable: str) -> int | None:
+    """A step at which all floors of an expression grow by integers, where products of floors ask for one."""
+    floors = [atom for atom in value.atoms() if depends(atom, variable)]
+    mixed = any(sum(atom in floors for atom, _ in monomial) > 1 for monomial in value.terms)
+    if not mixed or not all(isinstance(atom, a.Floor) for atom in floors):
+        return None
+    periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
+    common = lcm(*(each or MAX_RESIDUES + 1 for each in periods))
+    return common if common <= MAX_RESIDUES else None
+
+
+def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    result = ZERO
+    for residue in range(period):
+        start = lo + residue
+        count = facts.simplify(a.floor_div(hi - start + (period - 1), Poly.constant(period)))
+        shifted = value.substitute({variable: start + Poly.symbol(variable).scaled(period)})
+        result = result + sum_over(shifted, variable, ZERO, count, facts)
+    return result
+
+
+def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    """Terms with floor((v + c)/m), and others, among them maybe a second such floor."""
+    chosen, left = _with_atom(value, atom)
+    closed = parity_sum(chosen, atom, variable, lo, hi)
+    if closed is None:
+        floors = [each for each in value.atoms() if isinstance(each, a.Floor) and variable in each.names]
+        if floors and all(_falls(each, variable) for each in floors):
+            backwards = value.substitute({variable: -Poly.symbol(variable)})
+            return sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
+        pair = pair_of(value, atom, inside)
+        if pair is not None:
+            closed = window_sum(pair, variable, lo, hi, facts)
+            left = left if closed is None else pair.rest
+    if closed is None:
+        period = floor_period(atom, variable)
+        if period is None:
+            closed = block_sum(chosen, atom, variable, lo, hi, facts)
+        else:
+            closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
+    if closed is None:
+        raise UnresolvedError(atom, variable)
+    return closed + _sum(left, variable, lo, hi, facts, inside) if left else closed
+
+
+def _falls(atom: a.Floor, variable: str) -> bool:
+    """Whether it is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
+    now = Poly.symbol(variable)
+    return atom.modulus != 2 * ONE and any(
+        variable not in (atom.argument + each).names for each in (now, now * (1 - atom.modulus))
+    )
+
+
+def floor_period(atom: a.Floor, variable: str) -> int | None:
+    """The step after which floor(e/m) grows by an integer in the variable; None where it is no small constant."""
+    if not atom.modulus.is_constant or atom.modulus.constant_term.q != 1:
+        return None
+    parts = atom.argument.coefficients(Symbol(variable))
+    if any(variable in part.names for part in parts.values()) or any(power < 0 for power in parts):
+        return None
+    modulus = int(atom.modulus.constant_term.p)
+    slopes = [part for power, part in parts.items() if power > 0]
+    if not all(a.is_integral(part) for part in slopes):
+        return None
+    period = modulus // gcd(modulus, *(int(c.p) for part in slopes for c in part.terms.values()))
+    return period if period <= MAX_RESIDUES else None
+
+
+# Logarithms, roots and powers
+def _by_argument(
+    value: Poly, atom: a.CeilLog2 | a.Function, variable: str, lo: Poly, hi: Poly
+) -> tuple[Poly, Poly, Poly]:
+    """p(v)*f(t) with t = r + v or r - v: the weight p in terms of t, called by the variable, and the ends of t."""
+    parts = atom.argument.coefficients(Symbol(variable))
+    slope = parts.get(1, ZERO)
+    factor = value.coefficients(atom)
+    clean = not any(depends(each, variable) for part in factor.values() for each in part.atoms())
+    if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
+        raise UnresolvedError(atom, variable)
+    rest = parts.get(0, ZERO)
+    now = Poly.symbol(variable)
+    if slope == ONE:
+        return factor[1].substitute({variable: now - rest}), lo + rest, hi - 1 + rest
+    return factor[1].substitute({variable: rest - now}), rest - hi + 1, rest - lo
+
+
+def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
+    weight, first, last = _by_argument(value, atom, variable, lo, hi)
+    last, before = facts.positive_part(last), facts.positive_part(first - 1)
+    return _log_sum(weight, variable, last) - _log_sum(weight, variable, before)
+
+
+def _sum_of_roots(value: Poly, atom: a.Function, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
+    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`_root_sum`)."""
+    weight, first, last = _by_argument(value, atom, variable, lo, hi)
+    if not inside.nonnegative(atom.argument):
+        raise UnresolvedError(atom, variable)
+    return _root_sum(weight, variable, last) - _root_sum(weight, variable, first - 1)
+
+
+def _root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
+    """Sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1): floor(sqrt(t)) counts the k >= 1 with k^2 <= t."""
+    root = a.isqrt_of(last)
+    number = Symbol("k'")
+    below = antidifference(weight, variable, Poly.of_atom(number, 2))
+    squares = antidifference(below, number.name, root + 1) - antidifference(below, number.name, ONE)
+    return root * antidifference(weight, variable, last + 1) - squares
+
+
+def _log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
+    """Sum of weight(t)*ceil(log2 t) for 1 <= t <= count: ceil(log2 t) counts the j >= 0 with t > 2^j."""
+    if not count:
+        return ZERO
+    depth = a.ceil_log2(count)
+    result = depth * antidifference(weight, variable, count + 1)
+    power = Symbol("2^j")
+    inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
+    for degree, coefficient in inner.coefficients(power).items():
+        geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
+        result = result - coefficient * geometric
+    return result
+
+
+def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi: Poly) -> Poly:
+    """Sum p(v)*base^(k*v + r): find q with q(v + 1)*ratio - q(v) = p(v); the sum is q*ratio^v between the ends."""
+    parts = atom.exponent.coefficients(Symbol(variable))
+    slope = parts.get(1, ZERO)
+    factors = value.coefficients(atom)
+    clean = not any(depends(each, variable) for part in factors.values() for each in part.atoms())
+    integral = slope.is_constant and slope.constant_term.q == 1
+    if set(parts) - {0, 1} or not integral or not clean or 0 in factors:
+        raise UnresolvedError(atom, variable)
+    result = ZERO
+    for power, weight in factors.items():
+        ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
+        closed = _weighted(weight, variable, ratio)
+        for at, sign in ((hi, 1), (lo, -1)):
+            scale = a.exponential(atom.base, atom.exponent.substitute({variable: at}).scaled(power))
+            result = result + (closed.substitute({variable: at}) * scale).scaled(sign)
+    return result
+
+
+def _weighted(weight: Poly, variable: str, ratio: fmpq) -> Poly:
+    symbol = Symbol(variable)
+    parts = weight.coefficients(symbol)
+    degree = max(parts)
+    if min(parts) < 0 or degree > MAX_DEGREE:
+        raise TooComplexError("a power series of high degree")
+    solution: dict[int, Poly] = {}
+    for exponent in range(degree, -1, -1):
+        rest = parts.get(exponent, ZERO)
+        for higher, coefficient in solution.items():
+            rest = rest - coefficient.scaled(ratio * comb(higher, exponent))
+        solution[exponent] = rest.scaled(1 / (ratio - 1))
+    result = ZERO
+    for exponent, coefficient in solution.items():
+        result = result + coefficient * Poly.of_atom(symbol, exponent)
+    return result

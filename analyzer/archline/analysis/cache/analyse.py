@@ -1,0 +1,358 @@
+"""The io of an algorithm as a cost: bounds at sizes, Z and L, and the regimes of Z that they come from."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
+from archline.algebra.printing import to_text
+from archline.analysis.cache.data_dependent.analyse import Divisions
+from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.lower.bound import lower_bound
+from archline.analysis.cache.lower.hbl import AnyOrder, touches
+from archline.analysis.cache.lower.recursive_hbl import boxes
+from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.recursive.asymptotic import OutOfReachError, order
+from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.analyse import planned
+from archline.analysis.cache.upper.cold import Everything, everything
+from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cache.upper.plan import Plan
+from archline.analysis.cache.upper.split_outer import Phases
+from archline.analysis.cache.values import Values
+from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
+from archline.analysis.metrics.accesses import accesses_of
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
+from archline.ir.lower import Program
+from archline.ir.tree import Loop, accesses
+from archline.ir.unsupported import UntracedError, require_accesses
+from archline.language import syntax as s
+from archline.language.call_graph import reachable, recurses
+from archline.language.model import Module
+from archline.language.printer import format_fact
+
+MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
+MAX_SOLVED = 256
+
+_solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
+
+
+def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+    """Lines fetched by one call under optimal replacement: bounds that hold at every size, L >= 1 and Z >= L.
+
+    Where accesses cannot be followed, all of them are counted, and the `reason` says why. Never raises for a program
+    that checks.
+    """
+    key = module, algorithm
+    if key not in _solved:
+        _solved[key] = _derive(module, algorithm)
+        if len(_solved) > MAX_SOLVED:
+            _solved.popitem(last=False)
+    return _solved[key]
+
+
+def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
+    found = _within_budget(algorithm, partial(_followed, module, algorithm))
+    if found.status != "unknown":
+        return found
+    accesses = _within_budget(algorithm, partial(_accessed, module, algorithm))
+    if accesses.status == "unknown":
+        return found
+    return replace(accesses, metric="io", reason=found.reason, span=found.span)
+
+
+def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
+    """The cost, or why it cannot be derived."""
+    try:
+        return derivation()
+    except UntracedError as problem:
+        return Cost("io", "unknown", None, None, problem.reason, problem.span)
+    except UnboundedError:
+        return _unknown("no closed form was found for the lines that are touched", algorithm)
+    except TooComplexError as problem:
+        return _unknown(str(problem), algorithm)
+    except RecursionError:
+        return _unknown("its closed form is nested too deeply to derive", algorithm)
+
+
+def _followed(module: Module, algorithm: s.Algorithm) -> Cost:
+    """By the lines that accesses share."""
+    require_accesses(module, algorithm)
+    if recurses(module, algorithm):
+        with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+            return _of_recursion(module, algorithm)
+    with budget(MAX_TERM_PRODUCTS):
+        return _of_loops(module, algorithm)
+
+
+def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
+    """By the number of accesses, each of which fetches one line at most."""
+    with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+        found = accesses_of(module, algorithm)
+        if found.upper is None:
+            return found
+        lines = _touched(module, algorithm)
+        touched = filled(module, algorithm)
+    least, windows = touched.lines(algorithm), Below(touched, algorithm)
+    divisions = Divisions(module, algorithm)
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        sizes = _integers(point)
+        most = ends_at(found, sizes)[1]
+        everything = None if lines is None else evaluate(lines, sizes)
+        if everything is not None and everything <= sizes["Z"] // sizes["L"]:
+            most = min(most, everything)
+        with suppress(UndividedError):
+            most = min(most, Fraction(divisions.at(sizes)))
+        return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
+
+    regimes = _from_below(least, found.regimes)
+    return replace(found, lower=least, regimes=regimes, ends=ends, touched=touched.in_full(algorithm))
+
+
+def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
+    """Regimes with a lower bound, as it is in each of them."""
+    return tuple(replace(each, lower=_where(lines, each.cases) if each.upper else ZERO) for each in regimes)
+
+
+def _where(lines: Poly, cases: Iterable[Facts]) -> Poly:
+    """An amount in cases, if it is the same in all."""
+    found = {facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_fixed(facts)}))) for facts in cases}
+    return found.pop() if len(found) == 1 else lines
+
+
+def _fixed(facts: Facts) -> dict[str, Poly]:
+    """The symbols that can be but one number."""
+    return {
+        name: Poly.constant(each.least)
+        for name, each in facts.bounds.items()
+        if each.least is not None and each.least == each.most
+    }
+
+
+def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
+    """The lines of all arrays of a program that makes none itself."""
+    reached = (algorithm, *reachable(module, algorithm))
+    if any(isinstance(node, s.Local) and isinstance(node.type, s.ArrayType) for node in s.nodes(_bodies(reached))):
+        return None
+    scope, views = Program(module).given(algorithm)
+    return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
+
+
+def _bodies(algorithms: Iterable[s.Algorithm]) -> tuple[s.Stmt, ...]:
+    return tuple(statement for each in algorithms for statement in each.body)
+
+
+def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
+    scope, nodes = Program(module).trace(algorithm)
+    found = references(accesses(nodes), scope.facts)
+    if not found:
+        return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
+    points = samples(algorithm, scope)
+    ways = planned(found, scope.facts, points)
+    upper = Upper(ways.plans, scope.facts)
+    lower, phases = lower_bound(nodes, scope.facts, points), Phases(ways.planner, upper)
+    if not upper.plans:
+        raise UnboundedError
+    all_ = everything(found, scope.facts)
+    count = partial(_within_budget, algorithm, partial(accesses_of, module, algorithm))
+    values = Values(lower, upper, phases, all_, count)
+    lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
+    plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
+    alternatives = (*lean, *plans)
+    if all_ is not None and _is_nearer(all_, upper.plans, ways.planner):
+        alternatives = (*alternatives, _fitting(all_.lines(scope.facts)))
+    some = scope.facts.with_nonnegative(ONE_LINE)
+    known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
+    levels = tuple((name, _decided(value, scope.facts)) for name, value in lower.levels)
+    compulsory = levels[0][1] if levels else ZERO
+    most = (known or alternatives[-1]).upper
+
+    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+        return max(evaluate(compulsory, point), Fraction(lower.orders.at(_integers(point))))
+
+    orderless = Orderless(compulsory, _floors(lower.orders), touches(nodes), least)
+    cost = Cost(
+        "io",
+        "bounded",
+        compulsory,
+        most,
+        alternatives=alternatives,
+        lowers=levels[1:],
+        orderless=orderless,
+        ends=lambda point: values.at(_integers(point)),
+    )
+    return cost if known else _withaccesses_of(cost, accesses_of(module, algorithm))
+
+
+def _is_nearer(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
+    """Whether all lines are fewer than what any plan fetches, at some sample."""
+    restored = [planner.facts.restore(plan.misses) for plan in plans]
+    for point in planner.points:
+        with suppress(EvaluationError):
+            if all_.at(point) < min(evaluate(misses, point) for misses in restored):
+                return True
+    return False
+
+
+def _decided(value: Poly, facts: Facts) -> Poly:
+    """A value with the maxima that the facts decide."""
+    return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
+
+
+def _everywhere(alternative: Alternative, facts: Facts) -> bool:
+    """Whether an alternative is known to hold wherever the facts do."""
+    needs = alternative.needs
+    return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
+
+
+def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
+    return tuple(dict.fromkeys(Floor(body.iterations, body.power) for body in orders.bodies))
+
+
+def _withaccesses_of(cost: Cost, accesses: Cost) -> Cost:
+    """Where no plan is known to fit into every cache: there all accesses count."""
+    if accesses.upper is None:
+        raise UnboundedError
+    every = Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
+    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
+
+
+def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
+    recursions = Recursions(module, algorithm)
+    recursions.solve()
+    accesses = replace(accesses_of(module, algorithm), metric="io")
+    if accesses.upper is None:
+        return accesses
+    body = recursions.solved(algorithm)
+    restore = body.body.scope.facts.restore
+
+    touched = filled(module, algorithm)
+    below, windows = boxes(module, body.body, touched), Below(touched, algorithm)
+
+    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+        return Fraction(below.at(_integers(point)))
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        sizes = _integers(point)
+        most = Fraction(recursions.at(sizes))
+        lower = max(least(point), Fraction(windows.at(sizes)))
+        # Of what lies between the ends of a call by indices, little may be accessed.
+        return lower, min(most, ends_at(accesses, sizes)[1]) if body.boxes else most
+
+    known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
+
+    def orders(facts: Sequence[s.Fact]) -> tuple[tuple[str, str], ...] | str:
+        key = tuple(map(format_fact, facts))
+        if key not in known:
+            try:
+                known[key] = order(recursions, facts).regimes
+            except OutOfReachError as problem:
+                known[key] = str(problem)
+        return known[key]
+
+    plain = not accesses.regimes
+    alternatives = [Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, told=plain)]
+    if not recursions.makes:
+        alternatives.append(_fitting(restore(body.given)))
+    return replace(
+        accesses,
+        lower=below.touched,
+        regimes=_from_below(below.touched, accesses.regimes),
+        alternatives=tuple(alternatives),
+        orders=orders,
+        orderless=Orderless(
+            below.touched,
+            _floors(below.orders),
+            below.some,
+            least,
+            below.reason,
+            touched.lines(algorithm, plain=True),
+        ),
+        ends=ends,
+        reached=recursions.reached,
+        touched=touched.in_full(algorithm),
+    )
+
+
+def _fitting(lines: Poly) -> Alternative:
+    """All arrays fit."""
+    return Alternative(lambda: f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
+
+
+def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+    missing = [name for name in ("Z", "L") if name not in point]
+    if missing:
+        raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
+    if point["Z"] < point["L"]:
+        raise EvaluationError("Z holds no line of L words")
+    return {name: int(value) for name, value in point.items()}
+
+
+def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
+    restore, room = planner.facts.restore, planner.room
+
+    def smooth() -> tuple[list[list[Poly]], Poly] | None:
+        try:
+            needs, misses = planner.smooth(plan)
+        except (UnboundedError, TooComplexError):
+            return None
+        return [list(map(room, each)) for each in needs], restore(misses)
+
+    return Alternative(
+        partial(_when, plan, planner),
+        tuple(map(room, plan.needs)),
+        restore(plan.misses),
+        smooth,
+        told,
+        lambda: tuple(_kept(unit, restore) for unit in plan.units),
+    )
+
+
+def _kept(unit: Unit, restore: Callable[[Poly], Poly]) -> Kept:
+    places = sorted({access.span.line for each in unit.references for access in each.accesses})
+    loop = None if unit.loop is None else _counter(unit.loop)
+    held = ZERO if unit.scratch else restore(unit.space)
+    inside = tuple(dict.fromkeys(map(_counter, unit.given_up)))
+    return Kept(unit.name, tuple(places), loop, held, restore(unit.misses), inside)
+
+
+def _counter(loop: Loop) -> str:
+    """As the program names it."""
+    return loop.variable.partition("'")[0]
+
+
+def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:
+    return Cost("io", "unknown", None, None, reason, algorithm.span)
+
+
+def _when(plan: Plan, planner: Planner) -> str:
+    """The least Z at which a plan fits, as a condition."""
+    needs: list[Poly] = []
+    for each in plan.needs:
+        if not any(planner.facts.nonnegative(other - each) for other in needs):
+            needs = [other for other in needs if not planner.facts.nonnegative(each - other)]
+            needs.append(each)
+    needs = list(map(planner.facts.restore, needs))
+    if len(needs) == 1:
+        return f"Z >= {_times_line(needs[0])}"
+    return "Z >= max(" + ", ".join(_times_line(each) for each in needs) + ")"
+
+
+def _times_line(lines: Poly) -> str:
+    if lines.is_constant:
+        return to_text(LINE * lines)
+    return f"L*({to_text(lines)})"

@@ -1,0 +1,1 @@
+"""Cache misses of recursion whose parts only the data gives."""

@@ -1,0 +1,297 @@
+"""io of recursive algorithms whose data decides how what a call is given is divided among the calls it makes.
+
+The rule is that of `recursion`: a call whose arrays fit fetches their lines, any other what its parts do. What the data
+divides is measured by the volume of a call: its words that depend on sizes of the data, or about what they cost. A
+bound is a concave function of the volume, for each set of the other sizes: however a volume is divided, concave
+functions of the parts come to no more than their pieces from steep to flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import mul
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Monomial, Poly, total
+from archline.analysis.metrics.accesses import KIND, METRIC_OF_KIND, Accesses, Instrumented
+from archline.analysis.metrics.streamed_accesses import Rows
+from archline.analysis.metrics.tally import TOTAL
+from archline.ir.amounts import Unknown
+from archline.ir.scope import declared, static_value
+from archline.ir.views import shape_of
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.model import Module
+from archline.recurrences.exact.at_call import sizes_of_call
+from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.model import Function
+
+SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
+"""What part of a volume calls are tried to have at most."""
+
+
+class UndividedError(Exception):
+    """Calls are not of this kind, or their sizes not of a form that volumes are found for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's.
+
+    `within`: sizes of the caller that those of the target are no more than.
+    """
+
+    factor: Poly
+    target: Divided
+    arguments: Mapping[str, Poly]
+    volume: Poly
+    share: fmpq | None
+    within: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A case of an algorithm: what is at least 0 in it, what it costs itself, and its calls.
+
+    `bounds`: between what sizes and integers of the data lie, from old to young. `share`: what part of the volume all
+    calls together have at most.
+    """
+
+    known: tuple[Poly, ...]
+    facts: Facts
+    bounds: Mapping[str, tuple[tuple[Poly, ...], tuple[Poly, ...]]]
+    cost: Poly
+    inner: tuple[Inner, ...]
+    share: fmpq | None
+
+
+@dataclass(eq=False)
+class Divided:
+    """An algorithm: its sizes, those that some call leaves to the data, their volume, and what it is given.
+
+    The lines that a call is given are no more, in parts of 1/L, than `words` and `rest`, nor than L times `words` and
+    `apart`, which is less where there is little in each array. `words` depend on what the data decides, the others not.
+    """
+
+    function: Function
+    measured: frozenset[str]
+    volume: Poly
+    words: Poly
+    rest: Poly
+    apart: Poly
+    cases: tuple[Case, ...] = ()
+
+    @cached_property
+    def plain_volume(self) -> Poly:
+        """The volume in the sizes themselves."""
+        return self.function.facts.restore(self.volume)
+
+    @cached_property
+    def plain_words(self) -> tuple[Poly, Poly, Poly]:
+        """The words, those beside them, and those beside L times them, in the sizes themselves."""
+        words, rest, apart = map(self.function.facts.restore, (self.words, self.rest, self.apart))
+        return words, rest, apart
+
+    @cached_property
+    def capped(self) -> tuple[str, ...]:
+        """The measured sizes that are no more in any of the calls that it makes of itself."""
+        inner = [each for case in self.cases for each in case.inner]
+        if any(self in each.target.reached for each in inner if each.target is not self):
+            return ()
+        own = [each.within for each in inner if each.target is self and each.share is not None]
+        return tuple(name for name in sorted(self.measured) if all(each.get(name) == name for each in own))
+
+    @property
+    def reached(self) -> set[Divided]:
+        """What it calls, directly or not."""
+        found: set[Divided] = set()
+        pending = [self]
+        while pending:
+            new = {each.target for case in pending.pop().cases for each in case.inner} - found
+            found |= new
+            pending.extend(new)
+        return found
+
+    @cached_property
+    def fixed(self) -> tuple[str, ...]:
+        """The sizes that are known."""
+        return tuple(name for name in self.function.parameters if name not in self.measured)
+
+
+def divided(
+    module: Module,
+    instrumented: Instrumented,
+    rows: Rows,
+    line: int,
+    by_words: bool,
+    known: Mapping[s.Algorithm, Divided] | None = None,
+) -> dict[s.Algorithm, Divided]:
+    """What the data divides among the calls of recursive algorithms, with the costs that were written into them.
+
+    `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
+    UndividedError.
+    """
+    counted, copies = instrumented
+    statements = Accesses(counted, coarse=False)
+    functions: dict[str, Function] = {}
+    found: dict[str, Divided] = {}
+    of: dict[s.Algorithm, str] = {}
+    for original, copy in copies.items():
+        if component(counted, copy):
+            function = _function(statements, copy)
+            if function is not None:
+                of[original] = function.name
+                functions[function.name] = function
+    measured = _measured(functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of})
+    for original, name in of.items():
+        function, own = functions[name], measured[name]
+        if len(function.parameters) > len(function.least) or not own.isdisjoint(function.facts.rewrites):
+            raise UndividedError
+        words, rest, apart = _given(module, original, rows[original], own, line)
+        volume = words if by_words else total(_weighed(each, function) for each in sorted(own))
+        if known is not None and original in known:
+            volume = known[original].volume
+        found[name] = Divided(function, own, volume, words, rest, apart)
+    for each in found.values():
+        each.cases = tuple(_cases(each, found))
+    return {original: found[name] for original, name in of.items()}
+
+
+def _function(statements: Accesses, algorithm: s.Algorithm) -> Function | None:
+    """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
+    extracted = statements.recursions.extracted(algorithm)
+    if KIND not in extracted.kinds:
+        if isinstance(extracted.systems[f"flops.{TOTAL}"], Unknown):
+            raise UndividedError
+        return None
+    function = extracted.function(METRIC_OF_KIND, True)
+    if function is None:
+        raise UndividedError
+    return function
+
+
+def _names(monomial: Monomial) -> frozenset[str]:
+    return frozenset[str]().union(*(atom.names for atom, _ in monomial))
+
+
+def _measured(functions: Mapping[str, Function], known: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """The sizes that some call leaves to the data, by function; those known among them."""
+    found = {**dict.fromkeys(functions, frozenset[str]()), **known}
+    while True:
+        before = dict(found)
+        for name, function in functions.items():
+            for equation in function.equations:
+                decided = found[name].union(equation.data)
+                for call in _calls(equation.value, functions):
+                    target = functions[call.function]
+                    given = zip(target.parameters, call.arguments, strict=True)
+                    new = {each for each, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
+                    found[call.function] |= new
+        if found == before:
+            return found
+
+
+def _calls(value: Poly, functions: Mapping[str, Function]) -> Iterator[a.Applied]:
+    for atom in value.atoms():
+        if isinstance(atom, a.Applied):
+            if atom.function not in functions:
+                raise UndividedError
+            yield atom
+        for part in atom.parts:
+            yield from _calls(part, functions)
+
+
+def given(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
+    """The words of what an algorithm is given, filled up to whole lines."""
+    return declared(module, algorithm).facts.restore(_given(module, algorithm, in_rows, frozenset(), line)[1])
+
+
+def _weighed(name: str, function: Function) -> Poly:
+    """A size as often as it counts in what some case costs, or once: about what it comes to."""
+    size = Poly.symbol(name)
+    (monomial,) = size.terms
+    counts = (equation.value.terms.get(monomial, fmpq(0)) for equation in function.equations)
+    return size.scaled(max(*counts, fmpq(1)))
+
+
+def _given(
+    module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
+) -> tuple[Poly, Poly, Poly]:
+    """The words of a call that depend on what is measured, those beside them, and those beside L times them.
+
+    Of arrays in rows, the words of each row are filled up to whole lines; of others each has its own line.
+    """
+    scope = declared(module, algorithm)
+    volume, rest, apart = ZERO, ZERO, ZERO
+    for parameter in algorithm.parameters:
+        shape, _ = shape_of(parameter.type)
+        if shape is None:
+            continue
+        *outer, row = (static_value(extent, scope) for extent in shape)
+        filled = row + (2 * line - 2) if parameter.name in in_rows else row.scaled(line)
+        varying, known = _parted(reduce(mul, outer, filled), measured)
+        volume, rest = volume + varying, rest + known
+        apart = apart + (_parted(row, measured)[1].scaled(line) if varying and not outer else known)
+    return volume, rest, apart
+
+
+def _parted(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
+    """The terms with sizes that the data decides, and the others."""
+    varying = {
+        monomial: number for monomial, number in value.terms.items() if not measured.isdisjoint(_names(monomial))
+    }
+    return Poly(varying), value - Poly(varying)
+
+
+def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
+    for equation in divided.function.equations:
+        restore = equation.facts.restore
+        decided = divided.measured.union(equation.data)
+        for step in steps_of(equation, upper=True):
+            inner = [_inner(step, divided, others[call.function], factor, call, decided) for factor, call in step.calls]
+            volumes = [factor * each for (factor, _), (_, each) in zip(step.calls, inner, strict=True)]
+            whole, bounds = sum(volumes, ZERO), step.facts.bounds
+            yield Case(
+                tuple(map(restore, equation.known)),
+                step.facts,
+                {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
+                restore(step.forcing),
+                tuple(each for each, _ in inner),
+                _share(whole, divided.volume, step.facts),
+            )
+
+
+def _inner(
+    step: Step, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
+) -> tuple[Inner, Poly]:
+    """A call, and the volume it has of what is divided."""
+    restore = step.facts.restore
+    volume = step.facts.simplify(target.volume.substitute(sizes_of_call(target.function, call.arguments)))
+    arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
+    plain = restore(volume)
+    divides = not decided.isdisjoint(plain.names)
+    share = _share(volume, caller.volume, step.facts) if divides else None
+    if divides and share is None:
+        raise UndividedError
+    within = dict(_within(step, caller, target, call)) if divides else {}
+    return Inner(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
+
+
+def _within(step: Step, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
+    for name, value in zip(target.function.parameters, call.arguments, strict=True):
+        if name in target.measured:
+            # The one of the same name first: recursion keeps to it.
+            for own in sorted(caller.measured, key=lambda each: (each != name, each)):
+                if step.facts.nonnegative(Poly.symbol(own) - value):
+                    yield name, own
+                    break
+
+
+def _share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
+    """The least part that a volume is known to be of another at most."""
+    return next((share for share in SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)

@@ -1,0 +1,1 @@
+"""Footprints: the distinct lines that references touch in a window of iterations."""

@@ -1,0 +1,195 @@
+"""Lines that a window of the execution touches for certain: footprints bounded from below.
+
+The loops of a window are taken away one by one, the innermost first. What has been touched is, for every dimension of
+the array, an interval of subscripts, all of them taken. A loop that moves one interval joins neighbours to a longer one
+(so the tiles of a row are the row); one that picks a row stays as a sum over rows; of any other only its first, middle
+or last iteration is looked at. Every amount is at most the number of lines of the array that the window touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from archline.algebra import atoms as a
+from archline.algebra import polynomial
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.relax import bounded_sum
+from archline.algebra.sums.summation import UnresolvedError, sum_over
+from archline.analysis.cache.footprint.project import Seen, Taking, clipped
+from archline.analysis.cache.footprint.windows import Interval, Spot, Turn, Windows, at_least_zero, inside, slope_of
+from archline.ir.layout import LINE
+
+PER_LINE = Poly.of_atom(Symbol("L"), -1)
+MAX_WAYS = 6
+BUDGET, MAX_TERMS = 2_000, 60
+"""Term products for one sum, and terms of one; what needs more is bounded by a simpler one, or not at all."""
+_Add = Callable[[Poly, Turn, Facts], Poly]
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """The lines that a spot adds to windows, from below."""
+
+    spot: Spot
+    windows: Windows
+
+    @cached_property
+    def _taking(self) -> Taking:
+        return Taking(self.spot.array)
+
+    @cached_property
+    def _turns(self) -> tuple[Turn, ...]:
+        windows = self.windows
+        inner = (Turn(loop.variable, loop.lo, loop.hi) for loop in self.spot.chain[windows.depth :])
+        return (*windows.outer, *windows.first, *inner)
+
+    @cached_property
+    def _known(self) -> list[Facts]:
+        """What holds around each turn, and inside the last."""
+        return [self.windows.known(self._turns[:place]) for place in range(len(self._turns) + 1)]
+
+    @cached_property
+    def hull(self) -> list[Interval | None]:
+        """Subscripts outside of which the spot has no place in a window; None where that is not known."""
+        return [None if interval is None else self._ends(interval) for interval in self.spot.box]
+
+    def _ends(self, interval: Interval) -> Interval | None:
+        low, high = interval
+        for place in reversed(range(len(self.windows.outer), len(self._turns))):
+            turn, facts = self._turns[place], self._known[place]
+            least, most = _at_end(low, turn, facts, False), _at_end(high, turn, facts, True)
+            if least is None or most is None:
+                return None
+            low, high = least, most
+        return low, high
+
+    def apart_from(self, other: Least, rows: bool) -> bool:
+        """Whether the two have no place in common in any window, or even no row."""
+        facts = self._known[len(self.windows.outer)]
+        for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
+            if one is None or two is None or (rows and dimension == self._taking.along):
+                continue
+            if facts.nonnegative(two[0] - one[1]) or facts.nonnegative(one[0] - two[1]):
+                return not rows or self._taking.along is not None
+        return False
+
+    @cached_property
+    def totals(self) -> list[Poly]:
+        """The lines of each window, added up over all: every one is a lower bound."""
+        return list(self._totals(False))
+
+    @cached_property
+    def words(self) -> list[Poly]:
+        """The places of each window over L, added up over all."""
+        return list(self._totals(True))
+
+    def _totals(self, words: bool) -> Iterator[Poly]:
+        windows, turns, known = self.windows, self._turns, self._known
+        needs = tuple(flat for each in self.spot.when for flat in at_least_zero(each, known[-1]))
+        ways = [Seen(self.spot.box, needs)]
+        for place in reversed(range(len(windows.outer), len(turns))):
+            after = [each for way in ways for each in self._taking.without(way, turns[place], known[place])]
+            ways = after[:MAX_WAYS]
+        found = dict.fromkeys(bound for way in ways for bound in self._bounds(way, words))
+        yield from (each for each in found if each)
+
+    def _bounds(self, seen: Seen, only_words: bool) -> Iterator[Poly]:
+        """The lines summed over rows and windows: whole lines if there is a closed form, else words/L, and rows."""
+        around = [self._known[len(self.windows.outer)]]
+        for row in reversed(seen.rows):
+            around.append(inside(Turn(row.variable, row.lo, row.hi), around[-1]))
+        rows, words = self._amount(seen, around[-1])
+        if not only_words:
+            whole = self._over(seen, rows * _lines(seen, words), around, _exact)
+            if whole is not None:
+                yield whole
+            if whole is not None or words == ONE:
+                return
+        eased = self._over(seen, rows * words * (ONE if self._taking.along is None else PER_LINE), around, _below)
+        if eased is not None:
+            yield eased
+        if not only_words and not any(row.variable in words.names for row in seen.rows):
+            some = replace(seen, needs=(*seen.needs, words - 1))
+            one_each = self._over(some, rows, around, _below)
+            if one_each is not None:
+                yield one_each
+
+    def _amount(self, seen: Seen, facts: Facts) -> tuple[Poly, Poly]:
+        """The rows of the box, and the words of each."""
+        rows, words = ONE, ONE
+        for dimension, interval in enumerate(seen.box):
+            if interval is None:
+                continue
+            width = facts.positive_part(a.as_gaps(interval[1] - interval[0]))
+            if dimension == self._taking.along:
+                words = width
+            else:
+                rows = rows * width
+        return rows, words if seen.spaced is None else seen.spaced[0]
+
+    def _over(self, seen: Seen, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
+        """An amount of every row summed over rows and windows; None where that has no closed form."""
+        try:
+            with polynomial.budget(BUDGET):
+                for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
+                    each = add(each, Turn(row.variable, row.lo, row.hi), facts)
+                if self._taking.along is None:
+                    each = self._elements(each)
+                total = self._over_windows(seen.needs, each, add)
+                return total if len(total.terms) <= MAX_TERMS else None
+        except (UnresolvedError, TooComplexError):
+            return None
+
+    def _elements(self, count: Poly) -> Poly:
+        """The lines of so many elements, wherever they are."""
+        alone = not self.windows.outer and a.is_integral(count)
+        return a.ceil_div(count, LINE) if alone else count * PER_LINE
+
+    def _over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _Add) -> Poly:
+        for turn, facts in zip(reversed(self.windows.outer), reversed(self._outside), strict=True):
+            kept = clipped(needs, turn, facts)
+            if kept is None:
+                total = polynomial.product((total, *map(a.at_least_zero, needs)))
+                needs = ()
+            else:
+                turn, needs = kept
+            total = add(total, Turn(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
+        left = [need for need in needs if not self.windows.facts.nonnegative(need)]
+        return polynomial.product((total, *map(a.at_least_zero, left)))
+
+    @property
+    def _outside(self) -> list[Facts]:
+        """What holds around each loop outside."""
+        return self._known[: len(self.windows.outer)]
+
+
+def _lines(seen: Seen, words: Poly) -> Poly:
+    if seen.spaced is None:
+        return a.ceil_div(words, LINE)
+    count, step = seen.spaced
+    return a.ceil_div(count, a.ceil_div(LINE, step))
+
+
+def _at_end(value: Poly, turn: Turn, facts: Facts, greatest: bool) -> Poly | None:
+    """The least or greatest value in a loop, of one that is linear in its variable."""
+    if turn.variable not in value.names:
+        return value
+    slope = slope_of(value, turn.variable)
+    if slope is None or not (facts.nonnegative(slope) or facts.nonnegative(-slope)):
+        return None
+    last = facts.nonnegative(slope) == greatest
+    return value.substitute({turn.variable: turn.hi - 1 if last else turn.lo})
+
+
+def _exact(value: Poly, turn: Turn, facts: Facts) -> Poly:
+    """The sum over a loop. Raises UnresolvedError."""
+    return sum_over(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts)
+
+
+def _below(value: Poly, turn: Turn, facts: Facts) -> Poly:
+    """At most the sum over a loop of an amount that is not negative."""
+    found = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
+    return ZERO if found is None or turn.variable in found.names else found

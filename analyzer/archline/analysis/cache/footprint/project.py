@@ -1,0 +1,254 @@
+"""What the inner loops of a window touch, after they have been taken away one by one.
+
+It is an interval of subscripts for every dimension, all of them taken, or for every row an interval of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.cache.footprint.windows import Interval, Turn, at_least_zero, slope_of, union, within
+from archline.ir.tree import Array, contiguous_dimension
+
+
+@dataclass(frozen=True)
+class Row:
+    """Rows at the subscript `place` of a dimension, another for each lo <= variable < hi."""
+
+    variable: str
+    lo: Poly
+    hi: Poly
+    place: Poly
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the inner loops touch: a box (None: one subscript, whatever it is) for each of `rows`, from the inside out.
+
+    It holds where all of `needs` are at least 0. `spaced` are so many places in a row, so many words apart.
+    """
+
+    box: tuple[Interval | None, ...]
+    needs: tuple[Poly, ...]
+    rows: tuple[Row, ...] = ()
+    spaced: Interval | None = None
+
+    def uses(self, name: str) -> tuple[list[int], list[int], bool]:
+        """The dimensions, the rows, and whether there are spaced places that mention a name."""
+        dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions(interval, name)]
+        rows = [place for place, row in enumerate(self.rows) if name in row.lo.names | row.hi.names | row.place.names]
+        return dimensions, rows, self.spaced is not None and _mentions(self.spaced, name)
+
+    def at(self, name: str, value: Poly) -> Seen:
+        """With a loop in one iteration."""
+        values = {name: value}
+
+        def moved(interval: Interval) -> Interval:
+            return interval[0].substitute(values), interval[1].substitute(values)
+
+        return Seen(
+            tuple(each and moved(each) for each in self.box),
+            tuple(each.substitute(values) for each in self.needs),
+            tuple(Row(row.variable, *moved((row.lo, row.hi)), row.place.substitute(values)) for row in self.rows),
+            self.spaced and moved(self.spaced),
+        )
+
+
+def _mentions(interval: Interval, name: str) -> bool:
+    return name in interval[0].names or name in interval[1].names
+
+
+@dataclass(frozen=True, eq=False)
+class Taking:
+    """Takes away loops around places of an array."""
+
+    array: Array
+
+    @property
+    def along(self) -> int | None:
+        """The dimension along which places share lines; none in Z-Morton order, where only elements are counted."""
+        return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
+
+    def without(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[Seen]:
+        kept = clipped(seen.needs, turn, facts)
+        if kept is not None:
+            turn, needs = kept
+            seen = replace(seen, needs=needs)
+            some = at_least_zero(turn.hi - turn.lo - 1, facts)
+            dimensions, rows, spaced = seen.uses(turn.variable)
+            if not dimensions and not rows and not spaced:
+                yield replace(seen, needs=(*needs, *some))
+                return
+            if turn.variable not in self.array.within and not spaced:
+                way = self._joined(seen, turn, some, facts) or self._row(seen, turn, facts)
+                way = way or self._by_rows(seen, turn, facts)
+                way = way or (self._apart(seen, turn, facts) if not rows else None)
+                if way is not None:
+                    yield way
+                    return
+        else:
+            some = at_least_zero(turn.hi - turn.lo - 1, facts)
+        for value in self._iterations(seen, turn, facts) if kept else (turn.hi - 1, turn.lo):
+            fixed = seen.at(turn.variable, value)
+            yield replace(fixed, needs=(*fixed.needs, *some))
+
+    def _iterations(self, seen: Seen, turn: Turn, facts: Facts) -> tuple[Poly, ...]:
+        """The iterations that may touch most: the last, the first, or one between them."""
+        dimensions, rows, spaced = seen.uses(turn.variable)
+        ends = [interval for place in dimensions if (interval := seen.box[place])]
+        ends += [(seen.rows[place].lo, seen.rows[place].hi) for place in rows]
+        widths = [high - low for low, high in ends]
+        widths += [seen.spaced[0], -seen.spaced[1]] if spaced and seen.spaced else []
+        inside = within(turn, facts, 2)
+        after = {turn.variable: Poly.symbol(turn.variable) + 1}
+        steps = [inside.simplify(width.substitute(after) - width) for width in widths]
+        if all(inside.nonnegative(step) for step in steps):
+            return (turn.hi - 1,)
+        if all(inside.nonnegative(-step) for step in steps):
+            return (turn.lo,)
+        return turn.hi - 1, turn.lo, turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2))
+
+    def _joined(self, seen: Seen, turn: Turn, some: tuple[Poly, ...], facts: Facts) -> Seen | None:
+        """Intervals that overlap or touch, one behind the other, are one."""
+        dimensions, rows, _ = seen.uses(turn.variable)
+        if len(dimensions) + len(rows) != 1:
+            return None
+        if dimensions:
+            interval = seen.box[dimensions[0]]
+        elif turn.variable in seen.rows[rows[0]].place.names:
+            return None
+        else:
+            interval = seen.rows[rows[0]].lo, seen.rows[rows[0]].hi
+        assert interval is not None
+        joint = union(interval, turn, _with_rows(facts, turn, seen, interval))
+        if joint is None:
+            return None
+        # An empty loop gives an interval without places only where every iteration adds one.
+        needs = seen.needs if joint[1] - joint[0] == turn.hi - turn.lo else (*seen.needs, *some)
+        if dimensions:
+            box = tuple(joint if place == dimensions[0] else each for place, each in enumerate(seen.box))
+            return replace(seen, box=box, needs=needs)
+        ranges = list(seen.rows)
+        ranges[rows[0]] = replace(ranges[rows[0]], lo=joint[0], hi=joint[1])
+        return replace(seen, rows=tuple(ranges), needs=needs)
+
+    def _row(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+        """Each iteration has a row of its own."""
+        for dimension, interval in enumerate(seen.box):
+            if dimension == self.along or interval is None or interval[1] - interval[0] != ONE:
+                continue
+            slope = slope_of(interval[0], turn.variable)
+            others = interval[0].names & {row.variable for row in seen.rows}
+            if slope is None or others or not (facts.positive(slope) or facts.positive(-slope)):
+                continue
+            box = tuple(None if place == dimension else each for place, each in enumerate(seen.box))
+            row = Row(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
+            return replace(seen, box=box, rows=(*seen.rows, row))
+        return None
+
+    def _by_rows(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+        """Iterations of which each goes down a column of its own, up to another row: seen row by row.
+
+        Where a row r is touched for lo <= r < v + e, these are the iterations v > r - e, neighbours in the row.
+        """
+        dimensions, rows, _ = seen.uses(turn.variable)
+        other = [dimension for dimension in dimensions if dimension != self.along]
+        if rows or len(dimensions) != 2 or len(other) != 1:
+            return None
+        column, interval = seen.box[self.along or 0], seen.box[other[0]]
+        if column is None or interval is None or column[1] - column[0] != ONE:
+            return None
+        if any(_mentions(interval, row.variable) or _mentions(column, row.variable) for row in seen.rows):
+            return None
+        name = f"{turn.variable} row"
+        slope = slope_of(column[0], turn.variable)
+        known = _rows_and_turns(interval, turn, Poly.symbol(name))
+        if slope not in (ONE, -ONE) or known is None:
+            return None
+        (first, last), part = known
+        inside = facts.with_symbol(name, (first,), (last - 1,))
+        lo, hi = inside.maximum(turn.lo, part[0] or turn.lo), inside.minimum(turn.hi, part[1] or turn.hi)
+        ends = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
+        low, high = (column[0].substitute({turn.variable: end}) for end in ends)
+        box = list(seen.box)
+        box[self.along or 0], box[other[0]] = (low, high + 1), None
+        row = Row(name, first, facts.maximum(first, last), Poly.symbol(name))
+        return replace(seen, box=tuple(box), rows=(*seen.rows, row))
+
+    def _apart(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+        """Places of one row, so many words apart."""
+        dimensions, _, _ = seen.uses(turn.variable)
+        interval = seen.box[dimensions[0]]
+        if dimensions != [self.along] or interval is None or interval[1] - interval[0] != ONE:
+            return None
+        slope = slope_of(interval[0], turn.variable)
+        if slope is None or interval[0].names & {row.variable for row in seen.rows}:
+            return None
+        step = slope if facts.positive(slope) else -slope
+        if not facts.positive(step):
+            return None
+        box = tuple(None if place == dimensions[0] else each for place, each in enumerate(seen.box))
+        return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
+
+
+def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: Interval) -> Facts:
+    """What holds where both an iteration and the one after it are run, whatever the row."""
+    facts = within(turn, facts, 2)
+    for row in reversed(seen.rows):
+        if _mentions(interval, row.variable):
+            facts = facts.with_symbol(row.variable, (row.lo,), (row.hi - 1,))
+    return facts
+
+
+def _rows_and_turns(
+    interval: Interval, turn: Turn, row: Poly
+) -> tuple[Interval, tuple[Poly | None, Poly | None]] | None:
+    """The rows of a growing or shrinking interval, and from and up to which iteration it holds a row."""
+    moving = [place for place, end in enumerate(interval) if turn.variable in end.names]
+    if len(moving) != 1:
+        return None
+    low, high = interval
+    slope = slope_of(interval[moving[0]], turn.variable)
+    if slope is None:
+        return None
+    rest, last = interval[moving[0]] - slope * Poly.symbol(turn.variable), turn.hi - 1
+    match moving[0], slope:
+        case 1, slope if slope == ONE:
+            return (low, last + rest), (row - rest + 1, None)
+        case 1, slope if slope == -ONE:
+            return (low, rest - turn.lo), (None, rest - row)
+        case 0, slope if slope == ONE:
+            return (turn.lo + rest, high), (None, row - rest + 1)
+        case 0, slope if slope == -ONE:
+            return (rest - last, high), (rest - row, None)
+        case _:
+            return None
+
+
+def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tuple[Poly, ...]] | None:
+    """The iterations in which all needs hold, and the needs that do not mention them; None where they are no range."""
+    lo, hi = turn.lo, turn.hi
+    left = []
+    for need in needs:
+        if turn.variable not in need.names:
+            left.append(need)
+            continue
+        slope = slope_of(need, turn.variable)
+        if slope is None:
+            return None
+        rest = need - slope * Poly.symbol(turn.variable)
+        if slope == ONE:
+            lo = facts.maximum(lo, -rest)
+        elif slope == -ONE:
+            hi = facts.minimum(hi, rest + 1)
+        elif facts.positive(slope):
+            lo = facts.maximum(lo, a.ceil_div(-rest, slope))
+        elif facts.positive(-slope):
+            hi = facts.minimum(hi, a.floor_div(rest, -slope) + 1)
+        else:
+            return None
+    return Turn(turn.variable, lo, hi, turn.around), tuple(left)

@@ -1,0 +1,477 @@
+"""How many lines a reference touches in a window of the execution, and whether windows slide.
+
+A window fixes the outer loops around a reference; the loops inside run. Subscripts of rows that a single loop variable
+decides make rows apart, so that lines are counted row by row, and triangles are no rectangles; all else is bounded by
+the smallest box around it. Every count is an upper bound in the sizes, L and the variables of the fixed loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.maximise import direction
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.sums.summation import UnresolvedError
+from archline.analysis.cache.footprint.windows import slope_of
+from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
+from archline.ir.layout import LINE, Interval, placed_run, run, stack_lines
+from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
+
+ROW = "row "
+"""How symbols of rows begin; no program has such a name."""
+NARROW = 4
+"""Steps through a row that are shorter than most lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
+
+    Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
+    move one way along a row, as `walk` tells. `order` has the numbers of the accesses in the text, calls written out.
+    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
+    """
+
+    array: Array
+    place: tuple[Interval | None, ...]
+    chain: Chain
+    facts: Facts = field(repr=False)
+    accesses: tuple[Access, ...] = field(repr=False)
+    order: tuple[int, ...] = (0,)
+    whole_lines: bool = True
+    _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
+    _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The array's name."""
+        return self.array.name
+
+    def lines(self, depth: int) -> Lines:
+        """What is touched with the loops `chain[:depth]` fixed."""
+        if depth not in self._lines:
+            self._lines[depth] = Lines(self, depth)
+        return self._lines[depth]
+
+    @property
+    def walk(self) -> Walk | None:
+        """How the places move that the data decides, which are then all the same."""
+        return self.accesses[0].walk
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the data decides the place, which is another one each time, but one of them."""
+        return None in self.accesses[0].place
+
+    @cached_property
+    def counters(self) -> frozenset[str]:
+        """The counters of the loops around it."""
+        return frozenset(loop.variable for loop in self.chain)
+
+    @cached_property
+    def in_order(self) -> tuple[tuple[int, ...], ...]:
+        """How far the places are from the first one, in the order of the accesses."""
+        first = self.accesses[0].place
+        found = []
+        for access in self.accesses:
+            pairs = zip(access.place, first, strict=True)
+            found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
+        return tuple(found)
+
+    def hull(self, depth: int) -> tuple[Interval, ...]:
+        """The smallest box around what is touched in a window, as far as it is found."""
+        if depth not in self._hulls:
+            self._hulls[depth] = tuple(self._hull(depth))
+        return self._hulls[depth]
+
+    def _hull(self, depth: int) -> Iterator[Interval]:
+        """From the box of the windows inside, if there are some."""
+        whole = [(ZERO, extent - 1) for extent in self.array.extents]
+        if depth == len(self.chain):
+            yield from (own or everything for own, everything in zip(self.place, whole, strict=True))
+            return
+        loop = self.chain[depth]
+        for (lo, hi), everything in zip(self.hull(depth + 1), whole, strict=True):
+            try:
+                yield -most_in(-lo, loop, loop.facts), most_in(hi, loop, loop.facts)
+            except UnboundedError:
+                yield everything
+
+    def around(self, depth: int) -> Facts:
+        """What holds in a window."""
+        return self.chain[depth - 1].inside if depth else self.facts
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
+
+    rows: Interval
+    entries: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines of a window."""
+
+    reference: Reference
+    depth: int
+
+    @property
+    def _inner(self) -> Chain:
+        return self.reference.chain[self.depth :]
+
+    @cached_property
+    def apart(self) -> dict[int, Loop]:
+        """The dimensions of rows that one inner loop decides by itself, each another: their rows are apart."""
+        found: dict[int, Loop] = {}
+        array = self.reference.array
+        if array.layout == "zmorton" or array.moves:
+            return found
+        for dimension, interval in enumerate(self.reference.place):
+            if dimension == contiguous_dimension(array) or interval is None or interval[0] != interval[1]:
+                continue
+            inside = [loop for loop in self._inner if loop.variable in interval[0].names]
+            if len(inside) != 1 or inside[0] in found.values():
+                continue
+            if slope_of(interval[0], inside[0].variable) is not None:
+                found[dimension] = inside[0]
+        return found
+
+    @cached_property
+    def _rest(self) -> Chain:
+        """The inner loops that decide no row by themselves."""
+        rows = set(map(id, self.apart.values()))
+        return tuple(loop for loop in self._inner if id(loop) not in rows)
+
+    @cached_property
+    def _rows(self) -> Chain:
+        rows = set(map(id, self.apart.values()))
+        return tuple(loop for loop in self._inner if id(loop) in rows)
+
+    @cached_property
+    def ranges(self) -> list[tuple[Loop, Poly, Poly, Facts]]:
+        """For each loop that decides rows, from the outermost in: the range of its counter whatever the rest do."""
+        facts = self.reference.around(self.depth)
+        found = []
+        for loop in self._rows:
+            lo, hi = self._ends((loop.lo, loop.hi), facts)
+            found.append((loop, lo, facts.maximum(lo, hi), facts))
+            facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        return found
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What holds in the window, of the variables of rows too."""
+        facts = self.reference.around(self.depth)
+        for loop, lo, hi, _ in self.ranges:
+            facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        return facts
+
+    def _ends(self, ends: Interval, facts: Facts) -> Interval:
+        """The smallest interval that holds others, whatever the loops do that decide no row."""
+        lo, hi = ends
+        for loop in reversed(self._rest):
+            if loop.variable in lo.names | hi.names:
+                known = _known(loop.facts, facts)
+                first, end = self._narrowed(loop, known)
+                lo, hi = -most(-lo, loop.variable, first, end, known), most(hi, loop.variable, first, end, known)
+        return lo, hi
+
+    def _narrowed(self, loop: Loop, facts: Facts) -> Interval:
+        """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
+        first, end = loop.lo, loop.hi
+        known = {name for name in facts.bounds if name not in loop.facts.bounds}
+        settled = {inner.variable for inner in self._rest[self._rest.index(loop) :]}
+        for inner in self._rows:
+            row, own = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
+            if inner.variable not in known:
+                continue
+            for need in (row - inner.lo, inner.hi - 1 - row, *inner.holds):
+                slope = slope_of(need, loop.variable)
+                if slope not in (ONE, -ONE) or (need - slope * own).names & settled:
+                    continue
+                if slope == ONE:
+                    first = facts.maximum(first, own - need)
+                else:
+                    end = facts.minimum(end, own + need + 1)
+        return first, end
+
+    @cached_property
+    def box(self) -> tuple[Interval, ...]:
+        """For each dimension the interval of subscripts, given the variables of rows."""
+        found = []
+        for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
+            whole = ZERO, extent - 1
+            try:
+                found.append(whole if interval is None else self._ends(interval, self.facts))
+            except UnboundedError:
+                found.append(whole)
+        return tuple(found)
+
+    @cached_property
+    def by_row(self) -> Rows | None:
+        """What is touched of a matrix row by row; None where no rows are told apart."""
+        along = contiguous_dimension(self.reference.array)
+        row = 1 - along
+        place, entries = self.reference.place[row], self.box[along]
+        if place is None:
+            return None
+        if row not in self.apart:
+            low, high = self.box[row]
+            if self.apart or low != high:
+                return None
+            return Rows((low, low), entries)
+        ((loop, lo, hi, _),) = self.ranges
+        slope = slope_of(place[0], loop.variable)
+        if slope not in (ONE, -ONE):
+            return None
+        shift = place[0] - slope * Poly.symbol(loop.variable)
+        first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
+        back = {loop.variable: slope * (Poly.symbol(ROW) - shift)}
+        rows = slope * first + shift, slope * last + shift
+        return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
+
+    @cached_property
+    def _dense(self) -> bool:
+        """Whether the box is about all touched: nothing in it is strided or left to the data."""
+        for dimension, interval in enumerate(self.reference.place):
+            if interval is None or (dimension not in self.apart and not self._unit(interval)):
+                return False
+        return True
+
+    def _unit(self, interval: Interval, most_apart: int = 1) -> bool:
+        """Whether inner loops move by one at a time, or by so many at most."""
+        slopes = [slope_of(interval[0], loop.variable) for loop in self._rest if loop.variable in interval[0].names]
+        return all(
+            step is not None and step.is_constant and 0 < abs(step.constant_term) <= most_apart for step in slopes
+        )
+
+    @cached_property
+    def per_row(self) -> Product:
+        """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
+        array = self.reference.array
+        if not self._inner and self.reference.is_free:
+            return Product()
+        if array.moves:
+            return Product((self._anywhere_on_stack(),))
+        if array.layout == "zmorton":
+            return Product((self._in_square(),))
+        along = contiguous_dimension(array)
+        count = Product()
+        for dimension, interval in enumerate(self.box):
+            if dimension == along:
+                count = count.times(self._run(interval))
+            elif dimension not in self.apart:
+                count = count.times(self._values(dimension, interval))
+        return count
+
+    def _run(self, interval: Interval) -> Poly:
+        """The lines of an interval of a row."""
+        lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters)
+        own = self.reference.place[contiguous_dimension(self.reference.array)]
+        if own is None or self._unit(own) or (not self.reference.whole_lines and self._unit(own, NARROW)):
+            return lines
+        return self.facts.minimum(lines, self._distinct(own))
+
+    def _values(self, dimension: int, interval: Interval) -> Poly:
+        """How many values a subscript takes."""
+        width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
+        own = self.reference.place[dimension]
+        if own is None or self._unit(own):
+            return width
+        return self.facts.minimum(width, self._distinct(own))
+
+    def _distinct(self, interval: Interval) -> Poly:
+        """At most so many values of subscripts in an interval that loops move."""
+        count = interval[1] - interval[0] + 1
+        moving = interval[0].names
+        for loop in reversed(self._rest):
+            if loop.variable in moving:
+                count = count * self._counters(loop, moving)
+            if loop.variable in count.names:
+                count = most_in(count, loop, _known(loop.facts, self.facts))
+        return count
+
+    def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
+        """At most so many values of a counter, whatever the loops do whose counters are not fixed."""
+        lo, hi = loop.lo, loop.hi
+        for other in reversed(self._rest):
+            if other.variable not in fixed and other.variable in lo.names | hi.names:
+                known = _known(other.facts, self.facts)
+                lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
+        # What is known inside a loop makes trips no less than 0 only where the loop is entered.
+        return self.facts.positive_part(hi - lo)
+
+    def _in_square(self) -> Poly:
+        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has.
+
+        Part of a square is in no such order.
+        """
+        array = self.reference.array
+        rows, columns = array.extents
+        side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
+        elements = self._values(0, self.box[0]) * self._values(1, self.box[1])
+        if array.strided or not array.aligned:
+            return elements
+        return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
+
+    def _anywhere_on_stack(self) -> Poly:
+        """The lines from the bottom of the stack to the end of a local array."""
+        value = stack_lines(self.reference.array)
+        for loop in reversed(self._inner):
+            value = most_in(value, loop, _known(loop.facts, self.facts))
+        return value
+
+    def spread(self) -> tuple[Product, Product] | None:
+        """How many rows a window has at most, and how many lines a row; None where lines are in no rows."""
+        array = self.reference.array
+        if array.moves or array.layout == "zmorton":
+            return None
+        wide = Product((self._run(self.box[contiguous_dimension(array)]),))
+        rows = Product()
+        for dimension, interval in enumerate(self.box):
+            if dimension != contiguous_dimension(array) and dimension not in self.apart:
+                rows = rows.times(self._values(dimension, interval))
+        for loop, lo, hi, facts in reversed(self.ranges):
+            rows = rows.summed(loop.variable, lo, hi, facts)
+            wide = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in wide.factors))
+        return rows, wide
+
+    @cached_property
+    def count(self) -> Product:
+        """At most so many lines are touched in the window."""
+        total = self.per_row
+        for loop, lo, hi, facts in reversed(self.ranges):
+            total = total.summed(loop.variable, lo, hi, facts)
+        return total
+
+    @cached_property
+    def _visited(self) -> Product | None:
+        """The same with as many rows as iterations where the data decides which: None where it does not."""
+        if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
+            return None
+        total = self.per_row
+        for loop, lo, hi, facts in reversed(self.ranges):
+            if loop.trips == loop.hi - loop.lo:
+                total = total.summed(loop.variable, lo, hi, facts)
+            else:
+                each = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in total.factors))
+                total = each.times(self._iterations(loop))
+        return total
+
+    def _iterations(self, last: Loop) -> Poly:
+        """At most so many iterations of a loop of rows, given the variables of those around it."""
+        count = last.trips
+        for loop in reversed(self._inner[: self._inner.index(last)]):
+            if id(loop) in map(id, self._rest):
+                count = most_in(count, loop, _known(loop.facts, self.facts)) * loop.trips
+        return count
+
+    @cached_property
+    def largest(self) -> Product:
+        """At most so many lines are touched in any window. Raises UnboundedError."""
+        exact, chain = self._placed if self.apart else None, self.reference.chain[: self.depth]
+        return self._or_visited(largest_in(exact, lambda: self.count, chain), lambda each: each.at_most(chain))
+
+    @cached_property
+    def total(self) -> Product:
+        """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
+        chain = self.reference.chain[: self.depth]
+        return self._or_visited(total_in(self._placed, lambda: self.count, chain), lambda each: each.over(chain))
+
+    def _or_visited(self, found: Product, way: Callable[[Product], Product]) -> Product:
+        """The lesser of what is found and what the iterations say in the same way."""
+        with suppress(UnboundedError):
+            if self._visited is not None:
+                return found.or_less(way(self._visited), self.reference.facts)
+        return found
+
+    @cached_property
+    def _placed(self) -> Product | None:
+        """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
+        array = self.reference.array
+        along = contiguous_dimension(array)
+        if array.moves or array.layout == "zmorton" or not self._dense or not self.reference.whole_lines:
+            return None
+        lines = placed_run(self.box[along], self.facts, array)
+        if lines is None:
+            return None
+        others = [each for each in range(len(self.box)) if each != along and each not in self.apart]
+        total = Product((lines,)).times(*(self._values(each, self.box[each]) for each in others))
+        try:
+            for loop, lo, hi, facts in reversed(self.ranges):
+                total = total.added(loop.variable, lo, hi, facts)
+        except (UnresolvedError, TooComplexError):
+            return None
+        return total
+
+    # Sliding
+    @cached_property
+    def slides(self) -> bool:
+        """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
+        if self.depth == 0 or (not self._inner and self.reference.is_free):
+            return False
+        loop = self.reference.chain[self.depth - 1]
+        if not self._depends(loop):
+            return True
+        if not self._dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
+            return False
+        ends = self._ends_by_row(loop)
+        return ends is not None and all(monotone(end, loop, _known(loop.facts, self.facts)) for end in ends)
+
+    def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
+        """Where rows and the entries of each begin and end, in terms of the row where a loop moves rows.
+
+        None where it moves rows that are not next to each other: what lies between two is touched now and then.
+        """
+        places = {row.variable: interval[0] for row, interval in self._row_places()}
+        back: dict[str, Poly] = {}
+        for name, place in places.items():
+            if loop.variable in place.names:
+                row = Poly.symbol(name)
+                if place.coefficients(Symbol(name)).get(1) not in (ONE, -ONE):
+                    return None
+                sign = place.coefficients(Symbol(name))[1]
+                back[name] = sign * (Poly.symbol(f"{ROW}{name}") - (place - sign * row))
+        ends = [end for dimension, interval in enumerate(self.box) if dimension not in self.apart for end in interval]
+        for row_loop, lo, hi, _ in self.ranges:
+            name = row_loop.variable
+            ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
+        return [end.substitute(back) for end in ends]
+
+    def _row_places(self) -> Iterator[tuple[Loop, Interval]]:
+        """The loops that decide rows, and the subscripts."""
+        for dimension, loop in self.apart.items():
+            interval = self.reference.place[dimension]
+            assert interval is not None
+            yield loop, interval
+
+    def _depends(self, loop: Loop) -> bool:
+        """Whether the window is another for each value of a loop's variable."""
+        mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
+        for inner in self._inner:
+            mentioned |= inner.lo.names | inner.hi.names
+        array = self.reference.array
+        return loop.variable in mentioned or (array.local and loop.variable in array.moves)
+
+
+def _known(facts: Facts, more: Facts) -> Facts:
+    """Facts with the symbols of others that they lack."""
+    for name, bounds in more.bounds.items():
+        if name not in facts.bounds:
+            facts = facts.with_symbol(name, bounds.lower, bounds.upper)
+    return facts
+
+
+def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
+    """Whether a value never falls, or never rises, in a loop."""
+    if loop.variable not in value.names:
+        return True
+    inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
+    return direction(value, loop.variable, loop.hi, facts, inside) is not None

@@ -1,0 +1,168 @@
+"""Windows of a program: stretches of the run one behind the other, and the places that are accessed in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.ir.tree import Access, Array, Chain
+
+MAX_SPOTS = 6
+OF_DATA = a.Offset, a.Gap, a.Data
+Interval = tuple[Poly, Poly]
+"""The first subscript, and the last one and 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """Places of one array that every iteration of `chain` accesses in which all of `when` are at least 0.
+
+    They are a box of subscripts, one for each dimension; None where the data decides.
+    """
+
+    array: Array
+    box: tuple[Interval | None, ...]
+    chain: Chain
+    when: tuple[Poly, ...]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An iteration of a loop for each lo <= variable < hi; `around` holds them all, where it is not None."""
+
+    variable: str
+    lo: Poly
+    hi: Poly
+    around: Interval | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """One window for each iteration of `outer`; in it runs `first`, then what is in the loops `depth` and deeper."""
+
+    facts: Facts = field(repr=False)
+    outer: tuple[Turn, ...]
+    first: tuple[Turn, ...]
+    depth: int
+    _known: dict[tuple[Turn, ...], Facts] = field(default_factory=dict, repr=False)
+
+    def known(self, turns: tuple[Turn, ...]) -> Facts:
+        """What holds in an iteration of loops: the same object for all spots, so that nothing is proved twice."""
+        if not turns:
+            return self.facts
+        if turns not in self._known:
+            self._known[turns] = inside(turns[-1], self.known(turns[:-1]))
+        return self._known[turns]
+
+
+def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
+    """What is accessed for certain: places side by side, in one body, are one spot."""
+    groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
+    for access, chain in found:
+        when = access.wherever
+        if when is None or not access.array.aligned:
+            # Of an array that is part of another, rows may share lines.
+            continue
+        for array, loops, conditions, places in groups:
+            if array is access.array and loops == chain and conditions == when:
+                if access.place not in places:
+                    places.append(access.place)
+                break
+        else:
+            groups.append((access.array, chain, when, [access.place]))
+    return [Spot(array, box, chain, when) for array, chain, when, places in groups for box in _boxes(places)]
+
+
+def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Interval | None, ...]]:
+    """The longest runs of neighbours in each dimension."""
+    found: dict[tuple[Interval | None, ...], int] = {}
+    for place in places:
+        for dimension in range(len(place)):
+            low, high = place, place
+            while (before := _moved(low, dimension, -1)) in places and before != low:
+                low = before
+            while (after := _moved(high, dimension, 1)) in places and after != high:
+                high = after
+            ends = zip(low, high, strict=True)
+            box = tuple(None if x is None or y is None else (x, y + 1) for x, y in ends)
+            first, last = low[dimension], high[dimension]
+            width = 1 if first is None or last is None else int((last - first).constant_term.p) + 1
+            found[box] = max(width, found.get(box, 0))
+    order = sorted(found, key=lambda box: -found[box])
+    widest = max(found.values())
+    return order[:MAX_SPOTS] if widest == 1 else [box for box in order if found[box] > 1][:MAX_SPOTS]
+
+
+def _moved(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
+    moved = list(place)
+    subscript = moved[dimension]
+    moved[dimension] = None if subscript is None else subscript + step
+    return tuple(moved)
+
+
+def inside(turn: Turn, facts: Facts) -> Facts:
+    """What holds in an iteration."""
+    for need in at_least_zero(turn.hi - turn.lo - 1, facts):
+        facts = facts.with_nonnegative(need)
+    return within(turn, facts, 1)
+
+
+def within(turn: Turn, facts: Facts, before: int) -> Facts:
+    """The variable's bounds, so many places before the end."""
+    ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
+    return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
+
+
+def union(interval: Interval, turn: Turn, facts: Facts) -> Interval | None:
+    """The places of a moving interval, where each touches the next.
+
+    Of any place from the first start to the last end, take the last iteration that starts no later: the place is in its
+    interval, as the next one, which starts later, starts no later than this one ends.
+    """
+    low, high = interval
+    after = {turn.variable: Poly.symbol(turn.variable) + 1}
+    first, last = {turn.variable: turn.lo}, {turn.variable: turn.hi - 1}
+    moving = low if turn.variable in low.names else high
+    if facts.nonnegative(facts.simplify(moving - moving.substitute(after))):
+        # The same, the other way round.
+        low, high = low.substitute(after), high.substitute(after)
+        first, last, after = last, first, {turn.variable: Poly.symbol(turn.variable) - 1}
+    if facts.nonnegative(facts.simplify(high - low.substitute(after))):
+        return interval[0].substitute(first), interval[1].substitute(last)
+    return None
+
+
+def slope_of(value: Poly, name: str) -> Poly | None:
+    """The factor of a variable in a value that is linear in it."""
+    symbol = Symbol(name)
+    if any(atom != symbol and name in atom.names for atom in value.atoms()):
+        return None
+    parts = value.coefficients(symbol)
+    return parts.get(1) if set(parts) <= {0, 1} else None
+
+
+def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
+    """Amounts without a max or min that are at least 0 only where the value is; none where it always is."""
+    if facts.nonnegative(value):
+        return ()
+    for atom in value.atoms():
+        if not isinstance(atom, a.PositivePart):
+            continue
+        parts = value.coefficients(atom)
+        if set(parts) - {0, 1}:
+            continue
+        rest = parts.get(0, ZERO)
+        if parts[1] == -ONE:
+            return (*at_least_zero(rest, facts), *at_least_zero(rest - atom.argument, facts))
+        if parts[1] == ONE:
+            grown = rest + atom.argument
+            return at_least_zero(rest if grown.is_constant and grown.constant_term < 0 else grown, facts)
+    return (value,)
+
+
+def is_known(value: Poly) -> bool:
+    """Whether sizes give the value, and no entry of an array stands in it."""
+    return all(not isinstance(atom, OF_DATA) and all(map(is_known, atom.parts)) for atom in value.atoms())

@@ -1,0 +1,1 @@
+"""Lower bounds on cache misses, for the written schedule and for any schedule."""

@@ -1,0 +1,239 @@
+"""io from below for any order of a loop body's iterations, from how few lines they can share.
+
+Each access of a body picks elements by some of the loop variables. A stretch of the run that fetches T lines finds at
+most C more, so it sees at most (C + T)*L words; iterations that see no more words than that are at most a product of
+powers of them, by the inequality of Loomis and Whitney (1949) for any projections whose exponents cover every variable
+(Finner 1992; for io Irony, Toledo and Tiskin 2004, and Christ, Demmel, Knight, Scanlon and Yelick 2013). So there are
+many stretches. Lower-order terms are kept: the bound holds at every size. In leading order it is 2*n*m*p/(L*sqrt(Z))
+for the product of matrices; where a body sees one array in several places its constant is weaker than the best known.
+
+In growth it is Omega(I/(L*Z^(s - 1))) for I iterations and exponents of sum s, at every size and Z >= L >= 1, small
+ones too. Let M, at most c*(2*C*L)^s, be the most iterations of a stretch that fetches T = C = floor(Z/L) lines. Where
+I > M the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are C*(I + 1)/(M + 1) at least, C is Z/(2*L) at least, and M + 1 is
+(c*2^s + 1)*Z^s at most. Where I <= M the whole run, which sees no more than Q*L words, has I <= c*(Q*L)^s, so that Q
+is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1 - 1/s) at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.compiled import Compiler, Compute
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.facts import Facts
+from archline.algebra.lp.exact import Optimum, maximise
+from archline.algebra.polynomial import ONE, Poly, TooComplexError
+from archline.algebra.sums.summation import UnresolvedError, sum_over
+from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.ir.tree import Access, Array, Chain, Node, accesses
+
+SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
+"""Lines that a stretch fetches, as multiples of the lines of the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """`iterations` that see arrays in places with these exponents; `times` counts the places in the same array."""
+
+    iterations: Poly
+    exponents: tuple[Fraction, ...]
+    times: tuple[int, ...]
+
+    def most(self, words: int) -> int:
+        """At most so many iterations see no more than so many words, all arrays together.
+
+        The product of x_j^s_j, where the sum of x_j/r_j is at most w (an array with r_j projections counts once), is
+        greatest at x_j = r_j*s_j*w/s with s the sum of exponents; its q-th power is rational, q a denominator of all.
+        """
+        together = sum(self.exponents)
+        denominator = lcm(*(exponent.denominator for exponent in self.exponents))
+        power = Fraction(1)
+        for exponent, times in zip(self.exponents, self.times, strict=True):
+            if exponent:
+                power *= (Fraction(words) * times * exponent / together) ** int(exponent * denominator)
+        return _root(power.numerator // power.denominator, denominator)
+
+    @property
+    def constant(self) -> float:
+        """The bound is about so many times iterations/(L*Z^(s - 1)), with s the sum of exponents, where io is large."""
+        together = float(sum(self.exponents))
+        power = 1 / (together - 1) * ((together - 1) / together) ** together if together > 1 else 1.0
+        for exponent, times in zip(self.exponents, self.times, strict=True):
+            if exponent:
+                power /= (times * exponent / together) ** float(exponent)
+        return float(power)
+
+    def words(self, iterations: int) -> int:
+        """So many iterations see so many words at least."""
+        low, high = 0, 1
+        while self.most(high) < iterations:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.most(middle) < iterations else (low, middle)
+        return high if iterations > 0 else 0
+
+    @property
+    def power(self) -> Fraction:
+        """The power of Z in the order of the bound, iterations/(L*Z^power)."""
+        return Fraction(sum(self.exponents) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class AnyOrder:
+    """io >= `at(point)` in whatever order the iterations of each body are run."""
+
+    bodies: tuple[Body, ...]
+
+    @cached_property
+    def _compiled(self) -> tuple[tuple[str, ...], Compiler, list[Compute]]:
+        values = [body.iterations for body in self.bodies]
+        names = tuple(sorted({name for value in values for name in value.names}))
+        compiler = Compiler(names)
+        return names, compiler, [compiler.of(value) for value in values]
+
+    def at(self, point: Mapping[str, int]) -> int:
+        """The bound at sizes, Z and L; Z >= L."""
+        names, compiler, iterations = self._compiled
+        missing = [name for name in names if name not in point]
+        if missing:
+            raise EvaluationError(f"`{missing[0]}` has no value")
+        environment = compiler.environment([point[name] for name in names])
+        line, capacity = point["L"], point["Z"] // point["L"]
+        found = [
+            _fetched(body, int(count(environment)), capacity, line)
+            for body, count in zip(self.bodies, iterations, strict=True)
+        ]
+        return max(found, default=0)
+
+
+def _fetched(body: Body, iterations: int, capacity: int, line: int) -> int:
+    """Lines fetched by stretches of T lines each, the first of C + T, as the cache is empty; the last may be short.
+
+    No more than one iteration lies across the end of a stretch. Of a single stretch, what the whole run sees.
+    """
+    best = 0
+    for fetched in {max(1, int(capacity * share)) for share in SHARES}:
+        most = body.most((capacity + fetched) * line)
+        stretches = -(-(iterations + 1) // (most + 1))
+        if stretches > 1:
+            best = max(best, capacity + fetched * (stretches - 1))
+    if not best or body.power == 0:
+        best = max(best, -(-body.words(iterations) // line))
+    return best
+
+
+def any_order(nodes: tuple[Node, ...], facts: Facts) -> AnyOrder:
+    """The bodies whose iterations see elements by projections that cover all loop variables."""
+    found = [body for chain, own in bodies_in(nodes) if (body := _body(chain, own, facts)) is not None]
+    return AnyOrder(tuple(found))
+
+
+def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
+    """What is accessed in all iterations of the same loops for certain."""
+    certain = ((access, chain) for access, chain in accesses(nodes) if access.wherever == ())
+    groups: dict[Chain, list[Access]] = {}
+    for access, chain in certain:
+        groups.setdefault(chain, []).append(access)
+    yield from ((chain, own) for chain, own in groups.items() if len(chain) > 1)
+
+
+def touches(nodes: tuple[Node, ...]) -> bool:
+    """Whether something is accessed at all sizes."""
+    return any(
+        access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
+        for access, chain in accesses(nodes)
+    )
+
+
+def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> Body | None:
+    decided = decided_by(chain)
+    free = [place for place in range(len(chain)) if place not in decided.values()]
+    seen: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
+    for access in own:
+        if not access.array.local:
+            seen[access.array, access.place] = _picked(access, chain, decided)
+    return covered(seen, free, iterations_of(chain), facts)
+
+
+def covered(
+    seen: Mapping[tuple[Array, tuple[Poly | None, ...]], frozenset[int]],
+    free: Sequence[int],
+    iterations: Poly | None,
+    facts: Facts,
+) -> Body | None:
+    """Iterations that see places of arrays, each of which tells some of the `free` loops; None without a bound."""
+    exponents = _exponents(list(seen.values()), free)
+    if iterations is None or exponents is None or sum(exponents) < 1:
+        return None
+    arrays = [array for array, _ in seen]
+    used = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
+    times = tuple(sum(array is other for other in used) for array in arrays)
+    return Body(facts.restore(facts.simplify(iterations)), exponents, times)
+
+
+def iterations_of(chain: Chain) -> Poly | None:
+    """How often the body of loops runs; None without a closed form."""
+    total = ONE
+    try:
+        for loop in reversed(chain):
+            total = sum_over(a.as_gaps(total), loop.variable, loop.lo, loop.hi, loop.facts)
+    except (UnresolvedError, TooComplexError):
+        return None
+    return total if is_known(total) else None
+
+
+def decided_by(chain: Chain) -> dict[int, int]:
+    """For loops whose ranges, from iteration to iteration of an outer loop, lie one behind the other, that one."""
+    found: dict[int, int] = {}
+    for inner, loop in enumerate(chain):
+        for outer in range(inner):
+            variable = chain[outer].variable
+            if variable not in loop.lo.names & loop.hi.names or outer in found.values():
+                continue
+            facts = chain[outer].facts.with_symbol(variable, (chain[outer].lo,), (chain[outer].hi - 2,))
+            after = loop.lo.substitute({variable: Poly.symbol(variable) + 1})
+            others = (loop.lo.names | loop.hi.names) & {each.variable for each in chain} - {variable}
+            if not others and facts.nonnegative(facts.simplify(after - loop.hi)):
+                found[inner] = outer
+    return found
+
+
+def _picked(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
+    """The loops whose variables an element tells."""
+    names = {loop.variable: place for place, loop in enumerate(chain)}
+    found: set[int] = set()
+    for subscript in access.place:
+        inside = [] if subscript is None else [name for name in subscript.names if name in names]
+        if subscript is None or len(inside) != 1:
+            continue
+        (name,) = inside
+        slope, facts = slope_of(subscript, name), chain[names[name]].facts
+        if slope is not None and (facts.positive(slope) or facts.positive(-slope)):
+            found.add(names[name])
+    return frozenset(found | {decided[place] for place in found if place in decided})
+
+
+def _exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
+    """Exponents of least sum that add up to 1 at least for each loop."""
+    if not seen:
+        return None
+    cover = [[-int(loop in each) for each in seen] for loop in loops]
+    found = maximise([-1] * len(seen), cover, [-1] * len(loops))
+    if not isinstance(found, Optimum):
+        return None
+    return tuple(Fraction(int(each.p), int(each.q)) for each in found.point)
+
+
+def _root(value: int, degree: int) -> int:
+    """The greatest integer whose power is at most a value."""
+    low, high = 0, 1 << (value.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle)
+    return low

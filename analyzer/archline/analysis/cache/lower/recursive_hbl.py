@@ -1,0 +1,303 @@
+"""io of recursion from below, for any order: calls whose parts of the arrays are disjoint boxes of iterations.
+
+    mm(A[0..h, :], B, C[0..h, :]); mm(A[h..n, :], B, C[h..n, :])       else the loops of C[i, j] += A[i, k]*B[k, j]
+
+A call works on parts of the outermost call's arrays. Where all arrays that tell i begin at the same row of theirs, in
+every call, that row + i tells of an iteration where it is in the whole run; so with j and k. If calls side by side are
+apart in one of these, no two iterations of the run are at the same place, and each element tells those coordinates of
+the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops over the
+outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there are
+follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
+
+Calls of other recursive algorithms count where their iterations see the same elements in the same way, as the products
+and the solves that a factorisation by halves calls do (`sights`). An algorithm that does not call itself has the
+iterations of any call that it makes for certain. Which arrays are touched whole follows from all calls (`filled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.prove.residues import never_negative
+from archline.analysis.cache.lower.access_map import Family, Place, Placed, in_its_place, placed, seen_by
+from archline.analysis.cache.lower.hbl import (
+    AnyOrder,
+    Body,
+    any_order,
+    bodies_in,
+    covered,
+    decided_by,
+    iterations_of,
+    touches,
+)
+from archline.analysis.cache.summaries.must_access import Filled, filled
+from archline.ir.recursive import Bodies, TooManyWaysError, recurses, ways
+from archline.ir.recursive import Body as Called
+from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.model import Module
+
+
+class NoBoxesError(Exception):
+    """Why iterations of a recursion are not told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """io >= `touched`, the lines of arrays that are touched whole, and >= what `orders` has.
+
+    Where there is `some`, it is 1 at least. `reason` tells why `orders` has no bodies.
+    """
+
+    touched: Poly
+    orders: AnyOrder
+    some: bool = False
+    reason: str = ""
+
+    def at(self, point: Mapping[str, int]) -> int:
+        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        return max(int(self.some), int(evaluate(self.touched, point)), self.orders.at(point))
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """What one way through a body does: its calls of recursive algorithms, and what is not recursive.
+
+    All of `known` are at least 0 there.
+    """
+
+    known: tuple[Poly, ...]
+    calls: tuple[Recursion, ...]
+    nodes: tuple[Node, ...]
+
+
+def boxes(module: Module, body: Called, known: Filled | None = None) -> Boxes:
+    """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
+    touched = (known or filled(module, body.algorithm)).lines(body.algorithm)
+    families = _Families(module)
+    try:
+        paths = _paths(module, body)
+        some = all(_calls_itself(path, body) or touches(path.nodes) for path in paths)
+    except NoBoxesError as problem:
+        return Boxes(touched, AnyOrder(()), reason=str(problem))
+    try:
+        return Boxes(touched, AnyOrder(tuple(families.bodies(body, paths))), some)
+    except NoBoxesError as problem:
+        return Boxes(touched, AnyOrder(()), some, str(problem))
+
+
+# Ways through a body
+def _paths(module: Module, body: Called) -> list[_Path]:
+    match component(module, body.algorithm):
+        case (one, other, *_):
+            raise NoBoxesError(f"`{one.name}` and `{other.name}` call each other in a circle")
+        case _:
+            pass
+    try:
+        every = ways(body.nodes)
+    except TooManyWaysError:
+        raise NoBoxesError("there are too many ways through its branches") from None
+    return [_path(known or (), nodes) for known, nodes in every]
+
+
+def _path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
+    if any(isinstance(node, Loop) and recurses(node) for node in nodes):
+        raise NoBoxesError("recursive calls stand in a loop")
+    calls = tuple(node for node in nodes if isinstance(node, Recursion))
+    return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, Recursion)))
+
+
+def _calls_itself(path: _Path, body: Called) -> bool:
+    return any(call.target is body.algorithm for call in path.calls)
+
+
+# Iterations that are told apart
+@dataclass(eq=False)
+class _Families:
+    """The families of algorithms, each found once."""
+
+    module: Module
+    _known: dict[s.Algorithm, tuple[Family, ...]] = field(default_factory=dict)
+
+    def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
+        """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
+        if component(self.module, body.algorithm):
+            yield from (family.body for family in self._of(body, paths))
+            return
+        if len(paths) != 1:
+            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, and has several ways to go")
+        facts = body.scope.facts
+        found = list(any_order(paths[0].nodes, facts).bodies)
+        for call in paths[0].calls:
+            given = (_given(call, family, facts) for family in self.of(call.target))
+            found += [each for each in given if each is not None]
+        if not found:
+            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
+        yield from found
+
+    def of(self, algorithm: s.Algorithm) -> tuple[Family, ...]:
+        """Those of an algorithm that another one calls; none where they are not known."""
+        if algorithm not in self._known:
+            try:
+                body = Bodies(self.module).body(algorithm)
+                found = tuple(self._of(body, _paths(self.module, body)))
+            except (NoBoxesError, UntracedError, TooComplexError):
+                found = ()
+            self._known[algorithm] = found
+        return self._known[algorithm]
+
+    def _of(self, body: Called, paths: Sequence[_Path]) -> list[Family]:
+        leaves = [path for path in paths if not _calls_itself(path, body)]
+        if len(leaves) != 1:
+            raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
+        problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
+        found = []
+        for choices in _leaves(leaves[0].nodes, body.scope.facts):
+            for number, family in enumerate(choices):
+                try:
+                    for path in paths:
+                        self._check(path, family, body)
+                except NoBoxesError as why:
+                    problem = problem if number else why
+                else:
+                    found.append(family)
+                    break
+        if not found:
+            raise problem
+        return found
+
+    def _check(self, path: _Path, own: Family, body: Called) -> None:
+        """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
+        if not _calls_itself(path, body):
+            return
+        facts, found = body.scope.facts, list[Placed]()
+        for call in path.calls:
+            itself = call.target is body.algorithm
+            others = (own,) if itself else self.of(call.target)
+            each = next((one for other in others if (one := placed(own, call, other, facts)) is not None), None)
+            if itself:
+                _require_parts(own, call, facts)
+            if each is not None:
+                found.append(each)
+            elif itself:
+                raise NoBoxesError(f"the call in line {call.span.line} is not known to see what its caller's loops do")
+        for one, other in combinations(found, 2):
+            if not one.apart_from(other, facts):
+                raise NoBoxesError(
+                    f"the calls in lines {one.call.span.line} and {other.call.span.line} may do the same"
+                )
+        more = sum((each.iterations for each in found), ZERO) - own.body.iterations
+        for value in path.known:
+            facts = facts.with_nonnegative(value)
+        if not never_negative(more.substitute(facts.rewrites), facts):
+            raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not make up all of its iterations")
+
+
+def _require_parts(own: Family, call: Recursion, facts: Facts) -> None:
+    """Raises NoBoxesError unless all arrays that tell a coordinate are given from the same place on."""
+    for coordinate in range(own.coordinates):
+        starts = {_start(call, place, facts) for place in own.telling(coordinate)}
+        if len(starts) != 1:
+            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.telling(coordinate)))
+            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
+
+
+def _start(call: Recursion, place: Place, facts: Facts) -> Poly:
+    """Where the part that a call is given begins. Raises NoBoxesError."""
+    array, dimension = place
+    view, line = call.views.get(array.name), call.span.line
+    if view is None or view.array is not array or not in_its_place(replace(view, exact=True), array):
+        raise NoBoxesError(f"the call in line {line} takes no part of `{array.name}` in its place")
+    start = view.starts[dimension]
+    if start is None or not view.exact:
+        raise NoBoxesError(f"the data says where the parts of the call in line {line} are")
+    end = start + view.extents[dimension]
+    if not (facts.nonnegative(start) and facts.nonnegative(array.extents[dimension] - end)):
+        raise NoBoxesError(f"the call in line {line} may reach out of `{array.name}`")
+    return facts.simplify(start)
+
+
+# Leaves
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """Loops of a leaf, and the iterations that they run."""
+
+    chains: tuple[Chain, ...]
+    family: Family
+
+    def with_(self, other: _Leaf) -> _Leaf:
+        """Both as one."""
+        return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
+
+
+def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[Family]]:
+    """What the loops of a leaf run: for each nest, or several as one, families to be tried one after the other."""
+    found: list[list[_Leaf]] = []
+    for chain, own in bodies_in(nodes):
+        choices = [leaf for some in _choices(own) if (leaf := _leaf(chain, some, facts)) is not None]
+        beside = next((place for place, known in enumerate(found) if _go_together(known, choices)), None)
+        if beside is None:
+            found.append(choices)
+        else:
+            found[beside] = [one.with_(other) for one, other in zip(found[beside], choices, strict=True)]
+    return [[leaf.family for leaf in choices] for choices in found if choices]
+
+
+def _choices(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
+    """All accesses, and those to all arrays but one: the parts of some arrays may overlap where others lie apart."""
+    yield own
+    for array in dict.fromkeys(access.array for access in own):
+        yield [access for access in own if access.array is not array]
+
+
+def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
+    decided = decided_by(chain)
+    free = [place for place in range(len(chain)) if place not in decided.values()]
+    coordinates = {place: number for number, place in enumerate(free)}
+    seen = {
+        (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
+    }
+    told = {key: frozenset(each for each, _ in sight.told.values()) for key, sight in seen.items()}
+    body = covered(told, range(len(free)), iterations_of(chain), facts)
+    if body is None:
+        return None
+    used = [number for number, exponent in enumerate(body.exponents) if exponent]
+    exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
+    sights = tuple(sight for number, sight in enumerate(seen.values()) if number in used)
+    return _Leaf((chain,), Family(Body(body.iterations, exponents, times), sights, len(free)))
+
+
+def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
+    """Whether nests see the same, and have no iteration in common."""
+    return len(some) == len(others) and all(
+        one.family.alike(other.family) and all(_apart(chain, new) for chain in one.chains for new in other.chains)
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _apart(one: Chain, other: Chain) -> bool:
+    """Whether two nests have common loops outside, and inside those run over other numbers."""
+    for ours, theirs in zip(one, other, strict=False):
+        if ours is not theirs:
+            facts = ours.facts
+            return facts.nonnegative(theirs.lo - ours.hi) or facts.nonnegative(ours.lo - theirs.hi)
+    return False
+
+
+# What an algorithm calls
+def _given(call: Recursion, family: Family, facts: Facts) -> Body | None:
+    """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
+    told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
+    for number, sight in enumerate(family.sights):
+        view = call.views.get(sight.array.name)
+        if view is not None and view.exact and not view.array.local:
+            told[view.array, (Poly.constant(number),)] = frozenset(each for each, _ in sight.told.values())
+    iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
+    return covered(told, range(family.coordinates), iterations, facts)

@@ -1,0 +1,348 @@
+"""io of recursion from below at sizes, in the written order: calls, and what lies between them, as windows of the run.
+
+A window that touches D lines finds at most C of them in a cache of C lines, so that windows one after the other fetch
+the sum of D - C of them, and C more, as the first one finds only what was fetched before. A call is such a window, or
+what it does is cut into windows: its own calls and the loops between them, whichever gives more. What a call touches
+for certain is known from the arrays that it touches in full (`filled`).
+
+Lines are counted row by row where the arrays of a call lie in rows that share no line. Where they may, but no word
+lies in two of them, w words are w/L lines at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, starmap
+from math import prod
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly, TooComplexError
+from archline.analysis.cache.footprint.windows import Turn, within
+from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
+from archline.analysis.cache.summaries.regions import Claim, Parts, part_of
+from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion, View, accesses, contiguous_dimension
+from archline.language import syntax as s
+
+MAX_STATES = 20_000
+"""What so many calls of different sizes do is looked at."""
+MAX_TURNS = 64
+"""So many iterations are looked at one by one, where what they do differs."""
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Elements of an array where all of `needs` are at least 0: a box of such extents, or `half` of it."""
+
+    array: Array
+    extents: tuple[Poly, ...]
+    half: bool
+    needs: tuple[Poly, ...]
+
+    def at(self, point: Sizes, line: int) -> tuple[int, int]:
+        """The lines and the words. Raises EvaluationError."""
+        if any(evaluate(need, point) < 0 for need in self.needs):
+            return 0, 0
+        extents = [max(0, int(evaluate(extent, point))) for extent in self.extents]
+        words = extents[0] * (extents[0] + 1) // 2 if self.half else prod(extents)
+        if self.half or self.array.layout == "zmorton":
+            return -(-words // line), words
+        row = extents.pop(contiguous_dimension(self.array))
+        return prod(extents) * -(-row // line), words
+
+
+Group = tuple[Amount, ...]
+"""Amounts of one array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What lies between calls: for each array that it touches, amounts of which the largest counts.
+
+    Of `stacks`, the amounts of local arrays that lie on each other, only one counts.
+    """
+
+    amounts: tuple[Group, ...]
+    stacks: tuple[tuple[Group, ...], ...]
+
+    @property
+    def ways(self) -> Iterator[tuple[Group, ...]]:
+        """What may count together."""
+        yield self.amounts
+        for stack in self.stacks:
+            yield (*self.amounts, *stack)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols on which it depends."""
+        groups = (group for way in self.ways for group in way)
+        values = (each for group in groups for one in group for each in (*one.extents, *one.needs))
+        return frozenset[str]().union(*(value.names for value in values))
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A call at sizes; its arrays share no line if it is `apart`, else no word."""
+
+    target: s.Algorithm
+    sizes: Mapping[str, Poly]
+    apart: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols on which it depends."""
+        return frozenset[str]().union(*(size.names for size in self.sizes.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """A loop with calls in it."""
+
+    variable: str
+    lo: Poly
+    hi: Poly
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """The symbols on which its steps depend."""
+        return frozenset[str]().union(*(step.names for step in self.steps))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The symbols on which it depends."""
+        return self.lo.names | self.hi.names | self.inside - {self.variable}
+
+
+Step = Piece | Called | Repeated
+
+
+@dataclass(eq=False)
+class Below:
+    """The bound for an algorithm."""
+
+    filled: Filled
+    algorithm: s.Algorithm
+    _ready: dict[s.Algorithm, _Ready] = field(default_factory=dict)
+
+    def at(self, point: Mapping[str, int]) -> int:
+        """Io is so much at least at sizes, Z and L; 0 where nothing is found."""
+        if self.algorithm not in self.filled.bodies:
+            return 0
+        solving = _Solving(self, point["L"], point["Z"] // point["L"])
+        try:
+            sizes = {name: point[name] for name in self.ready(self.algorithm).names if name in point}
+            found = solving.fetched(self.algorithm, sizes, True)
+        except (EvaluationError, TooComplexError, RecursionError):
+            # More levels are called in each other than Python follows, or the data gives a size.
+            return 0
+        return found + solving.lines if found else 0
+
+    def ready(self, algorithm: s.Algorithm) -> _Ready:
+        """What an algorithm does, made ready for values."""
+        if algorithm not in self._ready:
+            self._ready[algorithm] = _Ready(self.filled, algorithm, self.filled.bodies[algorithm])
+        return self._ready[algorithm]
+
+
+@dataclass(eq=False)
+class _Solving:
+    """At one L, and so many lines of cache."""
+
+    below: Below
+    line: int
+    lines: int
+    _known: dict[tuple[s.Algorithm, tuple[tuple[str, int], ...], bool], int] = field(default_factory=dict)
+
+    def fetched(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
+        """What a call fetches beside what it finds, at least."""
+        key = algorithm, tuple(sizes.items()), apart
+        if key not in self._known:
+            ready = self.below.ready(algorithm)
+            if len(self._known) > MAX_STATES:
+                # Each further one is looked at as a whole.
+                return self._beyond(ready.alone, sizes, apart)
+            # A size that does not become smaller is none of a run that ends.
+            self._known[key] = 0
+            self._known[key] = self._of_call(ready, sizes, apart)
+        return self._known[key]
+
+    def _of_call(self, ready: _Ready, sizes: Sizes, apart: bool) -> int:
+        own = self._beyond(ready.alone, sizes, apart)
+        if ready.touched and not own:
+            # What it does fits nearly: there is little to be found inside.
+            return 0
+        taken = [steps for known, steps in ready.ways if all(_may_hold(each, sizes) for each in known)]
+        return max(own, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
+
+    def _beyond(self, amounts: Sequence[Sequence[Amount]], point: Sizes, apart: bool) -> int:
+        """The lines of a window that are not found."""
+        found = [max(self._at(each, point) for each in group) for group in amounts if group]
+        lines, words = sum(lines for lines, _ in found), sum(words for _, words in found)
+        return max(0, (lines if apart else -(-words // self.line)) - self.lines)
+
+    def _at(self, amount: Amount, point: Sizes) -> tuple[int, int]:
+        try:
+            return amount.at(point, self.line)
+        except EvaluationError:
+            return 0, 0
+
+    def _sum(self, steps: Sequence[Step], point: Sizes, apart: bool) -> int:
+        return sum(self._step(step, point, apart) for step in steps)
+
+    def _step(self, step: Step, point: Sizes, apart: bool) -> int:
+        match step:
+            case Piece(ways=ways):
+                return max(self._beyond(way, point, apart) for way in ways)
+            case Called(target=target, sizes=sizes, apart=own):
+                try:
+                    inner = {name: int(evaluate(size, point)) for name, size in sizes.items()}
+                except EvaluationError:
+                    return 0
+                return self.fetched(target, inner, own and apart)
+            case Repeated():
+                return self._repeated(step, point, apart)
+
+    def _repeated(self, step: Repeated, point: Sizes, apart: bool) -> int:
+        try:
+            lo, hi = int(evaluate(step.lo, point)), int(evaluate(step.hi, point))
+        except EvaluationError:
+            return 0
+        if step.variable not in step.inside:
+            return max(0, hi - lo) * self._sum(step.steps, point, apart)
+        turns = range(lo, min(hi, lo + MAX_TURNS))
+        return sum(self._sum(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
+
+
+def _may_hold(value: Poly, point: Sizes) -> bool:
+    """Whether a value is at least 0, or only the data tells."""
+    try:
+        return evaluate(value, point) >= 0
+    except EvaluationError:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """What a call touches in full, and on each way through its branches what it does step by step."""
+
+    filled: Filled
+    algorithm: s.Algorithm
+    body: FollowedBody
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its sizes and indices."""
+        return (*self.body.sizes, *self.body.indices)
+
+    @cached_property
+    def touched(self) -> tuple[Amount, ...]:
+        """Of each array of which something is claimed."""
+        return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
+
+    @cached_property
+    def alone(self) -> tuple[Group, ...]:
+        """The same by arrays, or parts of an array that share no line."""
+        return tuple((amount,) for amount in self.touched)
+
+    def _claimed(self, array: Array, claim: Claim) -> Amount:
+        restore = self.body.facts.restore
+        needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
+        extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
+        return Amount(array, extents, bool(claim.half), tuple(map(restore, needs)))
+
+    @cached_property
+    def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
+        """What is at least 0 on each, and the steps."""
+        restore = self.body.facts.restore
+        return [
+            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.way(known).learned)))
+            for known, nodes in self.body.ways
+        ]
+
+    def _steps(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Step]:
+        restore, between = self.body.facts.restore, list[Node]()
+        for node in nodes:
+            if not _calls(node):
+                between.append(node)
+                continue
+            yield from self._piece(between, facts)
+            between = []
+            match node:
+                case Recursion(target=target, sizes=sizes):
+                    apart = _apart(list(node.views.values()), facts)
+                    if target in self.filled.bodies and apart is not None:
+                        known = {name: restore(size) for name, size in sizes.items()}
+                        yield Called(target, known, apart)
+                case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
+                    inside = within(Turn(variable, lo, hi), facts, 1)
+                    yield Repeated(variable, restore(lo), restore(hi), tuple(self._steps(body, inside)))
+                case _:
+                    pass
+        yield from self._piece(between, facts)
+
+    def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
+        restore = self.body.facts.restore
+        found: dict[Array, Group] = {}
+        for array in dict.fromkeys(access.array for access, _ in accesses(tuple(nodes))):
+            parts = Parts(array, {}).of(nodes, facts)
+            amounts = (
+                Amount(
+                    array,
+                    tuple(restore(hi - lo) for lo, hi in each.part.box),
+                    bool(each.part.half),
+                    tuple(map(restore, each.needs)),
+                )
+                for each in parts
+            )
+            found[array] = tuple(dict.fromkeys(amounts))
+        known = {array: group for array, group in found.items() if group}
+        stacks = (
+            tuple(known[each] for each in (array, *array.beneath) if each in known) for array in known if array.local
+        )
+        if known:
+            yield Piece(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
+
+
+def _calls(node: Node) -> bool:
+    match node:
+        case Recursion():
+            return True
+        case Loop(body=body):
+            return any(map(_calls, body))
+        case Access() | Choice():
+            return False
+
+
+def _apart(views: Sequence[View], facts: Facts) -> bool | None:
+    """Whether no line lies in two of the views, and rows of each are lines of their own; None where words may."""
+    if not all(view.array.exact for view in views):
+        # It may be part of another one.
+        return None
+    found = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
+    for one, other in combinations(views, 2):
+        if one.array is other.array:
+            rows = _between(one, other, facts)
+            if rows is None:
+                return None
+            found = found and rows
+    return found
+
+
+def _between(one: View, other: View, facts: Facts) -> bool | None:
+    """Whether two parts of an array are apart in rows, or else in words; None where neither is known."""
+    everything = Claim((0,) * len(one.axes)), Claim((0,) * len(other.axes))
+    boxes = [part.box for view, claim in zip((one, other), everything, strict=True) for part in part_of(view, claim)]
+    if len(boxes) < 2:
+        return None
+    apart = [
+        place
+        for place, ((first, after), (second, beyond)) in enumerate(zip(*boxes, strict=True))
+        if facts.nonnegative(second - after) or facts.nonnegative(first - beyond)
+    ]
+    if not apart:
+        return None
+    return one.array.layout != "zmorton" and apart != [contiguous_dimension(one.array)]

@@ -1,0 +1,433 @@
+"""io of the written order from below: the run is cut into windows, and each fetches the lines that it does not find.
+
+A window that touches D lines finds at most C of them in a cache of C lines. Windows that follow each other thus fetch
+at least the sum of D - C, and C more, as the first one finds only what has been fetched before it. Windows are groups
+of g iterations of a loop, in part of the iterations of the outermost loop; any g and any part give a bound. (Cf. the
+segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from operator import eq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.compiled import Compiler, Compute, Number
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.relax import bounded_sum
+from archline.algebra.sums.summation import UnresolvedError, sum_over
+from archline.analysis.cache.footprint.lower import Least
+from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
+from archline.ir.layout import LINE, WORDS
+from archline.ir.tree import Array, Chain, Loop, Node, accesses
+
+GROUP, FROM, TO = "group ", "from ", "to "
+"""Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
+APART = 4
+"""Every so many of the points will do to compare bounds: from small sizes and long lines to large and short ones."""
+LINES = a.floor_div(WORDS, LINE)
+Part = tuple[int, int]
+"""From which iteration of the outermost loop, and up to which."""
+Alternatives = tuple[Poly, ...]
+"""Each is a lower bound of one amount."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Windows of one kind: at most `count` of them touch, added up over all, the lines of `shared` and of `stacks`.
+
+    `shared` has an amount for each array; of `stacks`, the amounts of local arrays that lie on each other, only one
+    counts. `trips` is the number of iterations that groups divide (None: no groups), `part` the range of FROM and TO.
+    """
+
+    name: str
+    count: Poly
+    shared: tuple[Alternatives, ...]
+    stacks: tuple[tuple[Alternatives, ...], ...]
+    trips: Poly | None = None
+    part: tuple[Poly, Poly] | None = None
+
+    @property
+    def whole(self) -> dict[str, Poly]:
+        """Each iteration a window, and all of them."""
+        found = {GROUP: ONE} if self.trips is not None else {}
+        if self.part is not None:
+            found |= {FROM: self.part[0].substitute(found), TO: self.part[1].substitute(found)}
+        return found
+
+    @property
+    def bound(self) -> Poly:
+        """A lower bound on io in sizes, Z and L: where there is no window it is that of no lines."""
+        lines = sum((each[0] for each in self.shared), ZERO)
+        if self.stacks:
+            lines = lines + sum((each[0] for each in self.stacks[0]), ZERO)
+        return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A loop, or the whole run: the windows in it, and the loops inside, one behind the other."""
+
+    families: tuple[Family, ...]
+    branches: tuple[Branch, ...]
+
+    def all(self) -> Iterator[Family]:
+        """Its windows and those of the loops inside."""
+        yield from self.families
+        for branch in self.branches:
+            yield from branch.all()
+
+
+def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> Branch:
+    """The windows of a program; of alternatives those stay that are best at some point."""
+    return _Builder(facts, points[::APART]).build(nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    facts: Facts = field(repr=False)
+    points: Sequence[Mapping[str, int]]
+
+    def build(self, nodes: tuple[Node, ...]) -> Branch:
+        found = spots(accesses(nodes))
+        whole = self._family(_Kind("the run", (), (), 0), found, False)
+        return Branch(() if whole is None else (whole,), self._branches(nodes, (), found))
+
+    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[Spot]) -> tuple[Branch, ...]:
+        loops = [node for node in nodes if isinstance(node, Loop)]
+        branches = []
+        for loop in loops:
+            inside = (*chain, loop)
+            own = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
+            if own:
+                families = tuple(self._of_loop(inside, own, len(nodes) > 1))
+                branches.append(Branch(families, self._branches(loop.body, inside, own)))
+        return tuple(branches)
+
+    def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[Family]:
+        """Groups of iterations, single ones, and whole executions, as far as these differ."""
+        *around, loop = chain
+        outside = tuple(Turn(each.variable, each.lo, each.hi) for each in around)
+        steady = not (loop.lo.names | loop.hi.names) & {each.variable for each in around}
+        uneven = _matters(loop, found, len(chain))
+        turn, depth, name = Turn(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
+        kinds = []
+        if steady:
+            number, size = Poly.symbol(f"{name} groups"), Poly.symbol(GROUP)
+            first = loop.lo + number * size
+            groups = Turn(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
+            inner = Turn(name, first, first + size, (loop.lo, loop.hi))
+            kinds.append(_Kind(f"groups of {name}", (*outside, groups), (inner,), depth, loop.hi - loop.lo, uneven))
+        if uneven or not steady:
+            kinds.append(_Kind(f"each {name}", (*outside, turn), (), depth, None, uneven))
+        if siblings and not steady:
+            kinds.append(_Kind(f"the loop of {name}", outside, (turn,), depth, None, False))
+        for kind in kinds:
+            cut = kind.uneven if not outside else _matters(chain[0], found, 1)
+            family = self._family(kind, found, cut)
+            if family is not None:
+                yield family
+
+    def _family(self, kind: _Kind, found: list[Spot], cut: bool) -> Family | None:
+        windows, part = self._windows(kind, cut)
+        try:
+            count = self._count(windows)
+        except (UnresolvedError, TooComplexError):
+            return None
+        sampled = _Sampled(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
+        amounts: dict[Array, Alternatives] = {}
+        for array in dict.fromkeys(spot.array for spot in found):
+            least = [Least(spot, windows) for spot in found if spot.array is array]
+            best = sampled.best([each for one in least for each in one.totals])
+            if len(least) > 1:
+                best = sampled.best([*best, *_together(least, sampled)])
+            if best:
+                amounts[array] = tuple(self.facts.restore(each) for each in best)
+        if not amounts:
+            return None
+        shared = tuple(each for array, each in amounts.items() if not array.local)
+        stacks = tuple(_stacked(array, amounts) for array in amounts if array.local)
+        restore = self.facts.restore
+        return Family(
+            kind.name,
+            restore(count),
+            shared,
+            stacks,
+            None if kind.trips is None else restore(kind.trips),
+            None if part is None else (restore(part[0]), restore(part[1])),
+        )
+
+    def _windows(self, kind: _Kind, cut: bool) -> tuple[Windows, tuple[Poly, Poly] | None]:
+        """The windows, those of a part of the outermost loop where they are not all alike."""
+        facts = self.facts
+        if kind.trips is not None:
+            facts = facts.with_symbol(GROUP, (ONE,), (kind.trips,))
+        if not cut or not kind.outer:
+            return Windows(facts, kind.outer, kind.first, kind.depth), None
+        turn, *others = kind.outer
+        facts = facts.with_symbol(FROM, (turn.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (turn.hi,))
+        some = Turn(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
+        return Windows(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
+
+    def _count(self, windows: Windows) -> Poly:
+        """At most so many windows."""
+        total = ONE
+        known = [windows.facts]
+        for turn in windows.outer:
+            known.append(known[-1].with_symbol(turn.variable, (turn.lo,), (turn.hi - 1,)))
+        for turn, facts in zip(reversed(windows.outer), reversed(known[:-1]), strict=True):
+            try:
+                total = sum_over(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts)
+            except UnresolvedError as problem:
+                found = bounded_sum(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts, True)
+                if found is None or turn.variable in found.names:
+                    raise problem
+                total = found
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
+
+    None stands for what is not known.
+    """
+
+    facts: Facts = field(repr=False)
+    points: Sequence[Mapping[str, int]]
+    whole: Mapping[str, Poly]
+    _values: dict[Poly, list[Number] | None] = field(default_factory=dict, repr=False)
+
+    def best(self, values: Sequence[Poly], every: bool = False) -> Alternatives:
+        """The bounds that are greatest at some point, or every one; those that most often are first."""
+        plain = {value: found for value in values if (found := self._at_points(value)) is not None}
+        if len(plain) < 2:
+            return tuple(plain)
+        tops = [max(found) for found in zip(*plain.values(), strict=True)]
+        wins = {value: sum(map(eq, found, tops)) for value, found in plain.items()}
+        order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
+        return tuple(value for value in order if every or wins[value])
+
+    def _at_points(self, value: Poly) -> list[Number] | None:
+        if value not in self._values:
+            self._values[value] = self._evaluated(value) if is_known(value) else None
+        return self._values[value]
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[Fraction]]:
+        """The numbers at the points of those symbols of windows that have some."""
+        found = {}
+        for name, value in self.whole.items():
+            with suppress(EvaluationError):
+                restored = self.facts.restore(value)
+                found[name] = [evaluate(restored, point) for point in self.points]
+        return found
+
+    @cached_property
+    def _compiled(self) -> tuple[Compiler, list[list[Number]]]:
+        """A compiler, and the numbers of its symbols at each point."""
+        names, own = dict.fromkeys(name for point in self.points for name in point), self._numbers
+        numbers: list[list[Number]] = [
+            [*(point[name] for name in names), *(each[place] for each in own.values())]
+            for place, point in enumerate(self.points)
+        ]
+        return Compiler((*names, *own)), numbers
+
+    def _evaluated(self, value: Poly) -> list[Number]:
+        compiler, numbers = self._compiled
+        left = {name: each for name, each in self.whole.items() if name not in self._numbers}
+        compute = compiler.of(self.facts.restore(value.substitute(left)))
+        found: list[Number] = []
+        for each in numbers:
+            try:
+                found.append(compute(compiler.environment(each)))
+            except EvaluationError:
+                found.append(-1)
+        return found
+
+
+def _together(least: Sequence[Least], sampled: _Sampled) -> Iterator[Poly]:
+    """The lines of spots that share no row, and the words over L of those that share no place."""
+    rows = _apart(least, sampled, True)
+    places = _apart(least, sampled, False)
+    if len(rows) > 1:
+        yield sum((sampled.best(each.totals)[0] for each in rows), ZERO)
+    if len(places) > len(rows):
+        words = [sampled.best(each.words)[:1] for each in places]
+        yield sum((value for each in words for value in each), ZERO)
+
+
+def _apart(least: Sequence[Least], sampled: _Sampled, rows: bool) -> list[Least]:
+    """Spots that share no row, or no place: those with the most lines first."""
+    most = {each: best[0] for each in least if (best := sampled.best(each.totals))}
+    order = sampled.best(list(most.values()), True)
+    chosen: list[Least] = []
+    for each in sorted(most, key=lambda one: order.index(most[one])):
+        if all(each.apart_from(other, rows) for other in chosen):
+            chosen.append(each)
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """The loops that tell windows apart, what runs first in a window, and the depth from which loops run as they are.
+
+    Where `uneven`, the iterations of the last loop outside are not all alike.
+    """
+
+    name: str
+    outer: tuple[Turn, ...]
+    first: tuple[Turn, ...]
+    depth: int
+    trips: Poly | None = None
+    uneven: bool = False
+
+
+def _stacked(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
+    """A local array with those beneath it that are always in the same place: they share no line."""
+    beneath = [each for each in array.beneath if each in amounts and not each.within]
+    return tuple(amounts[each] for each in (array, *beneath))
+
+
+def _matters(loop: Loop, found: Sequence[Spot], depth: int) -> bool:
+    """Whether what the loops from a depth on do varies from iteration to iteration, other than from tile to tile."""
+    inner = {each: None for spot in found for each in spot.chain[depth:]}
+    if any(loop.variable in need.names for spot in found for need in spot.when):
+        return True
+    return any(loop.variable in each.lo.names | each.hi.names and not _tiled(each, loop) for each in inner)
+
+
+def _tiled(inner: Loop, loop: Loop) -> bool:
+    """Whether iterations of a loop give another one ranges that lie one behind the other."""
+    if loop.variable not in inner.lo.names & inner.hi.names:
+        return False
+    turn = Turn(loop.variable, loop.lo, loop.hi)
+    return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenOrder:
+    """io >= `at(point)` under optimal replacement, for the written serial order."""
+
+    run: Branch
+
+    @cached_property
+    def _counters(self) -> dict[Family, _Counter]:
+        return {family: _Counter(family) for family in self.run.all()}
+
+    def at(self, point: Mapping[str, int]) -> int:
+        """The bound at sizes, Z and L; Z >= L."""
+        capacity = point["Z"] // point["L"]
+        best = {family: counter.best(point, capacity) for family, counter in self._counters.items()}
+        every = _fetched(self.run, best)
+        if every > 0:
+            return ceil(every + capacity)
+        return max(0, ceil(capacity + max((each for each in best.values() if each is not None), default=-capacity)))
+
+    @property
+    def levels(self) -> list[tuple[str, Poly]]:
+        """The bounds that windows of one kind give by themselves."""
+        return [(family.name, family.bound) for family in self.run.all()]
+
+
+def _fetched(branch: Branch, best: Mapping[Family, Number | None]) -> Number:
+    """What windows fetch that they do not find, those of loops one behind the other together."""
+    own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
+    return max(0, own, sum(_fetched(each, best) for each in branch.branches))
+
+
+class _Counter:
+    """A family of windows at points."""
+
+    def __init__(self, family: Family) -> None:
+        amounts = [*family.shared, *(each for stack in family.stacks for each in stack)]
+        ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
+        values = [family.count, *ends, *(value for each in amounts for value in each)]
+        names = {name for value in values for name in value.names} - {GROUP, FROM, TO}
+        self._names = tuple(sorted(names))
+        self._compiler = Compiler((*self._names, GROUP, FROM, TO))
+        of = self._compiler.of
+        self._count = of(family.count)
+        self._trips = None if family.trips is None else of(family.trips)
+        self._part = None if family.part is None else (of(family.part[0]), of(family.part[1]))
+        self._shared = [[of(value) for value in each] for each in family.shared]
+        self._stacks = [[[of(value) for value in each] for each in stack] for stack in family.stacks]
+
+    def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
+        """The most lines that windows do not find, over the groups and parts that are tried; None without windows."""
+        missing = [name for name in self._names if name not in point]
+        if missing:
+            raise EvaluationError(f"`{missing[0]}` has no value")
+        sizes = [point[name] for name in self._names]
+        trips = None if self._trips is None else int(self._trips(self._compiler.environment([*sizes, 1, 0, 0])))
+        tried = [
+            (value, group, part)
+            for group in ([1] if trips is None else _groups(trips))
+            for part in self._parts(sizes, group)
+            for value in self._value(sizes, group, part, capacity)
+        ]
+        if not tried:
+            return None
+        value, group, part = max(tried)
+        return value if self._part is None else self._climbed(value, sizes, group, part, capacity)
+
+    def _parts(self, sizes: list[int], group: int) -> list[Part]:
+        """The whole of the outermost loop, and its halves."""
+        if self._part is None:
+            return [(0, 0)]
+        environment = self._compiler.environment([*sizes, group, 0, 0])
+        first, last = (int(end(environment)) for end in self._part)
+        middle = (first + last) // 2
+        return [(first, last), (first, middle), (middle, last)]
+
+    def _climbed(self, value: Number, sizes: list[int], group: int, part: Part, capacity: int) -> Number:
+        """The best that is found by moving the ends of a part by steps that get smaller and smaller."""
+        first, last = self._parts(sizes, group)[0]
+        step = max(1, (last - first) // 4)
+        while step:
+            x, y = part
+            near = [(x + step, y), (x - step, y), (x, y - step), (x, y + step)]
+            found = [
+                (each, other)
+                for other in near
+                if first <= other[0] <= other[1] <= last
+                for each in self._value(sizes, group, other, capacity)
+            ]
+            if found and max(found)[0] > value:
+                value, part = max(found)
+            else:
+                step //= 2
+        return value
+
+    def _value(self, sizes: list[int], group: int, part: Part, capacity: int) -> Iterator[Number]:
+        environment = self._compiler.environment([*sizes, group, *part])
+        try:
+            count = self._count(environment)
+            if count < 1:
+                return
+            lines = sum(_most(each, environment) for each in self._shared)
+            lines += max((sum(_most(each, environment) for each in stack) for stack in self._stacks), default=0)
+            yield lines - capacity * count
+        except EvaluationError:
+            return
+
+
+def _most(values: list[Compute], environment: list[Number | None]) -> Number:
+    return max(value(environment) for value in values)
+
+
+def _groups(trips: int) -> list[int]:
+    """Sizes of groups: a number of iterations divided by numbers near each power of 2, and small ones."""
+    shares = {1, 2, 3}
+    power = 4
+    while power < trips:
+        shares |= {power, power * 3 // 2}
+        power *= 2
+    return sorted({1, *(trips // share for share in shares if trips // share)}) if trips else []

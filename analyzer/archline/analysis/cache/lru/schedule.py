@@ -1,0 +1,212 @@
+"""From the accesses of a program to relations of isl: when each line is accessed.
+
+A time is a tuple, compared lexicographically: from the outside in, the place of a statement in its block and the
+counter of the loop that it is. A counter v that walks along lines of L words is two columns, v // L and v % L: what isl
+then has to count has few floors, and is found in a tenth of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.cache.lru.affine import Names, NotAffineError, floor_text, scaled_text
+from archline.analysis.cache.lru.wire import Column, Problem, Reference
+from archline.ir.constraints import wanted
+from archline.ir.lower import Program
+from archline.ir.scope import Scope
+from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.call_graph import recurses
+from archline.language.checking.scopes import machine_symbols
+from archline.language.model import Module
+
+Time = tuple[int | str, ...]
+"""Places in blocks and the names of counters, in turn."""
+STACK = "stack"
+
+
+def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
+    """The accesses of one call with lines of point["L"] words; sizes that the point lacks stay symbols.
+
+    Raises UntracedError where the data, recursion or a subscript that is not affine decides what is accessed.
+    """
+    if recurses(module, algorithm):
+        raise UntracedError("accesses of recursion are no loop nest", algorithm.span)
+    scope, nodes = Program(module).trace(algorithm)
+    found = list(_timed(nodes, (), ()))
+    separate = _separate([access.array for access, _, _ in found])
+    return _Builder(scope, point, separate, _cut(found, point["L"])).problem(algorithm, found)
+
+
+def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
+    """Every access with the loops around it, and when it happens."""
+    for place, node in enumerate(nodes):
+        match node:
+            case Access():
+                yield node, chain, (*time, place)
+            case Loop(variable=variable, body=body):
+                yield from _timed(body, (*time, place, variable), (*chain, node))
+            case Recursion() | Choice():
+                pass
+
+
+def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
+    """The symbols that decide what is accessed."""
+    names: set[str] = set()
+    for access, chain, _ in found:
+        ends = (end for loop in chain for end in (loop.lo, loop.hi))
+        places = (each for each in access.place if each is not None)
+        for value in (*ends, *places, *access.when, *access.array.extents, access.array.below):
+            names |= value.names
+    return names
+
+
+def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
+    """The counters that walk along lines."""
+    names: set[str] = set()
+    for access, chain, _ in found if line > 1 else ():
+        along = access.place[contiguous_dimension(access.array)]
+        if along is not None:
+            names |= along.names & {loop.variable for loop in chain}
+    return frozenset(names)
+
+
+def _separate(arrays: Sequence[Array]) -> bool:
+    """Whether no local array has ever lines that another one has had, or other lines in each iteration."""
+    made = [array for array in dict.fromkeys(arrays) if array.local]
+    above = all(one in two.beneath or two in one.beneath for one, two in combinations(made, 2))
+    return above and not any(array.within for array in made)
+
+
+@dataclass(eq=False)
+class _Builder:
+    scope: Scope
+    point: Mapping[str, int]
+    separate: bool
+    cut: frozenset[str]
+    _arrays: dict[Array, str] = field(default_factory=dict)
+
+    def problem(self, algorithm: s.Algorithm, found: Sequence[tuple[Access, Chain, Time]]) -> Problem:
+        signature = self.scope.module.signatures[algorithm]
+        machine = [name for name in machine_symbols(signature) if name != "L" and name in _names(found)]
+        sizes = tuple(name for name in (*signature.size_names, *signature.indices, *machine) if name not in self.point)
+        symbols = {name: f"p{place}" for place, name in enumerate(sizes)}
+        columns = _columns([time for _, _, time in found], self.cut)
+        timed = zip(found, columns, strict=True)
+        references = tuple(self._reference(access, chain, time, symbols) for (access, chain, _), time in timed)
+        return Problem(sizes, self._context(algorithm, symbols), references)
+
+    def _reference(self, access: Access, chain: Chain, time: tuple[Column, ...], symbols: Names) -> Reference:
+        if not access.certain:
+            reason = "more than sizes and loop variables decide whether this is accessed"
+            raise UntracedError(reason, access.span)
+        counters = {loop.variable: f"v{place}" for place, loop in enumerate(chain)}
+        names = {**symbols, **{name: self._counter(name, symbol) for name, symbol in counters.items()}}
+        try:
+            key, lines = self._lines(access, names)
+            needs = [need for loop in chain for need in self._range(loop, names)]
+            needs += [self._at_least_zero(each, names) for each in access.when]
+        except NotAffineError as problem:
+            raise UntracedError(f"{problem} in sizes and loop variables", access.span) from None
+        needs += [f"0 <= {counters[name]}r < {self.point['L']}" for name in counters if name in self.cut]
+        needs += [f"l{place} = {text}" for place, text in enumerate(lines)]
+        columns = ", ".join(each.text(counters) for each in time)
+        line = ", ".join(f"l{place}" for place in range(len(lines)))
+        text = f"[{', '.join(symbols.values())}] -> {{ [{columns}] -> {key}[{line}] : {' and '.join(needs)} }}"
+        return Reference(key, access.times, text, time)
+
+    def _counter(self, name: str, symbol: str) -> str:
+        """A counter as isl has it."""
+        return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
+
+    def _value(self, value: Poly) -> Poly:
+        """In what is left of the sizes."""
+        given = {name: Poly.constant(number) for name, number in self.point.items()}
+        return self.scope.facts.restore(value).substitute(given)
+
+    def _at_least_zero(self, value: Poly, names: Names) -> str:
+        return f"{scaled_text(self._value(value), names)[0]} >= 0"
+
+    def _range(self, loop: Loop, names: Names) -> Iterator[str]:
+        counter = Poly.symbol(loop.variable)
+        yield self._at_least_zero(counter - self._value(loop.lo), names)
+        yield self._at_least_zero(self._value(loop.hi) - counter - 1, names)
+
+    # Lines
+    def _lines(self, access: Access, names: Names) -> tuple[str, list[str]]:
+        """Which array, and which of its lines: all subscripts but one, and that one // L."""
+        array = access.array
+        if array.layout == "zmorton":
+            raise UntracedError("lines of a Z-Morton array are not affine in its subscripts", access.span)
+        place = [each for each in access.place if each is not None]
+        if len(place) < len(access.place):
+            raise UntracedError("the data decides which element this is", access.span)
+        along = contiguous_dimension(array)
+        rows = [each for dimension, each in enumerate(place) if dimension != along]
+        if array.local and not self.separate:
+            return STACK, [self._on_stack(access, rows, place[along], names)]
+        key = self._arrays.setdefault(array, f"a{len(self._arrays)}")
+        texts = [floor_text(self._value(each), 1, names) for each in rows]
+        return key, [*texts, floor_text(self._value(place[along]), self.point["L"], names)]
+
+    def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
+        """The line of the stack: local arrays have those of others before them."""
+        array = access.array
+        for each in (array, *array.beneath):
+            if not each.exact or each.layout == "zmorton":
+                raise UntracedError(f"where the local array `{array.name}` lies is not known exactly", access.span)
+        along, line, length = contiguous_dimension(array), Poly.constant(self.point["L"]), ONE
+        row = ZERO
+        extents = [each for dimension, each in enumerate(array.extents) if dimension != along]
+        for subscript, extent in zip(reversed(rows), reversed(extents), strict=True):
+            row, length = row + subscript * length, length * extent
+        words = a.ceil_div(self._value(array.extents[along]), line)
+        start = self._value(array.below) + self._value(row) * words
+        return floor_text(start + a.floor_div(self._value(last), line), 1, names)
+
+    def _context(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
+        """What is known of sizes, as far as isl can say it."""
+        signature = self.scope.module.signatures[algorithm]
+        bounded = {name: symbol for name, symbol in symbols.items() if name not in signature.indices}
+        held = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
+        for fact in algorithm.where:
+            held += self._told(fact, symbols)
+        return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(held)} }}"
+
+    def _told(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
+        match fact:
+            case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
+                yield f"{symbols[name]} mod {number} = 0"
+            case s.Binary():
+                for amount in wanted(fact, self.scope) or ():
+                    try:
+                        yield self._at_least_zero(amount, symbols)
+                    except NotAffineError:
+                        continue
+            case _:
+                pass
+
+
+def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[Column, ...]]:
+    """Times of the same number of columns, without those that are the same for all."""
+    length = max(map(len, times), default=0)
+    full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]
+    found: list[list[Column]] = [[] for _ in times]
+    for place in range(length):
+        entries = [time[place] for time in full]
+        if entries == entries[:1] * len(entries) and isinstance(entries[0], int):
+            continue
+        pairs = not cut.isdisjoint(map(str, entries))
+        for columns, entry in zip(found, entries, strict=True):
+            if isinstance(entry, int):
+                columns += [Column(place=entry), Column()][: 1 + pairs]
+            elif entry in cut:
+                columns += [Column(entry, "q"), Column(entry, "r")]
+            else:
+                columns += [Column(entry), Column()][: 1 + pairs]
+    return list(map(tuple, found))

@@ -1,0 +1,95 @@
+"""io of P processors with a cache of Z words each: Q_P <= P*Q_1 where each keeps the serial order.
+
+Lemma 2.1 of V. N. N. Tran, P. H. Ha, ICE: A General and Validated Energy Complexity Model (ICPADS 2016), where it is
+true: under optimal replacement, where every processor runs a part of the serial order (static and chunked schedules),
+taking accesses out of a trace never makes its optimum dearer. Under work stealing and depth first, which do not keep
+the serial order, bounds are known up to constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Cost, ends_at
+from archline.language import syntax as s
+from archline.language.call_graph import reachable
+from archline.language.model import Module
+
+CONDITION = "every processor runs its part in serial order, with optimal replacement"
+
+
+def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
+    """The io of all processors together, beside `io` of one; `processors` is a number or the name of one."""
+    metric = f"io({processors})"
+    if io.upper is None:
+        return replace(io, metric=metric)
+    local = next(_local_arrays(module, algorithm), None)
+    if local is not None:
+        reason = f"the stacks of processors give `{local.name}` other lines than the serial one"
+        return Cost(metric, "unknown", None, None, reason, local.span)
+    count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
+
+    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        assert io.lower is not None
+        _, most = ends_at(io, point)
+        return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
+
+    alternatives = tuple(replace(each, upper=each.upper * count, keeping=tuple) for each in io.alternatives)
+    regimes = tuple(replace(each, upper=each.upper * count) for each in io.regimes)
+    # A line that is touched is fetched by one processor at least.
+    return replace(
+        io,
+        metric=metric,
+        status="declared",
+        upper=io.upper * count,
+        declared=(*io.declared, CONDITION),
+        regimes=regimes,
+        alternatives=alternatives,
+        lowers=(),
+        orders=None,
+        orderless=None,
+        ends=ends,
+    )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What io is on several processors under a schedule, up to constants, and where that is proved."""
+
+    name: str
+    bound: str
+    source: str
+
+
+def schedules(
+    module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: str
+) -> tuple[Schedule, ...]:
+    """Bounds in terms of io on one processor and the growth of the span; none where io is unknown.
+
+    Nor are there any with local arrays, which lie elsewhere on the stacks of several processors.
+    """
+    if io.upper is None or next(_local_arrays(module, algorithm), None) is not None:
+        return ()
+    return (
+        Schedule(
+            "work stealing",
+            f"O(io + {processors}*Z/L*({span})) expected, a cache of Z words each",
+            "Acar, Blelloch, Blumofe, The Data Locality of Work Stealing, SPAA 2000",
+        ),
+        Schedule(
+            "depth first",
+            f"O(io) in one cache of Z + O({processors}*L*({span})) words",
+            "Blelloch, Gibbons, Effectively Sharing a Cache Among Threads, SPAA 2004",
+        ),
+    )
+
+
+def _local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
+    for each in (algorithm, *reachable(module, algorithm)):
+        for node in s.nodes(each.body):
+            if isinstance(node, s.Local) and isinstance(node.type, s.ArrayType):
+                yield node

@@ -1,0 +1,1 @@
+"""Upper bounds on cache misses of recursive algorithms."""

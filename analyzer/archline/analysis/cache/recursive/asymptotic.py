@@ -1,0 +1,403 @@
+"""Growth of io of recursion: the rule of what fits as a recurrence over real sizes, solved as any other.
+
+It takes for granted that FEW_LINES lines fit. Where fewer do, Z >= L^2 keeps Z and L below constants, and who asks
+compares io as work (`growth.in_small_caches`); for caches that are neither nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import inf
+
+from archline.algebra.asymptotic.is_big_o import Proved, is_O
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
+from archline.algebra.printing import to_text
+from archline.algebra.relax_real import beyond, real
+from archline.analysis.cache.footprint.windows import at_least_zero
+from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Piece, Recursions, Repeated
+from archline.analysis.cache.recursive.evaluate import Solved as Body
+from archline.analysis.cache.recursive.square_root import Rooted
+from archline.analysis.cost import FEW_LINES
+from archline.ir.constraints import wanted
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE, WORDS
+from archline.ir.recursive import calls
+from archline.ir.scope import with_all, with_fact, without_condition
+from archline.ir.tree import Array, Branch, Recursion, contiguous_dimension
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
+from archline.recurrences.asymptotic.problem import Recurrence, Solved
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
+
+SIZE, LENGTH = 2**20, 2**6
+"""Sizes and lines at which bounds are compared."""
+SMALL = Poly.constant(1024)
+"""What is no larger counts as a constant."""
+NAME = "io"
+
+
+class OutOfReachError(Exception):
+    """The recursion has a form that is not solved: why."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What io is O of: the growth of the recurrence's solution over real sizes, by conditions ("": anywhere)."""
+
+    regimes: tuple[tuple[str, str], ...]
+
+    @property
+    def growth(self) -> str:
+        """The growth everywhere. Raises OutOfReachError where it differs between regimes."""
+        if len(self.regimes) > 1:
+            raise OutOfReachError("the growth of a call differs between regimes")
+        return self.regimes[0][1]
+
+
+def order(recursions: Recursions, facts: Sequence[s.Fact]) -> Order:
+    """The growth of the io of a recursive algorithm under facts of sizes, Z and L. Raises OutOfReachError."""
+    return _Orders(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(recursions.algorithm)
+
+
+@dataclass(eq=False)
+class _Orders:
+    recursions: Recursions
+    facts: tuple[s.Fact, ...]
+    _found: dict[s.Algorithm, Order] = field(default_factory=dict)
+    _open: list[s.Algorithm] = field(default_factory=list)
+
+    def of(self, algorithm: s.Algorithm) -> Order:
+        if algorithm in self._open:
+            raise OutOfReachError(f"`{algorithm.name}` and others call each other in a circle")
+        if algorithm not in self._found:
+            self._open.append(algorithm)
+            self._found[algorithm] = self._solve(algorithm)
+            self._open.pop()
+        return self._found[algorithm]
+
+    def _solve(self, algorithm: s.Algorithm) -> Order:
+        body = self.recursions.solved(algorithm)
+        scope = body.body.scope
+        # What is said of the outermost call's sizes says nothing of those of others.
+        facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
+        known = with_all(scope.facts, facts, scope)
+        if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
+            raise OutOfReachError("its growth is known in tall caches, where Z >= L^2")
+        others = {each.target for each in calls(body.body.nodes)} - {algorithm}
+        if any(self.recursions.solved(each).made for each in others):
+            raise OutOfReachError("algorithms that it calls make arrays")
+        writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        if not any(call.target is algorithm for call in calls(body.body.nodes)):
+            regimes = tuple(writer.once(self.recursions))
+            first, last = (parse_expression(regimes[place][1]) for place in (0, -1))
+            # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
+            alike = isinstance(is_O(last, first, facts), Proved)
+            return Order((("", regimes[-1][1]),) if alike else regimes)
+        rooted = writer.rooted()
+        if rooted is not None and (growth := rooted.growth(tuple(filter(_of_machine, facts)))) is not None:
+            return Order((("", growth),))
+        text = f"{NAME}({', '.join(writer.sizes)}) = " + "; ".join(writer.cases())
+        writer.require_known(text)
+        try:
+            problem = parse_recurrence(text)
+        except ArchlineError as problem_:
+            raise OutOfReachError(problem_.diagnostics[0].message) from None
+        answer = solve(Recurrence(problem.definitions, facts))
+        if not isinstance(answer, Solved):
+            raise OutOfReachError(answer.reason)
+        return Order(answer.regimes or (("", answer.growth),))
+
+
+def _of_machine(fact: s.Fact) -> bool:
+    return s.names(fact) <= {"Z", "L"}
+
+
+@dataclass(frozen=True)
+class _Writer:
+    algorithm: s.Algorithm
+    body: Body
+    facts: Facts
+    orders: Callable[[s.Algorithm], Order]
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes on which io depends: those of calls that change, and those of arrays."""
+        restore = self.facts.restore
+        names = restore(self.body.given).names | restore(self.body.made).names
+        found = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
+        if not found:
+            raise OutOfReachError("its arrays have no sizes by themselves")
+        return found
+
+    def rooted(self) -> Rooted | None:
+        """The recursion as one by square roots; None where it has not the form of one."""
+        *before, last = self.body.parts
+        if len(self.sizes) > 1 or not isinstance(last, Chosen):
+            return None
+        branches = [parts for _, parts in last.branches if any(map(_calls_itself, parts))]
+        if len(branches) > 1:
+            return None
+        self._require_small_leaves(last)
+        ((size,), (parts,)) = self.sizes, branches
+        body = self.body.body
+        given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
+        called = sum(call.target is self.algorithm for call in calls(body.nodes))
+        every = (*before, *parts)
+        return Rooted(self.algorithm, size, every, self.facts, self._piece, self._factor, given, made, called)
+
+    def once(self, recursions: Recursions) -> Iterator[tuple[str, str]]:
+        """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
+        body = self.body.body
+        lines = self._smooth_lines((*body.given, *body.made))
+        words = to_text(self.facts.restore(lines * LINE))
+        found = self._grown(self._cost(part for part in self.body.parts if not isinstance(part, Called)) + ONE)
+        others = []
+        for part in self.body.parts:
+            match part:
+                case Called(call=call) if recursions.module.signatures[call.target].indices:
+                    found = found + self._by_indices(call, recursions.solved(call.target))
+                case Called():
+                    others.append(self._other(part))
+                case Piece() | Repeated() | Chosen():
+                    pass
+        if not body.made:
+            yield f"Z >= {words}", to_text(self._grown(lines))
+        yield "" if body.made else f"Z <= {words}", _sum([to_text(self._grown(found)), *others])
+
+    def _by_indices(self, call: Recursion, target: Body) -> Poly:
+        """What a call of a recursion by indices fetches."""
+        if target.paid is None:
+            raise OutOfReachError(f"nothing is found that pays for all calls of `{call.target.name}`")
+        found = [form.substitute(call.sizes) for form in target.paid.forms]
+        moved = sorted({name for each in found for name in each.names} & set(self._indices))
+        if moved:
+            raise OutOfReachError(f"`{moved[0]}` may be below 0")
+        return total(map(self._grown, found))
+
+    @property
+    def _indices(self) -> tuple[str, ...]:
+        return self.body.body.scope.module.signatures[self.algorithm].indices
+
+    def cases(self) -> Iterator[str]:
+        """What fits, then each branch with recursive calls."""
+        lines = self._grown(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
+        words = Poly({term: one for term, one in (lines * LINE).terms.items() if _sized(term)})
+        yield f"{to_text(lines)} when {to_text(words)} <= Z"
+        *before, last = self.body.parts
+        shared = self._cost(before)
+        if not isinstance(last, Chosen):
+            raise OutOfReachError("its calls stand under no condition on sizes")
+        branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
+        self._require_small_leaves(last)
+        for place, (branch, parts) in enumerate(branches):
+            condition = "" if place == len(branches) - 1 else f" when {self._condition(branch)}"
+            yield f"{self._branch(parts, shared)}{condition}"
+
+    def _require_small_leaves(self, chosen: Chosen) -> None:
+        """Branches without recursive calls fetch no more than a constant: the recurrence has none of them."""
+        scope = self.body.body.scope
+        known = scope.facts
+        for branch, parts in chosen.branches:
+            here = known
+            if branch.condition is not None:
+                here = with_fact(known, branch.condition, scope)
+                for need in wanted(branch.condition, scope) or ():
+                    # Of max(n, m) <= 16 both n <= 16 and m <= 16.
+                    here = reduce(Facts.with_nonnegative, at_least_zero(need, known), here)
+            if not any(map(_calls_itself, parts)):
+                sizes = sorted(_sizes(parts) & scope.values.keys())
+                large = [name for name in sizes if not here.nonnegative(SMALL - scope.values[name])]
+                if large:
+                    raise OutOfReachError(f"`{large[0]}` may be of any size where there is no recursive call")
+            if branch.condition is not None:
+                known = without_condition(known, branch.condition, scope)
+
+    def require_known(self, text: str) -> None:
+        """Sizes that are no parameters of the recurrence stay what they are from call to call."""
+        mentioned = set(re.findall(r"[A-Za-z_]\w*", text)) - set(self.sizes)
+        for call in calls(self.body.body.nodes):
+            own = call.sizes if call.target is self.algorithm else {}
+            for name in sorted(mentioned & own.keys()):
+                if own[name] != self.body.body.scope.values[name]:
+                    raise OutOfReachError(f"the size `{name}` varies from call to call")
+
+    def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
+        """Lines of arrays, w words of a row as w/L + 1."""
+        total = ZERO
+        for array in arrays:
+            if array.layout == "zmorton":
+                raise OutOfReachError(f"`{array.name}` is in Z-Morton order")
+            along = contiguous_dimension(array)
+            lines = array.extents[along] if array.strided else array.extents[along] * LINE**-1 + 1
+            for dimension, extent in enumerate(array.extents):
+                if dimension != along:
+                    lines = lines * extent
+            total = total + lines
+        return total
+
+    def _grown(self, value: Poly) -> Poly:
+        """The positive terms without constants and rounding: what grows no less."""
+        value = beyond(self.facts.restore(value))
+        terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
+        sized = {monomial: one for monomial, one in terms.items() if _sized(monomial)}
+        return Poly(sized) + ONE if sized else Poly(terms)
+
+    def _condition(self, branch: Branch) -> str:
+        if branch.taken is None or branch.condition is None:
+            raise OutOfReachError("the data decides which calls are made")
+        return format_expression(branch.condition)
+
+    def _branch(self, parts: Sequence[Part], shared: Poly) -> str:
+        counts, rest = self._collected(parts)
+        cost = self._grown(self._cost(rest) + shared + ONE)
+        terms = [f"{count}*{term}" if count > 1 else term for term, count in counts.items()]
+        return " + ".join([*terms, to_text(cost)])
+
+    def _collected(self, parts: Iterable[Part]) -> tuple[Counter[str], list[Part]]:
+        """What is called, how often, and the parts without calls; where the data decides, the most of every branch."""
+        counts: Counter[str] = Counter()
+        rest: list[Part] = []
+        for part in parts:
+            match part:
+                case Called():
+                    counts[self._call(part) if part.call.target is self.algorithm else self._factor(part)] += 1
+                case Repeated():
+                    counts[self._repeated(part)] += 1
+                case Chosen(branches=branches):
+                    most: Counter[str] = Counter()
+                    for branch, inner in branches:
+                        if branch.taken is not None and branch.condition is not None:
+                            raise OutOfReachError("recursive calls stand under further conditions")
+                        own, others = self._collected(inner)
+                        most |= own
+                        rest += others
+                    counts += most
+                case Piece():
+                    rest.append(part)
+        return counts, rest
+
+    def _repeated(self, part: Repeated) -> str:
+        """Iterations with calls, all of the same sizes."""
+        if any(part.loop.variable in value.names for call in calls(part.loop.body) for value in call.sizes.values()):
+            raise OutOfReachError("the sizes of calls vary in a loop")
+        return f"({to_text(self._grown(part.loop.trips))})*({self._branch(part.parts, ZERO)})"
+
+    def _call(self, part: Called) -> str:
+        return f"{NAME}({', '.join(to_text(self._size(part, name)) for name in self.sizes)})"
+
+    def _size(self, part: Called, name: str) -> Poly:
+        size = self._real_size(part, name)
+        if not all(isinstance(atom, Symbol) for atom in size.atoms()):
+            raise OutOfReachError("sizes of calls are no shares of the algorithm's own")
+        return size
+
+    def _real_size(self, part: Called, name: str) -> Poly:
+        size = real(self.facts.restore(part.call.sizes[name]))
+        return size - size.constant_term if not size.is_constant else size
+
+    def _other(self, part: Called) -> str:
+        """What another recursive algorithm fetches at the sizes of a call."""
+        found = self.orders(part.call.target)
+        sizes = {name: self._real_size(part, name) for name in part.call.sizes}
+        shown = {name: s.Name(f"{name}_", span=part.call.span) for name in sizes}
+        text = format_expression(substituted(parse_expression(found.growth), shown))
+        for name, value in sizes.items():
+            text = re.sub(rf"\b{name}_\b", f"({to_text(value)})", text)
+        # Without brackets around what needs none.
+        return format_expression(parse_expression(text))
+
+    def _factor(self, part: Called) -> str:
+        return f"({self._other(part)})"
+
+    def _cost(self, parts: Iterable[Part]) -> Poly:
+        """What parts without recursive calls fetch."""
+        total = ZERO
+        for part in parts:
+            match part:
+                case Piece():
+                    total = total + self._piece(part)
+                case _:
+                    raise OutOfReachError("recursive calls stand in loops or under further conditions")
+        return total
+
+    def _piece(self, piece: Piece) -> Poly:
+        found = []
+        for plan in piece.upper.plans:
+            try:
+                needs, misses = piece.planner.smooth(plan)
+            except UnboundedError:
+                continue
+            if any(all(self.facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
+                found.append(self._grown(misses))
+        if not found:
+            raise OutOfReachError("a part without calls has no bound that holds under these facts")
+        return min(found, key=_large)
+
+
+def _sum(texts: Iterable[str]) -> str:
+    """The terms of sums together, each of them once."""
+    terms = (term for text in texts for term in _terms(parse_expression(text)))
+    return " + ".join(dict.fromkeys(map(format_expression, terms)))
+
+
+def _terms(expr: s.Expr) -> Iterator[s.Expr]:
+    match expr:
+        case s.Binary(op="+", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case _:
+            yield expr
+
+
+def _sizes(parts: Iterable[Part]) -> set[str]:
+    """The names that tell how much parts without recursive calls fetch."""
+    found: set[str] = set()
+    for part in parts:
+        match part:
+            case Piece(planner=planner):
+                for reference in planner.references:
+                    values = [end for loop in reference.chain for end in (loop.lo, loop.hi, loop.trips)]
+                    found |= {name for value in values for name in reference.facts.restore(value).names}
+            case Called(call=call):
+                found |= {name for value in call.sizes.values() for name in value.names}
+            case Repeated(loop=loop, parts=inner):
+                found |= loop.lo.names | loop.hi.names | _sizes(inner)
+            case Chosen(branches=branches):
+                found |= {name for _, inner in branches for name in _sizes(inner)}
+    return found
+
+
+def _calls_itself(part: Part) -> bool:
+    match part:
+        case Called():
+            return True
+        case Chosen(branches=branches):
+            return any(_calls_itself(each) for _, parts in branches for each in parts)
+        case Piece():
+            return False
+        case Repeated():
+            return any(map(_calls_itself, part.parts))
+
+
+def _large(value: Poly) -> float:
+    """The value where sizes are large and lines are not short; infinite where it has none."""
+    point = {**dict.fromkeys(value.names, SIZE), "L": LENGTH}
+    try:
+        return float(evaluate(value, point))
+    except EvaluationError:
+        return inf
+
+
+def _sized(monomial: Monomial) -> bool:
+    """Whether a size stands in a term, not only L."""
+    return any(atom != Symbol("L") for atom, _ in monomial)

@@ -1,0 +1,451 @@
+"""io of recursive algorithms at given sizes: what fits is fetched once, the rest is the sum of what it is made of.
+
+The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms (FOCS 1999): a call whose
+arrays fit into fast memory fetches no more than their lines, any other no more than its parts do, each from an empty
+cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import floor
+
+from archline.algebra.evaluate.compiled import Compiler, Compute
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.recursive.potential import Charges, Paid, UnpaidError
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.summaries.reach import Box, Reach, lines, reach_of
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cost import Reached
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import box_lines, whole
+from archline.ir.recursive import Bodies, Body, at_lines, calls, in_rows, recurses
+from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
+from archline.ir.views import shape_of
+from archline.language import syntax as s
+from archline.language.model import Module
+
+MAX_CALLS = 200_000
+MAX_ITERATIONS = 20_000
+MAX_FITTING = 200
+"""Of calls by indices that fit, so many are followed, as they may fetch less than all that lies between their ends."""
+Point = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part without recursive calls."""
+
+    upper: Upper
+    planner: Planner
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A recursive call at sizes."""
+
+    call: Recursion
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """Iterations that hold recursive calls, one after the other; `alike`, if what they do is the same in each."""
+
+    loop: Loop
+    parts: tuple[Part, ...]
+    alike: bool
+
+    def together(self, each: Iterable[int]) -> int:
+        """All iterations; one whose counter the data gives may have any of the values."""
+        return max(each, default=0) if self.loop.trips == ONE else sum(each)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Branches, and what is done in each."""
+
+    branches: tuple[tuple[Branch, tuple[Part, ...]], ...]
+
+
+Part = Piece | Called | Repeated | Chosen
+
+
+@dataclass(eq=False)
+class Solved:
+    """The parts of a body, and the lines of all that a call may touch but what its own calls make."""
+
+    body: Body
+    parts: tuple[Part, ...]
+    given: Poly
+    made: Poly
+    _compiled: dict[Poly, tuple[tuple[str, ...], Compiler, Compute]] = field(default_factory=dict)
+
+    @cached_property
+    def boxes(self) -> dict[Array, Box]:
+        """Where accesses lie in arrays that are given whole, as far as indices tell."""
+        return {} if self._reach is None else self._reach.boxes
+
+    @cached_property
+    def _reach(self) -> Reach | None:
+        return reach_of(self.body)
+
+    @cached_property
+    def paid(self) -> Paid | None:
+        """What pays for the calls of a recursion by indices; None where nothing is found, and of any other."""
+        if self._reach is None:
+            return None
+        try:
+            return Charges(self._reach).paid
+        except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
+            return None
+
+    def given_at(self, point: Point) -> int:
+        """The lines of all arrays that a call is given, or of where it gets in them. Raises EvaluationError."""
+        if not self.boxes:
+            return self.value(self.given, point)
+        return sum(self._lines_at(array, point) for array in self.body.given)
+
+    def _lines_at(self, array: Array, point: Point) -> int:
+        if array not in self.boxes:
+            return self.value(_lines(array, self.body.scope.facts), point)
+        box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
+        return lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
+
+    def value(self, expression: Poly, point: Point) -> int:
+        """The value of an expression of the body at a point, rounded up. Raises EvaluationError."""
+        if expression not in self._compiled:
+            restored = self.body.scope.facts.restore(expression)
+            names = tuple(sorted(restored.names))
+            compiler = Compiler(names)
+            self._compiled[expression] = names, compiler, compiler.of(restored)
+        names, compiler, compute = self._compiled[expression]
+        missing = [name for name in names if name not in point]
+        if missing:
+            raise EvaluationError(f"`{missing[0]}` has no value")
+        return -floor(-compute(compiler.environment([point[name] for name in names])))
+
+
+@dataclass(eq=False)
+class Recursions:
+    """Bounds on io of one recursive algorithm and all that it calls.
+
+    Raises UntracedError where accesses cannot be followed, UnboundedError where nothing is found for a part.
+    """
+
+    module: Module
+    algorithm: s.Algorithm
+    _solved: dict[s.Algorithm, Solved] = field(default_factory=dict)
+
+    @cached_property
+    def _bodies(self) -> dict[s.Algorithm, Body]:
+        """The bodies of all algorithms, by which array parameters begin rows with a line, and which have strides.
+
+        All begin so in the outermost call; what some call passes otherwise does not.
+        """
+        found: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
+        bodies: dict[s.Algorithm, Body] = {}
+        pending = [(self.algorithm, _arrays(self.algorithm), frozenset[str]())]
+        while pending:
+            algorithm, aligned, strided = pending.pop()
+            known = found.get(algorithm)
+            if known is not None:
+                aligned, strided = aligned & known[0], strided | known[1]
+            if (aligned, strided) == known:
+                continue
+            found[algorithm] = aligned, strided
+            bodies[algorithm] = Bodies(self.module, aligned=aligned, strided=strided).body(algorithm)
+            for call in calls(bodies[algorithm].nodes):
+                own = frozenset(name for name, view in call.views.items() if at_lines(view))
+                apart = frozenset(name for name, view in call.views.items() if not in_rows(view))
+                pending.append((call.target, own - apart, apart))
+        return bodies
+
+    def solved(self, algorithm: s.Algorithm) -> Solved:
+        """The parts of an algorithm."""
+        if algorithm not in self._solved:
+            body = self._bodies[algorithm]
+            facts = body.scope.facts
+            parts = tuple(self._parts(body, body.nodes, facts))
+            given = sum((_lines(array, facts) for array in body.given), ZERO)
+            made = sum((whole(array) for array in body.made), ZERO)
+            self._solved[algorithm] = Solved(body, parts, given, made)
+        return self._solved[algorithm]
+
+    def reached(self) -> tuple[Reached, ...]:
+        """What calls by indices reach, and their io at most."""
+        return tuple(
+            Reached(
+                algorithm.name,
+                tuple((array.name, box) for array, box in solved.boxes.items()),
+                None if solved.paid is None else solved.paid.most,
+            )
+            for algorithm, solved in self._solved.items()
+            if solved.boxes
+        )
+
+    def solve(self) -> None:
+        """Find the parts of all algorithms."""
+        for algorithm in self._bodies:
+            self.solved(algorithm)
+
+    @cached_property
+    def makes(self) -> bool:
+        """Whether some call makes local arrays."""
+        return any(self.solved(each).made for each in self._bodies)
+
+    def at(self, point: Point) -> int:
+        """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
+        solved, evaluation = self.solved(self.algorithm), _Evaluation(self, point["Z"], point["L"])
+        try:
+            most = evaluation.upper(solved, point)
+            # Arrays of the outermost call begin with lines, whatever others are given.
+            touched = solved.value(self._outermost, point) + evaluation.made(solved, evaluation.within(point))
+        except RecursionError:
+            raise EvaluationError("the recursion has too many calls in each other to follow") from None
+        return min(most, touched) if touched <= evaluation.capacity else most
+
+    @cached_property
+    def _outermost(self) -> Poly:
+        """The lines of all that the outermost call is given."""
+        return sum((whole(array) for array in self.solved(self.algorithm).body.given), ZERO)
+
+    def _parts(self, body: Body, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
+        plain: list[Node] = []
+        for node in nodes:
+            if isinstance(node, Choice) or recurses(node):
+                yield from self._piece(body, plain, facts)
+                plain = []
+                yield self._part(body, node, facts)
+            else:
+                plain.append(node)
+        yield from self._piece(body, plain, facts)
+
+    def _part(self, body: Body, node: Node, facts: Facts) -> Part:
+        match node:
+            case Recursion():
+                return Called(node)
+            case Loop():
+                parts = tuple(self._parts(body, node.body, node.inside))
+                return Repeated(node, parts, node.variable not in _mentioned(parts, body.scope.facts))
+            case Choice(branches=branches):
+                return Chosen(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
+            case Access():
+                raise AssertionError("an access is no part by itself")
+
+    def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
+        found = references(accesses(tuple(nodes)), facts)
+        if not found:
+            return
+        planner = Planner(found, facts, samples(body.algorithm, body.scope))
+        plans = planner.plans()
+        if not plans:
+            raise UnboundedError
+        yield Piece(Upper(plans, facts), planner)
+
+
+@dataclass(eq=False)
+class _Evaluation:
+    """Bounds at one Z and L."""
+
+    recursions: Recursions
+    words: int
+    line: int
+    _uppers: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _made: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _spare: int = MAX_FITTING
+
+    @cached_property
+    def capacity(self) -> int:
+        """The lines of fast memory."""
+        return self.words // self.line
+
+    def within(self, sizes: Point) -> dict[str, int]:
+        """The sizes, and Z and L."""
+        return {**sizes, "Z": self.words, "L": self.line}
+
+    def upper(self, solved: Solved, point: Point) -> int:
+        """What a call fetches at most."""
+        point = self.within(point)
+        key = solved, tuple(sorted(point.items()))
+        if key not in self._uppers:
+            if len(self._uppers) > MAX_CALLS:
+                raise EvaluationError("the recursion has too many calls of different sizes to follow")
+            touched = solved.given_at(point) + self.made(solved, point)
+            fits = touched <= self.capacity
+            # By indices all calls are different ones, and those that fit far too many to be followed.
+            by_indices = fits and bool(solved.boxes)
+            self._spare -= by_indices
+            ends = by_indices and self._spare < 0
+            total = touched if ends else self._sequence(solved, solved.parts, point)
+            self._uppers[key] = min(total, touched) if fits else total
+        return self._uppers[key]
+
+    def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
+        return self._least(solved, parts, point, self._sum(solved, parts, point))
+
+    def _least(self, solved: Solved, parts: tuple[Part, ...], point: Point, most: int) -> int:
+        """What parts fetch, at most `most`: less where all calls in them fit and make their arrays in the same place.
+
+        Then those lines of the stack are kept from the first call to the last, the largest number of them.
+        """
+        calling = [place for place, part in enumerate(parts) if not isinstance(part, Piece)]
+        if not calling:
+            return most
+        first, end = calling[0], calling[-1] + 1
+        made = self._stack(solved, parts[first:end], point)
+        if not made or made >= self.capacity:
+            return most
+        try:
+            held = self._held(solved, parts[first:end], {**point, "Z": (self.capacity - made) * self.line})
+        except EvaluationError:
+            return most
+        return min(most, made + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
+
+    def _stack(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int | None:
+        """The most lines that calls make arrays in; None where they do not all begin at the same line."""
+        most, bases = 0, set[int]()
+        for call, sizes in self._calls(solved, parts, point):
+            if call.base is None:
+                return None
+            bases.add(solved.value(call.base, sizes))
+            most = max(most, self.made(*self._target(solved, call, sizes)))
+        return most if len(bases) == 1 else None
+
+    def _held(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
+        """What parts fetch where the stack is kept beside the lines of Z.
+
+        Raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
+        """
+        return sum(self._held_part(solved, part, point) for part in parts)
+
+    def _held_part(self, solved: Solved, part: Part, point: Point) -> int:
+        match part:
+            case Piece(upper=upper):
+                return upper.at(point)
+            case Called(call=call):
+                target, sizes = self._target(solved, call, point)
+                given = target.given_at(sizes)
+                if given > point["Z"] // point["L"]:
+                    raise EvaluationError("the arrays of a call do not fit beside the stack")
+                return given
+            case Repeated(parts=inner):
+                each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))
+                return part.together(each)
+            case Chosen(branches=branches):
+                taken = self._taken(solved, branches, point)
+                return max((self._held(solved, inner, point) for inner in taken), default=0)
+
+    def made(self, solved: Solved, point: Point) -> int:
+        """The lines of local arrays of a call and of all calls in it, of which one at a time is active.
+
+        Those of a call in it begin above the arrays that are made before it.
+        """
+        if not self.recursions.makes:
+            return 0
+        key = solved, tuple(sorted(point.items()))
+        if key not in self._made:
+            own = solved.value(solved.made, point)
+            ends = [own]
+            for call, sizes in self._calls(solved, solved.parts, point):
+                below = own if call.base is None else solved.value(call.base, sizes)
+                ends.append(below + self.made(*self._target(solved, call, sizes)))
+            self._made[key] = max(ends)
+        return self._made[key]
+
+    def _sum(self, solved: Solved, parts: Iterable[Part], point: Point) -> int:
+        return sum(self._part(solved, part, point) for part in parts)
+
+    def _part(self, solved: Solved, part: Part, point: Point) -> int:
+        match part:
+            case Piece(upper=upper):
+                return upper.at(point)
+            case Called(call=call):
+                return self.upper(*self._target(solved, call, point))
+            case Repeated(parts=parts):
+                each = (times * self._sum(solved, parts, at) for at, times in self._iterations(solved, part, point))
+                return self._least(solved, (part,), point, part.together(each))
+            case Chosen(branches=branches):
+                return max(
+                    (self._sequence(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0
+                )
+
+    def _taken(
+        self, solved: Solved, branches: Sequence[tuple[Branch, tuple[Part, ...]]], point: Point
+    ) -> Iterator[tuple[Part, ...]]:
+        for branch, parts in branches:
+            holds = solved.value(branch.possible, point)
+            if holds:
+                yield parts
+            if holds and branch.taken is not None:
+                return
+
+    def _iterations(self, solved: Solved, part: Repeated, point: Point) -> Iterator[tuple[Point, int]]:
+        """Iterations, and how many there are of each: one for all where they are alike."""
+        loop = part.loop
+        first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
+        if part.alike and end > first:
+            yield {**point, loop.variable: first}, 1 if loop.trips == ONE else end - first
+            return
+        if end - first > MAX_ITERATIONS:
+            raise EvaluationError("a loop around recursive calls has too many iterations to follow")
+        for number in range(first, end):
+            yield {**point, loop.variable: number}, 1
+
+    def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
+        sizes = {name: solved.value(value, point) for name, value in call.sizes.items()}
+        return self.recursions.solved(call.target), self.within(sizes)
+
+    def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:
+        """The calls of a body, and where they are made."""
+        for part in parts:
+            match part:
+                case Called(call=call):
+                    yield call, point
+                case Repeated(parts=inner):
+                    for inside, _ in self._iterations(solved, part, point):
+                        yield from self._calls(solved, inner, inside)
+                case Chosen(branches=branches):
+                    for taken in self._taken(solved, branches, point):
+                        yield from self._calls(solved, taken, point)
+                case Piece():
+                    pass
+
+
+def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
+    """The names on which it depends what parts do."""
+    found: set[str] = set()
+    for part in parts:
+        values: list[Poly] = []
+        match part:
+            case Piece(upper=upper):
+                found |= set(upper.names)
+            case Called(call=call):
+                values = [*call.sizes.values(), ZERO if call.base is None else call.base]
+            case Repeated(loop=loop, parts=inner):
+                values = [loop.lo, loop.hi]
+                found |= _mentioned(inner, facts)
+            case Chosen(branches=branches):
+                for branch, inner in branches:
+                    values += [branch.possible, ZERO if branch.taken is None else branch.taken]
+                    found |= _mentioned(inner, facts)
+        found |= {name for value in values for name in facts.restore(value).names}
+    return frozenset(found)
+
+
+def _lines(array: Array, facts: Facts) -> Poly:
+    """The lines of an array that is part of another."""
+    if array.layout == "zmorton":
+        rows, columns = array.extents
+        return rows * columns
+    return box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
+
+
+def _arrays(algorithm: s.Algorithm) -> frozenset[str]:
+    """The parameters that are arrays."""
+    return frozenset(each.name for each in algorithm.parameters if shape_of(each.type)[0] is not None)

@@ -1,0 +1,329 @@
+"""Growth of io of recursion by indices: what is handed on from call to call pays for what calls fetch.
+
+A call that fits fetches the lines that it reaches, any other what its calls do (the rule of `recursion`). For a bound
+on io look for a sum of forms, such as a volume over Z, that
+
+- no call that does not fit hands on more of to its calls than it has itself, and
+- of which each call of one that does not fit has as many as the lines that it reaches.
+
+The volume alone seldom is one: it pays where calls are as high as Z, and a call that does not fit but is wide is cut
+until its parts are low. So it is looked for by phases. In each, further facts hold in all calls: that those are no
+narrower than they are high, or as high as Z; where one begins to hold, it does in all further calls. (M. Frigo, V.
+Strumpen, Cache Oblivious Stencil Computations, ICS 2005, have the bound for trapezoids.) What is to be at least 0 is
+proved as a sum of products of facts; indices of few values are tried one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.floats import Array as Weights
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, total
+from archline.algebra.prove.farkas import Situation
+from archline.algebra.prove.residues import of_floor
+from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.summaries.reach import Case, Reach
+from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cost import FEW_LINES
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE, WORDS
+from archline.ir.tree import Array, contiguous_dimension
+from archline.recurrences.exact.handelman import Cone, Goal, Part, Proposal, propose
+from archline.recurrences.exact.indexed import Cut, elements, handed_on, weakened
+
+DEGREE = 2
+HEIGHTS = (4, 16, 64, 256)
+"""Which share of Z calls are tried to be as high as."""
+MAX_PHASES, MAX_VOLUMES = 16, 4
+DENOMINATORS = (1, 4, 60, 1_000)
+ROOM = 1.01
+TALL = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
+Numbers = Mapping[str, Poly]
+Phase = frozenset[Poly]
+"""What is at least 0 in all calls."""
+
+
+class UnpaidError(Exception):
+    """No forms are found that pay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
+
+    case: Case
+    known: tuple[Poly, ...]
+    fetched: Poly
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What io is at most where FEW_LINES lines fit, in the algorithm's indices, and its summands without factors."""
+
+    most: Poly
+    forms: tuple[Poly, ...]
+
+
+@dataclass(eq=False)
+class Charges:
+    """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
+
+    reach: Reach
+    pays: dict[Phase, Poly] = field(default_factory=dict)
+    """By phase, Z*L times what pays in it, once it is found."""
+    _cones: dict[tuple[Poly, ...], Cone] = field(default_factory=dict)
+
+    @cached_property
+    def paid(self) -> Paid:
+        """What pays for the outermost call."""
+        phases, used = self.phases, tuple[int, ...]()
+        for phase in sorted(phases, key=lambda each: -len(each)):
+            used = self._pay(phase, phases[phase])
+        share = LINE**-1 * WORDS**-1
+        return Paid(self.pays[frozenset()] * share, tuple(self.forms[index] * share for index in used))
+
+    # What is known
+    @cached_property
+    def words(self) -> Poly:
+        """L times the lines that a call reaches, or more."""
+        if self.reach.body.made:
+            raise UnpaidError
+        return total(map(self._words_of, self.reach.body.given))
+
+    def _words_of(self, array: Array) -> Poly:
+        box = self.reach.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
+        along, count = contiguous_dimension(array), ONE
+        for dimension, (low, high) in enumerate(box):
+            if dimension != along:
+                count = count * (high - low + 1)
+        wide = box[along][1] - box[along][0] + 1
+        if (
+            not count.is_constant
+            or array.strided
+            or array.layout == "zmorton"
+            or not self.reach.situation(()).proves(wide)
+        ):
+            raise UnpaidError
+        return count * (wide + LINE.scaled(2))
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The cases, where calls do not fit."""
+        beyond = self.words - WORDS
+        return tuple(Step(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
+
+    def _fetched(self, case: Case) -> Poly:
+        """L times what a case fetches by itself, with a few lines."""
+        body = self.reach.body
+        facts = body.scope.facts
+        found = references(iter(case.accesses), facts)
+        if not found:
+            return ZERO
+        planner = Planner(found, facts, samples(body.algorithm, body.scope))
+        tall = facts.with_nonnegative(TALL[0])
+        ways = []
+        for plan in planner.plans():
+            try:
+                needs, misses = planner.smooth(plan)
+            except (UnboundedError, TooComplexError):
+                continue
+            if any(all(tall.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
+                ways.append(misses * LINE)
+        if not ways:
+            raise UnpaidError
+        # Proofs know little of floors and the like.
+        return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, each) for each in planner.points)))
+
+    @cached_property
+    def forms(self) -> tuple[Poly, ...]:
+        """What may pay, times Z*L: Z times L and the quantities, then what all calls hand on whole, the plain first."""
+        quantities = self.reach.declaration.quantities
+        cuts = [Cut(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
+        kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
+        plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
+        volumes = sorted((each for each in kept if each), key=_degree)[:MAX_VOLUMES]
+        return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
+
+    def _positive(self, form: Poly) -> Poly:
+        """A form with the sign that it has at all samples; 0 if it has none, or only constants."""
+        values = [evaluate(form, point) for point in self.reach.samples.drawn]
+        if form.is_constant or not values or min(values) < 0 < max(values):
+            return ZERO
+        return form if max(values) > 0 else -form
+
+    # Phases
+    def _situation(self, step: Step, phase: Iterable[Poly]) -> Situation:
+        return self.reach.situation((*step.known, *phase, *TALL))
+
+    @cached_property
+    def _invariants(self) -> tuple[Poly, ...]:
+        """Facts that hold in all calls of some case that does not fit, and in all calls of what they hold in."""
+        found: dict[Poly, None] = {}
+        for step in self.steps:
+            for condition in step.case.known if step.case.calls else ():
+                less = filter(self._plausible, weakened(condition, self.reach.declaration.quantities))
+                first = next((each for each in less if self._begins(each, step)), None)
+                if first is not None:
+                    found[first] = None
+        for quantity in self.reach.declaration.quantities:
+            high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
+            first = next((each for each in high if any(self._begins(each, step) for step in self.steps)), None)
+            if first is not None:
+                found[first] = None
+        return tuple(found)
+
+    def _plausible(self, value: Poly) -> bool:
+        """Whether no sample speaks against its being handed on; and some for it: it says nothing where it holds."""
+        negative, drawn = False, self.reach.samples
+        for point in drawn.drawn:
+            try:
+                inside = evaluate(value, point) >= 0
+                negative = negative or not inside
+                if inside and any(evaluate(value, there) < 0 for there in drawn.follow(point)[1]):
+                    return False
+            except EvaluationError:
+                continue
+        return negative
+
+    def _begins(self, value: Poly, step: Step) -> bool:
+        """Whether it holds in all calls of a case, and in all calls of what it holds in."""
+        return (
+            bool(step.case.calls)
+            and self._holds_after(value, step, ())
+            and all(self._holds_after(value, each, (value,)) for each in self.steps)
+        )
+
+    def _holds_after(self, value: Poly, step: Step, phase: Iterable[Poly]) -> bool:
+        situation = self._situation(step, phase)
+        return all(situation.proves(value.substitute(given)) for given in step.case.calls)
+
+    @cached_property
+    def phases(self) -> dict[Phase, tuple[Phase, ...]]:
+        """All phases, the first one first, and to which one each case leads."""
+        found: dict[Phase, tuple[Phase, ...]] = {}
+        pending: list[Phase] = [frozenset()]
+        while pending:
+            phase = pending.pop()
+            if phase in found:
+                continue
+            if len(found) > MAX_PHASES:
+                raise UnpaidError
+            found[phase] = tuple(self._after(phase, step) for step in self.steps)
+            pending += [each for each, step in zip(found[phase], self.steps, strict=True) if step.case.calls]
+        return found
+
+    def _after(self, phase: Phase, step: Step) -> Phase:
+        more = (each for each in self._invariants if each not in phase and self._holds_after(each, step, phase))
+        return phase | frozenset(more)
+
+    # Payment
+    def _pay(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
+        """Find a sum of forms that pays in a phase, and which; those behind it are known up to a common factor."""
+        parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
+
+        def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
+            return _coefficients([[_only(each, used) for each in some] for some in parts], 1 + len(used))
+
+        every = range(len(self.forms))
+        few = (used for count in (1, 2) for used in combinations(every, count))
+        used, numbers = next(((each, own) for each in few if (own := found(each)) is not None), (tuple(every), None))
+        if numbers is None:
+            numbers = found(used)
+            for form in reversed(every) if numbers is not None else ():
+                fewer = tuple(each for each in used if each != form)
+                own = found(fewer)
+                used, numbers = (used, numbers) if own is None else (fewer, own)
+        if numbers is None:
+            raise UnpaidError
+        more, *own_ = numbers
+        self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
+        self.pays[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
+        return used
+
+    def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[Part]:
+        """What is to be at least 0 with the coefficients of the forms, where some indices have the given values.
+
+        The first coefficient is by how much what pays in later phases is to be more than before, in proportion.
+        """
+        declared, forms, nothing = self.reach.declaration.facts, self.forms, tuple(ZERO for _ in self.forms)
+
+        def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> Part:
+            first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
+            return Part(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
+
+        if not phase:
+            # The outermost call may fit.
+            yield part((*declared, *TALL), ZERO, forms, self.words * WORDS)
+        for step, then in zip(self.steps, after, strict=True):
+            facts, calls = (*declared, *step.known, *phase, *TALL), step.case.calls
+            if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
+                # No call is there.
+                continue
+            own, paid = then == phase, self.pays.get(then, ZERO)
+            there = [nothing if not own else tuple(form.substitute(given) for form in forms) for given in calls]
+            later = [ZERO if own else paid.substitute(given) for given in calls]
+            gains = [form - total(each) for form, *each in zip(forms, *there, strict=True)]
+            yield part(facts, -total(later), gains, step.fetched * WORDS)
+            for given, before, each in zip(calls, later, there, strict=True):
+                known = (value.substitute(given) for value in (*declared, *then))
+                yield part((*facts, *known), before, each, (self.words * WORDS).substitute(given))
+
+    def _cone(self, known: tuple[Poly, ...]) -> Cone:
+        """Products of two facts, those of floors among them."""
+        if known not in self._cones:
+            floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
+            facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
+            varied = tuple(each for each in facts if not each.is_constant)
+            self._cones[known] = Cone(varied, DEGREE, frozenset(), len(varied))
+        return self._cones[known]
+
+
+def _degree(value: Poly) -> int:
+    return max(sum(power for _, power in monomial) for monomial in value.terms)
+
+
+def _composite(value: Poly) -> int:
+    return sum(1 for atom in value.atoms() if atom.parts)
+
+
+def _only(part: Part, used: Sequence[int]) -> Part:
+    """The part with the factor of later phases and some forms."""
+    return Part(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
+
+
+def _coefficients(parts: Sequence[Sequence[Part]], count: int) -> tuple[fmpq, ...] | None:
+    """So many coefficients for which all parts are in their cones; None where none are found."""
+    # What cannot be where some indices have one value need not be tried where they have others.
+    if _proposed(parts[-1], count) is None:
+        return None
+    every = [each for some in parts for each in some if any(each.gains) or each.rest]
+    found = _proposed(every, count)
+    if found is None:
+        return None
+    for most in DENOMINATORS:
+        numbers = tuple(fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist())
+        if all(_proved(part, numbers, weights) for part, weights in zip(every, found.weights, strict=True)):
+            return numbers
+    return None
+
+
+def _proposed(parts: Sequence[Part], count: int) -> Proposal | None:
+    if not parts:
+        return Proposal(np.zeros(count), (), Fraction(0))
+    return propose(parts, Goal(np.ones(count), np.array([])), [1] * count)
+
+
+def _proved(part: Part, numbers: Sequence[fmpq], weights: Weights) -> bool:
+    margin = part.rest + total(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
+    return part.cone.proves(margin, weights)

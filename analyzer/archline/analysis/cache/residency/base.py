@@ -1,0 +1,192 @@
+"""Units: references that share lines of the cache, the lines that they need, and the lines that are fetched for them.
+
+A unit keeps, at any time, the lines that the current window of its loop has touched: what the window before touched and
+this one touches too is not fetched again. Any choice of units whose lines fit together is a way to run the program, and
+optimal replacement fetches no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
+from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.footprint.windows import is_known
+from archline.analysis.metrics.eliminate_data import eased
+from archline.ir.factored import Product, UnboundedError
+from archline.ir.layout import Interval, box_lines
+from archline.ir.tree import Chain, Loop, contiguous_dimension
+
+MAX_UNIT = 40_000
+"""Term products for one unit."""
+Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
+"""What a unit of references holds and fetches."""
+Classes = tuple[tuple[Poly, Poly, Poly], ...]
+"""Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
+together; there are so many classes."""
+
+
+def never(_: tuple[Reference, ...]) -> bool:
+    """Whether parts of references may be held: none."""
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
+
+    A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
+    `classes`; of parts of the references it may hold those that are `fit`. In the loop `passing` it passes lines one
+    after the other, each once; in the loops `given_up` it holds nothing. Raises UnboundedError where no closed form is
+    found.
+    """
+
+    references: tuple[Reference, ...]
+    loop: Loop | None
+    measure: Measure = field(repr=False)
+    scratch: bool = False
+    splitting: Callable[[], Classes] = field(default=tuple, repr=False)
+    passing: Loop | None = None
+    fit: Callable[[tuple[Reference, ...]], bool] = field(default=never, repr=False)
+    given_up: Chain = ()
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Ways to split the lines."""
+        return self.splitting()
+
+    @cached_property
+    def _measured(self) -> tuple[Poly, Poly]:
+        space, misses = self._of_sizes(self.references)
+        return space.value, misses.value
+
+    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+        space, misses = self.measure(references)
+        return of_sizes(space, references[0].facts), of_sizes(misses, references[0].facts)
+
+    @property
+    def space(self) -> Poly:
+        """The lines that are held."""
+        return self._measured[0]
+
+    @property
+    def misses(self) -> Poly:
+        """The lines that are fetched."""
+        return self._measured[1]
+
+    @cached_property
+    def smooth(self) -> tuple[Product, Product]:
+        """What it holds and fetches, or more, without rounding to whole lines."""
+        twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
+        return self._of_sizes(twins)
+
+    @property
+    def name(self) -> str:
+        """The array's name."""
+        return self.references[0].name
+
+
+def known(unit: Unit) -> Unit:
+    """The unit; raises UnboundedError where it is not known what it holds or fetches."""
+    counters = {loop.variable for reference in unit.references for loop in reference.chain}
+    with of_its_own():
+        names = unit.space.names | unit.misses.names
+    if counters & names:
+        raise UnboundedError
+    return unit
+
+
+@contextmanager
+def of_its_own() -> Iterator[None]:
+    """A limit for one unit: one whose closed form is too large is left out, and not all. Raises UnboundedError."""
+    try:
+        with budget(MAX_UNIT, counts=True):
+            yield
+    except TooComplexError:
+        raise UnboundedError from None
+
+
+def of_sizes(amount: Product, facts: Facts) -> Product:
+    """At least an amount, without entries of offsets: sums leave those where their ranges begin and end.
+
+    Raises UnboundedError.
+    """
+    if is_known(amount.value):
+        return amount
+    found = eased(a.Offset | a.Gap, amount.value, facts, True)
+    if found is None:
+        raise UnboundedError
+    return Product((found,))
+
+
+def classes_of(
+    references: Sequence[Reference], spread: Callable[[], tuple[Product, Product] | None], chain: Chain
+) -> Classes:
+    """The lines of windows by where in a row they are, and by row."""
+    array = references[0].array
+    along = contiguous_dimension(array)
+    try:
+        found = spread()
+        if found is None:
+            return ()
+        rows, wide = (of_sizes(each.at_most(chain), references[0].facts).value for each in found)
+        everything = box_lines(array, Union(references, 0).box, references[0].facts).factors
+        if len(everything) < len(array.extents):
+            return ()
+        of_rows = of_sizes(Product((everything[along],)), references[0].facts)
+        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), references[0].facts)
+    except UnboundedError:
+        return ()
+    return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
+
+
+def shared(references: Sequence[Reference]) -> Chain:
+    """The loops around all references."""
+    chain = references[0].chain
+    for other in references[1:]:
+        depth = 0
+        while depth < min(len(chain), len(other.chain)) and chain[depth] is other.chain[depth]:
+            depth += 1
+        chain = chain[:depth]
+    return chain
+
+
+def all_lines(references: Sequence[Reference], depth: int) -> Product:
+    """The lines of one array that references touch in a window. Raises UnboundedError."""
+    first = references[0]
+    if len(references) == 1:
+        return first.lines(depth).count
+    if first.array.layout == "zmorton" or first.array.moves:
+        total = ZERO
+        for each in references:
+            total = total + each.lines(depth).count.value
+        return Product((total,))
+    return Union(references, depth).lines
+
+
+def share_a_row(references: Sequence[Reference]) -> bool:
+    """Whether references are to one row, the same one in all iterations of the innermost loop around them."""
+    chain = references[0].chain
+    return bool(chain) and all(each.chain == chain for each in references) and in_one_row(references, chain[-1])
+
+
+def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
+    """Whether references are to one row, the same one in all iterations of a loop."""
+    array, rows = references[0].array, rows_of(references[0])
+    if array.layout == "zmorton" or array.moves or array.strided:
+        return False
+    if any(each.is_free or rows_of(each) != rows for each in references):
+        return False
+    return not any(loop.variable in end.names for interval in rows if interval for end in interval)
+
+
+def rows_of(reference: Reference) -> tuple[Interval | None, ...]:
+    """Where the places are in all dimensions but that of rows."""
+    along = contiguous_dimension(reference.array)
+    return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

@@ -1,0 +1,207 @@
+"""Rows of an array kept in two ways: those before a place by some units, and those from there on by others.
+
+Every access is of a row on one side or the other: the loop that picks the row runs through part of its range. What
+units hold and fetch of a side is counted in terms of `TURN`, the first row of the second side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from archline.algebra.bounds import Bounds
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.analysis.cache.footprint.index_split import Cutter, Rule
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.upper.retained import TURN
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE
+from archline.ir.tree import Loop, contiguous_dimension
+
+TURNING = Poly.symbol(TURN)
+MAX_SPLITTING = 20_000
+"""Term products for what one unit fetches of a side."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rows of a dimension before `TURN`, or those from there on."""
+
+    dimension: int
+    before: bool
+
+    @property
+    def other(self) -> Side:
+        """The other side."""
+        return Side(self.dimension, not self.before)
+
+
+@dataclass(eq=False)
+class Splitter:
+    """The parts of references to one array on one side, which share loops where they did."""
+
+    side: Side
+    cutter: Cutter
+    _rules: dict[tuple[str, Poly], Rule] = field(default_factory=dict)
+    _parts: dict[Reference, Reference | None] = field(default_factory=dict)
+
+    def measured(self, unit: Unit) -> tuple[Poly, Poly] | None:
+        """What a unit holds and fetches of this side; None where no closed form is found."""
+        parts = [self.part(each) for each in unit.references]
+        known = tuple(each for each in parts if each is not None)
+        if len(known) < len(parts) or not _together(unit, known) or not unit.fit(known):
+            return None
+        counters = {loop.variable for each in known for loop in each.chain}
+        try:
+            with budget(MAX_SPLITTING, own=True):
+                space, misses = (each.value for each in unit.measure(known))
+        except (UnboundedError, TooComplexError):
+            return None
+        known_of_sizes = not counters & (space.names | misses.names) and is_known(space) and is_known(misses)
+        return (space, misses) if known_of_sizes else None
+
+    def part(self, reference: Reference) -> Reference | None:
+        """What a reference accesses on this side; None where no loop picks its rows one by one."""
+        if reference not in self._parts:
+            rule = self._rule(reference)
+            self._parts[reference] = None if rule is None else self.cutter.cut(reference, rule)
+        return self._parts[reference]
+
+    def _rule(self, reference: Reference) -> Rule | None:
+        place = reference.place[self.side.dimension]
+        if place is None or place[0] != place[1]:
+            return None
+        loop = _picking(reference, self.side.dimension)
+        if loop is None or loop.trips != loop.hi - loop.lo:
+            return None
+        slope, counter = slope_of(place[0], loop.variable), Poly.symbol(loop.variable)
+        if slope == ONE:
+            end, below = TURNING - (place[0] - counter), self.side.before
+        elif slope == -ONE:
+            end, below = place[0] + counter - TURNING + 1, not self.side.before
+        else:
+            return None
+        return self._rules.setdefault((loop.variable, end), Rule(loop, end, below))
+
+
+def _picking(reference: Reference, dimension: int) -> Loop | None:
+    """The innermost loop that picks the rows of a reference."""
+    place = reference.place[dimension]
+    picking = (each for each in reversed(reference.chain) if place is not None and each.variable in place[0].names)
+    return next(picking, None)
+
+
+def _slanted(reference: Reference, dimension: int) -> bool:
+    """Whether rows are not all alike: loops run through other ranges in some than in others.
+
+    Of rows that are alike shares are kept without telling which, if the units that held them leave no lines free then.
+    """
+    loop = _picking(reference, dimension)
+    if loop is None:
+        return False
+    depth = reference.chain.index(loop)
+    around = {each.variable for each in reference.chain[:depth]}
+    return bool(around & (loop.lo.names | loop.hi.names)) or any(
+        loop.variable in end.names for each in reference.chain[depth + 1 :] for end in (each.lo, each.hi)
+    )
+
+
+def _together(unit: Unit, parts: Sequence[Reference]) -> bool:
+    """Whether the loops around the windows of a unit are the same for all parts."""
+    if len(parts) == 1 or unit.loop is None:
+        return True
+    depth = unit.references[0].chain.index(unit.loop) + 1
+    return all(each.chain[:depth] == parts[0].chain[:depth] for each in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """What a unit holds while `loop` runs, and fetches, for the rows of one side; before, it held `instead`."""
+
+    lines: Poly = field(repr=False)
+    instead: Poly = field(repr=False)
+    misses: Poly = field(repr=False)
+    loop: Loop | None
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Of the rows on one side of `TURN` one unit keeps lines, of the others each of those that kept them of all rows.
+
+    `TURN` is between 0 and `last`; all rows of the units fetched `fetched` lines before.
+    """
+
+    references: tuple[Reference, ...]
+    halves: tuple[Half, ...]
+    fetched: Poly = field(repr=False)
+    last: Poly
+    step: Poly
+    before: bool
+
+
+@dataclass(eq=False)
+class Splits:
+    """The splits of one array's references; `own` are the units of each by itself."""
+
+    own: Mapping[Reference, Sequence[Unit]]
+    _splitters: dict[Side, Splitter] = field(default_factory=dict)
+    _known: dict[tuple[Unit, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
+
+    def of(self, coarse: Unit, fine: Sequence[Unit]) -> Iterator[Split]:
+        """Every way in which a unit keeps part of the rows that others hold."""
+        array = coarse.references[0].array
+        counters = {loop.variable for reference in coarse.references for loop in reference.chain}
+        if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
+            # Lines are not those of rows, or rows are other lines in other iterations.
+            return
+        held = any(not each.scratch for each in fine)
+        for dimension in range(len(array.extents)):
+            if held or any(_slanted(each, dimension) for each in coarse.references):
+                for before in (True, False):
+                    found = self._split(coarse, fine, Side(dimension, before))
+                    if found is not None:
+                        yield found
+
+    def _split(self, coarse: Unit, fine: Sequence[Unit], side: Side) -> Split | None:
+        kept = self._measured(coarse, side)
+        if kept is None:
+            return None
+        lines, misses = kept
+        halves, fetched = [Half(lines, ZERO, misses, coarse.loop)], ZERO
+        for unit in fine:
+            rest = self._rest(unit, side.other)
+            if rest is None:
+                return None
+            halves += rest
+            fetched = fetched + unit.misses
+        array = coarse.references[0].array
+        step = LINE if side.dimension == contiguous_dimension(array) else ONE
+        return Split(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
+
+    def _rest(self, unit: Unit, side: Side) -> list[Half] | None:
+        """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""
+        known = self._measured(unit, side)
+        if known is not None:
+            lines, misses = known
+            # A scratch unit has no line of its own on either side.
+            held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
+            return [Half(*held, misses, unit.loop)]
+        halves, instead = [], unit.space
+        for reference in unit.references if len(unit.references) > 1 else ():
+            own = (each for each in self.own[reference] if each.loop is unit.loop and not each.scratch)
+            part = next((found for each in own if (found := self._measured(each, side)) is not None), None)
+            if part is None:
+                return None
+            halves.append(Half(part[0], instead, part[1], unit.loop))
+            instead = ZERO
+        return halves or None
+
+    def _measured(self, unit: Unit, side: Side) -> tuple[Poly, Poly] | None:
+        if (unit, side) not in self._known:
+            if side not in self._splitters:
+                rows = unit.references[0].array.extents[side.dimension]
+                self._splitters[side] = Splitter(side, Cutter(TURN, Bounds((ZERO,), (rows,))))
+            self._known[unit, side] = self._splitters[side].measured(unit)
+        return self._known[unit, side]

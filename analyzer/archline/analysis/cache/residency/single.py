@@ -1,0 +1,165 @@
+"""Units of one reference: the lines of its windows, the one line of the last access, or none of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.footprint.windows import slope_of
+from archline.analysis.cache.residency.base import Unit, classes_of, in_one_row, known
+from archline.analysis.cache.residency.stream import passing
+from archline.ir.data_ranges import rises
+from archline.ir.factored import Product, UnboundedError
+from archline.ir.tree import contiguous_dimension
+
+
+def alone(reference: Reference) -> Iterator[Unit]:
+    """The ways to keep one reference: through any loop around it, throughout, or not at all."""
+    chain = reference.chain
+    for depth in range(len(chain) + 1):
+        splitting = partial(classes_of, [reference], reference.lines(depth).spread, chain[:depth])
+        with suppress(UnboundedError):
+            for start in _starts(reference, depth):
+                loop = chain[min(start, depth - 1)] if depth else None
+                held, fit = partial(_held, depth, start), partial(_slide, depth, start)
+                with suppress(UnboundedError):
+                    yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
+    try:
+        yield from one_line(reference)
+        yield from passing(reference)
+        yield known(Unit((reference,), None, _each_access, scratch=True, fit=lambda _: True))
+    except UnboundedError:
+        return
+
+
+def _starts(reference: Reference, depth: int) -> Iterator[int]:
+    """Windows at a depth are kept from one to the next in the loops from these depths on; `depth`: in none."""
+    if not depth or not reference.lines(depth).slides:
+        yield depth
+        return
+    start = depth - 1
+    yield start
+    while start and _stacked(reference, start):
+        start -= 1
+        yield start
+
+
+def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
+    (reference,) = references
+    space = reference.lines(depth).largest
+    if start < depth - 1:
+        # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
+        space = Product((reference.facts.positive_part(space.value),))
+    return space, reference.lines(start).total
+
+
+def _slide(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
+    """Whether windows at a depth may be kept from one to the next in the loops from `start` on."""
+    (reference,) = references
+    return start in _starts(reference, depth)
+
+
+def _stacked(reference: Reference, depth: int) -> bool:
+    """Whether the windows at a depth are parts of one row, each behind the one before it."""
+    array, loop = reference.array, reference.chain[depth - 1]
+    if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
+        return False
+    hull, along = reference.hull(depth), contiguous_dimension(array)
+    inner = reference.chain[depth]
+    moving = {loop.variable, inner.variable}
+    rows = [interval for each, interval in enumerate(reference.hull(depth + 1)) if each != along]
+    if any(moving & end.names for interval in rows for end in interval):
+        return False
+    ends = reference.hull(depth + 1)[along]
+    facts = inner.facts.with_symbol(inner.variable, (inner.lo,), (inner.hi - 2,))
+    after = {inner.variable: Poly.symbol(inner.variable) + 1}
+    if not all(_no_less(end.substitute(after) - end, facts) for end in ends):
+        return False
+    low, high = hull[along]
+    following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
+    facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
+    # Where a part is empty, the one behind it must not begin before it.
+    return all(_no_less(following - end, facts) for end in (high, low))
+
+
+def _no_less(apart: Poly, facts: Facts) -> bool:
+    """Whether it is at least 0; entries of offsets do not become less."""
+    return rises(apart, facts) or facts.nonnegative(a.as_gaps(apart))
+
+
+def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """A line for each access but those that find the line of the access right before them."""
+    (reference,) = references
+    chain, (anew, steps) = reference.chain, _bursts(reference)
+    if not steps:
+        return Product((ONE,)), Product((Poly.constant(anew),)).over(chain)
+    loop, facts = chain[-1], chain[-1].facts
+    trips = facts.positive_part(loop.trips)
+    ends = reference.lines(len(chain) - 1).count.value
+    if facts.positive(ends):
+        ends = ends - 1
+    passing = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
+    return Product((ONE,)), Product((trips.scaled(anew) + passing,)).over(chain[:-1])
+
+
+def _bursts(reference: Reference) -> tuple[int, tuple[int, ...]]:
+    """How many accesses of an iteration count, and how far the others are from the one right before each.
+
+    Through the innermost loop places in a row move by one, so that an end of a line lies between two that are so far
+    apart in as many iterations at most. Those in one place count once.
+    """
+    along, moving = contiguous_dimension(reference.array), _moves_along(reference)
+    anew, steps = 1, []
+    for (before, here), (after, there) in pairwise(zip(reference.order, reference.in_order, strict=True)):
+        step = abs(there[along] - here[along])
+        if reference.is_free or after > before + 1 or (step and not moving):
+            anew += 1
+        elif step:
+            steps.append(step)
+    return anew, tuple(steps)
+
+
+def _moves_along(reference: Reference) -> bool:
+    """Whether the innermost loop moves the places along one row, by one each time."""
+    if not reference.chain or not in_one_row([reference], reference.chain[-1]):
+        return False
+    entry = reference.place[contiguous_dimension(reference.array)]
+    return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
+
+
+def one_line(reference: Reference) -> Iterator[Unit]:
+    """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
+    chain, along = reference.chain, contiguous_dimension(reference.array)
+    if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
+        return
+    place = reference.place[along]
+    assert place is not None
+    rows = reference.lines(len(chain) - 1).apart
+    if len(reference.accesses) > 1 and not rows and slope_of(place[0], chain[-1].variable) == ONE:
+        yield known(Unit((reference,), chain[-1], _last_line))
+
+
+def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """One line is fetched first, and one each time that the end of a line is passed."""
+    (reference,) = references
+    inner, along = reference.chain[-1], contiguous_dimension(reference.array)
+    count = reference.lines(len(reference.chain) - 1).count.value
+    passes = crossings([place[along] for place in reference.in_order])
+    fetched = count.scaled(passes)
+    if inner.facts.positive(count):
+        fetched = fetched - (passes - 1)
+    return Product((ONE,)), Product((fetched,)).over(reference.chain[:-1])
+
+
+def crossings(offsets: Sequence[int]) -> int:
+    """How often accesses at v + each offset, for v one after the other, pass the end of any one line, 1 at least."""
+    first, last = min(offsets), max(offsets)
+    sides = [v + offset > 0 for v in range(-last, 2 - first) for offset in offsets]
+    return max(1, sum(x != y for x, y in pairwise(sides)))

@@ -1,0 +1,229 @@
+"""Units that hold less than the windows of loops have.
+
+Stencils: the loops sweep over elements in an order, and each element is accessed in a stretch of it, from its reference
+that is foremost to the one that is last. What lies between those two is held: of a row on each side of the one in the
+middle, that are two rows and a line, not three. Rows that are passed beside entries of them that stay: the entries'
+lines are held, and of the others one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.footprint.windows import slope_of
+from archline.analysis.cache.residency.base import Classes, Unit, in_one_row, known, share_a_row
+from archline.ir.factored import Product, UnboundedError, total_in
+from archline.ir.layout import LINE, run
+from archline.ir.tree import Loop, contiguous_dimension
+
+Offsets = tuple[int, ...]
+"""How many iterations of each loop a reference is ahead of the first one."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """References whose rows the loops from `depth` on move, the innermost along them, each by one at a time.
+
+    `ahead` and `behind` are where the foremost and the last reference are; `rows` the extents of the rows' dimensions
+    by loop, as far as references reach.
+    """
+
+    references: tuple[Reference, ...]
+    depth: int
+    ahead: Offsets
+    behind: Offsets
+    rows: tuple[Poly, ...]
+
+
+def sweeping(references: Sequence[Reference]) -> Iterator[Unit]:
+    """The ways to keep neighbours in several rows through a loop that moves rows."""
+    array, chain = references[0].array, references[0].chain
+    if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
+        return
+    if any(each.is_free or each.chain != chain for each in references):
+        return
+    for depth in range(len(chain) - 1):
+        sweep = _sweep(tuple(references), depth)
+        if sweep is not None:
+            try:
+                measure, splitting = partial(_held, sweep), partial(_classes, sweep)
+                yield known(Unit(sweep.references, chain[depth], measure, splitting=splitting))
+            except UnboundedError:
+                continue
+
+
+def beside(references: Sequence[Reference]) -> Unit | None:
+    """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
+    if not share_a_row(references):
+        return None
+    chain = references[0].chain
+    moving = _moving(references, chain[-1])
+    if len(moving) != 1:
+        return None
+    if not moving[0].lines(len(chain)).slides:
+        # It comes back to lines that it has left.
+        return None
+    try:
+        return known(Unit(tuple(references), chain[-1], _passed_by))
+    except UnboundedError:
+        return None
+
+
+def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines that each place takes, and all lines of the row, and of what stays beyond it, once every time."""
+    depth = len(references[0].chain)
+    space = sum((each.lines(depth).largest.value for each in references), ZERO)
+    return Product((space,)), Union(references, depth - 1).total
+
+
+def up_to(references: Sequence[Reference]) -> Unit | None:
+    """A row that the innermost loop passes up to an entry, whose line stays: A[i, k] for all k < j, and A[i, j]."""
+    array, chain = references[0].array, max((each.chain for each in references), key=len)
+    if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
+        return None
+    inner, along = chain[-1], contiguous_dimension(array)
+    moving = _moving(references, inner)
+    still = [each for each in references if each not in moving]
+    if len(moving) != 1 or not still or any(each.chain not in (chain, chain[:-1]) for each in references):
+        return None
+    (row,), entry = moving, still[0]
+    place, end = row.place[along], entry.place[along]
+    if place is None or end is None:
+        return None
+    behind = place[0].substitute({inner.variable: inner.hi})
+    passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
+    if not passed or end != (behind, behind) or any(each.place != entry.place for each in still):
+        return None
+    if not _stays((row, *still)):
+        return None
+    try:
+        return known(Unit((row, *still), chain[-2], _passed_up_to, fit=_stays))
+    except UnboundedError:
+        return None
+
+
+def _moving(references: Sequence[Reference], loop: Loop) -> list[Reference]:
+    """Those that a loop moves along the row."""
+    along = contiguous_dimension(references[0].array)
+    return [each for each in references if any(loop.variable in end.names for end in each.place[along] or ())]
+
+
+def _stays(references: tuple[Reference, ...]) -> bool:
+    """Whether the entry's line is in an unbroken run of the iterations around the row."""
+    row, entry = references[:2]
+    return entry.lines(len(row.chain) - 1).slides
+
+
+def _passed_up_to(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """A line of the row and that of the entry; each line before the entry's every time, and those of all entries."""
+    row, entry = references[:2]
+    along, inner = contiguous_dimension(row.array), row.chain[-1]
+    place, end = row.place[along], entry.place[along]
+    assert place is not None
+    assert end is not None
+    first = place[0].substitute({inner.variable: inner.lo})
+    words = end[0] - first
+    lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
+    before = Product((lines,))
+    passed = total_in(before, lambda: before, row.chain[:-1]).value
+    return Product((Poly.constant(2),)), Product((passed + entry.lines(len(row.chain) - 2).total.value,))
+
+
+def _sweep(references: tuple[Reference, ...], depth: int) -> Sweep | None:
+    loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
+    inside = {loop.variable for loop in loops}
+    if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):
+        return None
+    moved = [_moved(references[0], loop) for loop in loops]
+    if None in moved or len(set(moved)) < len(moved) or moved[-1] != along:
+        return None
+    ends: list[list[tuple[int, int]]] = [[] for _ in references]
+    for loop, dimension in zip(loops, moved, strict=True):
+        assert dimension is not None
+        for found, reference in zip(ends, references, strict=True):
+            between = _ahead(reference, references[0], loop, dimension)
+            if between is None or (dimension != along and between[0] != between[1]):
+                return None
+            found.append(between)
+    fixed = [dimension for dimension in range(len(references[0].place)) if dimension not in moved]
+    if any(each.place[dimension] != references[0].place[dimension] for each in references for dimension in fixed):
+        return None
+    ahead, behind = (pick(tuple(each[side] for each in found) for found in ends) for pick, side in ((max, 1), (min, 0)))
+    if ahead[:-1] == behind[:-1]:
+        return None
+    rows = []
+    for place, loop in enumerate(loops[:-1]):
+        spread = max(found[place][1] for found in ends) - min(found[place][0] for found in ends)
+        rows.append(loop.facts.positive_part(loop.hi - loop.lo) + spread)
+    return Sweep(references, depth, ahead, behind, tuple(rows))
+
+
+def _moved(reference: Reference, loop: Loop) -> int | None:
+    """The one dimension that a loop moves; None where it moves none, or several."""
+    moved = [
+        dimension
+        for dimension, interval in enumerate(reference.place)
+        if interval is not None and any(loop.variable in end.names for end in interval)
+    ]
+    return moved[0] if len(moved) == 1 else None
+
+
+def _ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
+    """How many iterations the places in a dimension are ahead of the first reference's, at least and at most."""
+    own, other = reference.place[dimension], first.place[dimension]
+    if own is None or other is None or _moved(reference, loop) != dimension:
+        return None
+    slopes = {slope_of(end, loop.variable) for end in (*own, *other)}
+    slope = slopes.pop() if len(slopes) == 1 else None
+    apart = [end - other[0] for end in own]
+    if slope not in (ONE, -ONE) or not all(each.is_constant and each.constant_term.q == 1 for each in apart):
+        return None
+    sign = 1 if slope == ONE else -1
+    low, high = sorted(sign * int(each.constant_term.p) for each in apart)
+    return low, high
+
+
+def _held(sweep: Sweep, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The rows between the foremost and the last place, and the lines around them; each line is fetched once."""
+    outer = references[0].chain[: sweep.depth]
+    space = Product((_between(sweep) * _row(references) + _around(sweep),))
+    return space.at_most(outer), Union(references, sweep.depth).total
+
+
+def _classes(sweep: Sweep) -> Classes:
+    """The lines by where in a row they are."""
+    outer = sweep.references[0].chain[: sweep.depth]
+    try:
+        between, row = (Product((each,)).at_most(outer).value for each in (_between(sweep), _row(sweep.references)))
+    except UnboundedError:
+        return ()
+    return ((between, _around(sweep), row),)
+
+
+def _between(sweep: Sweep) -> Poly:
+    """How many rows the foremost place is ahead of the last one."""
+    between = ZERO
+    for place, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
+        rows = Poly.constant(front - back if place == 0 else max(0, front - back))
+        for extent in sweep.rows[place + 1 :]:
+            rows = rows * extent
+        between = between + rows
+    return between
+
+
+def _row(references: tuple[Reference, ...]) -> Poly:
+    """The lines of a row, as far as references reach."""
+    first = references[0]
+    box = Union(references, len(first.chain) - 1).box
+    return run(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
+
+
+def _around(sweep: Sweep) -> Poly:
+    """The lines from the last place to the foremost, were they in one row, and one more: part of a line in each."""
+    return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

@@ -1,0 +1,94 @@
+"""Sizes and lines at which ways to use the cache are compared, to find those that are worth telling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import isqrt, log2
+from random import Random
+
+from archline.analysis.sampling import assumed, offsets_rules
+from archline.ir.ranking import declaration
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
+from archline.language.evaluate import holds
+from archline.language.model import BoundBy
+
+SCALES = (12, 40, 300)
+OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
+SPARSE = 64
+LINES = (16, 4, 1)
+OTHER_LINES = (8, 2, 32, 64, 3, 128, 256, 5, 7, 512, 1024)
+MAX_TRIED = 4_000
+TRIES = 400
+
+
+def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
+    """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small.
+
+    Where none are found that it allows, others have to do: what is best there may not be best elsewhere, but holds.
+    """
+    facts = (*algorithm.where, *assumed(algorithm))
+    machine = machine_symbols(scope.module.signatures[algorithm])
+    of_sizes = tuple(fact for fact in facts if s.names(fact).isdisjoint(machine))
+    lines = [each for each in (*LINES, *OTHER_LINES) if _allows(facts, each)][: len(LINES)] or LINES
+    found = list(_sampled(algorithm, scope, of_sizes, lines))
+    return found or list(_sampled(algorithm, scope, (), lines))
+
+
+def _allows(facts: Sequence[s.Fact], line: int) -> bool:
+    """Whether lines may be so long, as far as facts of that alone tell."""
+    return all(holds(fact, {"L": line}) is not False for fact in facts if s.names(fact) == {"L"})
+
+
+def _sampled(
+    algorithm: s.Algorithm, scope: Scope, facts: Sequence[s.Fact], lines: Sequence[int]
+) -> Iterator[dict[str, int]]:
+    signature = scope.module.signatures[algorithm]
+    names = (*signature.size_names, *signature.indices)
+    extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
+    declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
+    rules = offsets_rules(scope)
+
+    def allowed(point: Mapping[str, int]) -> bool:
+        return all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in rules)
+
+    def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        for line in lines:
+            machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
+            tried = ({**machine, **dict(zip(names, sizes, strict=True))} for sizes in _near([scales[x] for x in names]))
+            yield from islice(filter(allowed, tried), 1)
+
+    def among(scale: int) -> Iterator[dict[str, int]]:
+        """Indices are where the declaration allows them."""
+        known, random = declaration(algorithm, scope), Random(scale)
+        for line in lines:
+            machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
+            drawn = (
+                known.drawn(names, signature.size_names, scope.facts, random, (scale,), (scale,)) for _ in range(TRIES)
+            )
+            yield from islice(filter(allowed, ({**each, **machine} for each in drawn)), 1)
+
+    if signature.indices:
+        for scale in SCALES:
+            yield from among(scale)
+        return
+    offsets = [each.type for each in algorithm.parameters if isinstance(each.type, s.OffsetsType)]
+    totals = s.names(tuple(each.into for each in offsets)) | s.names(tuple(each.longest for each in offsets))
+    for total in (SPARSE // 8, SPARSE * 8) if totals & set(names) else ():
+        # Most segments are empty, or all are long.
+        yield from near({name: total if name in totals else SPARSE for name in names})
+    for scale in SCALES:
+        yield from near(dict.fromkeys(names, scale))
+    for scale in SCALES[1:] if declared else ():
+        yield from near({name: isqrt(scale) if name in declared else scale for name in names})
+
+
+def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Sizes of given scales, then others, the nearest first."""
+    yield scales
+    middle = max(scales, default=1)
+    others = sorted(OTHERS, key=lambda other: abs(log2(other / middle)))
+    yield from ((other,) * len(scales) for other in others)
+    yield from islice(product(*((scale, *others) for scale in scales)), MAX_TRIED)

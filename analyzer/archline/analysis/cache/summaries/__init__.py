@@ -1,0 +1,1 @@
+"""What calls touch, at least and at most."""

@@ -1,0 +1,341 @@
+"""Arrays of which a call touches a part in full, whatever the data says: io is the lines of that part at least.
+
+    sort(a[0..h]); sort(a[h..n])        split(b[0..q], c[0..h + q]); c[h + q] = ...; split(b[q..m], c[h + q + 1..n + m])
+
+By induction over all calls: on each way through a body, the elements that it accesses and the parts that its calls
+touch in full make up the whole of an array, all but its first or last row and column, or what lies on one side of its
+diagonal. Where that takes extents of 1 or 2 at least, as nothing is to be sorted of a single key, it is claimed of
+such. Where indices say what a call works on, so do claims: those that leaves fulfil are tried. An integer of the data
+that does not change between two calls is a symbol, so that parts which end and begin with it are known to lie side by
+side; slices lie in their arrays, as a run stops where they do not. What is not followed touches nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.sums.summation import UnresolvedError, sum_over
+from archline.analysis.cache.summaries.candidates import in_rows_apart, of_boxes, of_whole
+from archline.analysis.cache.summaries.cover import Covering
+from archline.analysis.cache.summaries.regions import Claim, Claims, Parts
+from archline.analysis.cost import InFull
+from archline.ir.layout import LINE, whole
+from archline.ir.must import Followed
+from archline.ir.recursive import TooManyWaysError, calls, ways
+from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.call_graph import component, reachable
+from archline.language.model import Module
+
+Claimed = tuple[tuple[Array, Claim], ...]
+MAX_TERM_PRODUCTS = 400_000
+"""For the bodies of algorithms that call each other, and as many for what is claimed of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """What is touched in full by each call of an algorithm and of those that it calls, as far as they are followed."""
+
+    bodies: Mapping[s.Algorithm, FollowedBody]
+    claims: Claims
+    made: Mapping[s.Algorithm, Claimed]
+
+    def touched(self, algorithm: s.Algorithm) -> Claimed:
+        """What a call touches of arrays that share no line: those that it is given, and those that it makes."""
+        body, claimed = self.bodies[algorithm], self.claims[algorithm]
+        given: list[tuple[Array, Claim]] = []
+        for array in body.given:
+            telling = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
+            given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
+        return (*given, *self.made[algorithm])
+
+    def lines(self, algorithm: s.Algorithm, *, plain: bool = False) -> Poly:
+        """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines.
+
+        `plain`: no more than that, and easier to compare.
+        """
+        body = self.bodies.get(algorithm)
+        if body is None:
+            return ZERO
+        found = ZERO
+        for array, claim in self.touched(algorithm):
+            # What has no closed form does not count.
+            with suppress(UnresolvedError, TooComplexError):
+                found = found + _lines(array, claim, body.facts, plain)
+        return body.facts.restore(found)
+
+    def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
+        """The same part by part."""
+        body = self.bodies.get(algorithm)
+        if body is None:
+            return ()
+        restore, found = body.facts.restore, []
+        for array, claim in self.touched(algorithm):
+            ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
+            pairs = zip(array.extents, claim.least, strict=True)
+            large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
+            found.append(InFull(array.name, ends, large, claim.half))
+        return tuple(found)
+
+
+def filled(module: Module, algorithm: s.Algorithm) -> Filled:
+    """What calls touch in full."""
+    bodies: dict[s.Algorithm, FollowedBody] = {}
+    claims: dict[s.Algorithm, Mapping[str, Sequence[Claim]]] = {}
+    made: dict[s.Algorithm, Claimed] = {}
+    for together in _in_order(module, algorithm):
+        found = {each: body for each in together if (body := _body(module, each)) is not None}
+        bodies |= found
+        try:
+            with budget(MAX_TERM_PRODUCTS, own=True):
+                claims |= _claims(found, claims)
+        except (TooComplexError, RecursionError):
+            claims |= {each: {} for each in found}
+        made |= {each: _made(body, claims) for each, body in found.items()}
+    return Filled(bodies, claims, made)
+
+
+# What is claimed
+def _in_order(module: Module, algorithm: s.Algorithm) -> Iterator[tuple[s.Algorithm, ...]]:
+    """An algorithm last, and before each those that it calls; those that call each other in a circle together."""
+    done: set[s.Algorithm] = set()
+    circles = {each: component(module, each) for each in (algorithm, *reachable(module, algorithm))}
+    for each in sorted(circles, key=lambda each: (len(reachable(module, each)), not circles[each])):
+        if each not in done:
+            together = circles[each] or (each,)
+            done |= set(together)
+            yield together
+
+
+def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
+    """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
+    left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
+    found = {
+        each: {array.name: [left[each][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
+        for each, body in bodies.items()
+    }
+    all_, changed = {**known, **found}, True
+    while changed:
+        changed = False
+        for algorithm, body in bodies.items():
+            for array in body.given:
+                claimed, more = found[algorithm][array.name], left[algorithm][array.name]
+                for claim in list(claimed):
+                    if body.fulfils(array, claim, all_):
+                        continue
+                    changed = True
+                    touched = body.may_touch(array, all_)
+                    claimed.remove(claim)
+                    if claim.own is None and more and touched:
+                        claimed.insert(0, more.pop(0))
+    return found
+
+
+def _made(body: FollowedBody, claims: Claims) -> Claimed:
+    """What is touched of local arrays that lie on each other, the most of such."""
+    found: dict[Array, Claim] = {}
+    try:
+        with budget(MAX_TERM_PRODUCTS, own=True):
+            for array in body.made:
+                claim = _fulfilled(body, array, claims)
+                if claim is not None:
+                    found[array] = claim
+    except (TooComplexError, RecursionError):
+        return ()
+    stacks = ([each for each in (*array.beneath, array) if each in found] for array in found)
+    return tuple((array, found[array]) for array in max(stacks, key=len, default=[]))
+
+
+def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> Claim | None:
+    """The first claim of a local array that is true, and says something."""
+    tried = of_whole(array) if body.may_touch(array, claims) else []
+    return next((each for each in tried if body.is_about(array, each) and body.fulfils(array, each, claims)), None)
+
+
+# The lines of what is claimed
+def _lines(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+    if claim.half:
+        return _beside_diagonal(array, claim, facts, plain)
+    if claim.before or claim.behind or claim.own is not None:
+        return _inside(array, claim, facts)
+    return _from(claim.least, array, facts) * (_elements(array) or whole(array))
+
+
+def _elements(array: Array) -> Poly | None:
+    """The lines of the elements of an array in Z-Morton order, as those beside them need not be touched."""
+    if array.layout != "zmorton":
+        return None
+    rows, columns = array.extents
+    return a.ceil_div(rows * columns, LINE)
+
+
+def _from(least: Sequence[int], array: Array, facts: Facts) -> Poly:
+    """1 where all extents are so large, and 0 elsewhere but where an array without elements has no lines anyway."""
+    found = ONE
+    for extent in dict.fromkeys(extent for extent, each in zip(array.extents, least, strict=True) if each > 1):
+        if not facts.nonnegative(extent - 2):
+            found = a.minimum(found, a.positive_part(extent - 1))
+    return found
+
+
+def _beside_diagonal(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+    """The lines of half a square, row by row, or column by column: the first or the last words of each."""
+    extent, place = array.extents[0], Poly.symbol("row")
+    if array.layout == "zmorton":
+        count = extent - int(claim.beside)
+        return a.ceil_div(count * (count + 1) / 2, LINE)
+    if plain or (claim.half == "lower") == (array.layout == "rowmajor"):
+        # So many words are so many lines wherever they lie.
+        return sum_over(a.ceil_div(place + int(not claim.beside), LINE), "row", ZERO, extent, facts)
+    own = a.ceil_div(extent, LINE) - a.floor_div(place + int(claim.beside), LINE)
+    # Without the diagonal nothing is left of the last row.
+    return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
+
+
+def _inside(array: Array, claim: Claim, facts: Facts) -> Poly:
+    """The lines of what lies so far from the ends, at least: w words of a row are ceil(w/L) lines or more."""
+    part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
+    return _elements(part) or whole(part)
+
+
+# Bodies
+@dataclass(frozen=True, eq=False)
+class Way:
+    """What holds on a way through a body: facts of the body, and what is at least 0 there."""
+
+    facts: Facts
+    known: tuple[Poly, ...]
+
+    @cached_property
+    def learned(self) -> Facts:
+        """The facts, and what gives a bound of a symbol."""
+        found = self.facts
+        # What the others say may decide a max in one of them.
+        for each in (*self.known, *self.known):
+            found = found.with_nonnegative(found.simplify(each))
+        return found
+
+    @cached_property
+    def impossible(self) -> bool:
+        """Whether no sizes are such."""
+        return any(self.learned.nonnegative(-each - 1) for each in self.known)
+
+    def nonnegative(self, value: Poly) -> bool:
+        """Whether a value is at least 0, by the facts or because it is no less than what is known."""
+        return self.learned.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedBody:
+    """What one call does, on each way through its branches: what holds there, and the accesses and the calls."""
+
+    given: tuple[Array, ...]
+    sizes: tuple[str, ...]
+    indices: tuple[str, ...]
+    facts: Facts
+    ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
+    _known: dict[tuple[tuple[Poly, ...], ...], Way] = field(default_factory=dict)
+
+    def fulfils(self, array: Array, claim: Claim, claims: Claims) -> bool:
+        """Whether what is claimed of an array is true if calls do what is claimed of them."""
+        large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
+        box = claim.of(array)
+        for known, nodes in self.ways:
+            way = self.way(known, large)
+            if way.impossible:
+                continue
+            found = Parts(array, claims).of(nodes, way.learned)
+            parts = dict.fromkeys(each.part for each in found if all(map(way.nonnegative, each.needs)))
+            covering = Covering(way)
+            done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
+            if not done:
+                return False
+        return True
+
+    def by_indices(self, array: Array, claims: Claims) -> Iterator[Claim]:
+        """What is tried to claim of an array where indices say what calls work on: what leaves touch."""
+        found: dict[Claim, None] = {}
+        for known, nodes in self.ways:
+            targets = {call.target for call in calls(nodes)}
+            given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
+            if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
+                way = self.way(known)
+                parts = Parts(array, claims).of(nodes, way.learned)
+                certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
+                boxes = (each.part.box for each in certain if not each.part.half)
+                names = (*self.sizes, *self.indices)
+                found |= dict.fromkeys(of_boxes(boxes, known, names, way.learned))
+        return iter(found)
+
+    def is_about(self, array: Array, claim: Claim) -> bool:
+        """Whether an array may have elements of which something is claimed."""
+        missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
+        return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))
+
+    def may_touch(self, array: Array, claims: Claims) -> bool:
+        """Whether on each way something is done with an array of which something is claimed."""
+        large = tuple(extent - 2 for extent in array.extents)
+        return all(self.way(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways)
+
+    @cached_property
+    def made(self) -> tuple[Array, ...]:
+        """The local arrays that are made once in a call."""
+        found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
+        return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
+
+    def way(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> Way:
+        """What holds on one of the ways, where some extents are large."""
+        if (large, known) not in self._known:
+            self._known[large, known] = Way(self.facts, (*large, *known))
+        return self._known[large, known]
+
+
+def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
+    """None where it cannot be followed at all."""
+    try:
+        with budget(MAX_TERM_PRODUCTS, own=True):
+            body = Followed(module).body(algorithm)
+        found = tuple((known or (), nodes) for known, nodes in ways(body.nodes))
+    except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
+        return None
+    signature = module.signatures[algorithm]
+    return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, found)
+
+
+def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
+    """Those that nodes access, or pass on to calls."""
+    for node in nodes:
+        match node:
+            case Access(array=array):
+                yield array
+            case Recursion(views=views):
+                yield from (view.array for view in views.values())
+            case Loop(body=body):
+                yield from _arrays(body)
+            case Choice():
+                pass
+
+
+def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
+    """Whether nodes access an array, or pass it on to a call that does."""
+    for node in nodes:
+        match node:
+            case Access():
+                found = node.array is array
+            case Recursion(target=target, views=views):
+                claimed = claims.get(target, {})
+                found = any(view.array is array and bool(claimed.get(name)) for name, view in views.items())
+            case Loop(body=body):
+                found = _mentions(body, array, claims)
+            case _:
+                found = False
+        if found:
+            return True
+    return False

@@ -1,0 +1,278 @@
+"""Which part of an array a recursion by indices reaches, such as one that cuts a trapezoid of points in time and space.
+
+Its calls are given arrays whole and say by indices what they work on. How far a call gets along a dimension is looked
+for as a sum of its indices, and of what slopes add to them: x1 + max(0, dx1)*(t1 - t0). A linear program over samples
+proposes it. It is proved by induction: in every case the accesses lie within, and so does how far the calls get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from random import Random
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.lp.exact_vertex import corner
+from archline.algebra.polynomial import ONE, ZERO, Poly, rational
+from archline.algebra.prove.farkas import Situation
+from archline.ir.factored import UnboundedError, most_in
+from archline.ir.layout import Interval
+from archline.ir.ranking import Declaration, declaration
+from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
+from archline.ir.scope import declared
+from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
+from archline.language.evaluate import holds
+
+TRIES, ENOUGH = 400, 60
+"""How many indices are drawn, and how many of them that the declaration allows are enough."""
+ORIGINS = (0, 5, 40)
+MAX_CALLS = 20_000
+Point = Mapping[str, int]
+Box = tuple[Interval, ...]
+"""The first and the last entry in each dimension."""
+End = tuple[Array, int, int]
+"""An array, one of its dimensions, and the end of it: 1 for how far up an access is, -1 for how far down."""
+
+
+def reach_of(body: Body) -> Reach | None:
+    """How far calls get; None where no indices say so, or arrays are not given whole."""
+    if not body.scope.module.signatures[body.algorithm].indices:
+        return None
+    try:
+        return Reach(body, tuple(_cases(body)))
+    except NotReachedError:
+        return None
+
+
+class NotReachedError(Exception):
+    """The recursion is not one by indices that is given its arrays whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One way through a body: what is at least 0 there, where it accesses arrays, and the arguments of its calls."""
+
+    known: tuple[Poly, ...]
+    accesses: tuple[tuple[Access, Chain], ...]
+    calls: tuple[Mapping[str, Poly], ...]
+
+    def farthest(self, end: End) -> Iterator[Poly]:
+        """How far each access gets towards an end, times its sign. Raises UnboundedError."""
+        array, dimension, sign = end
+        for access, chain in self.accesses:
+            if access.array is array:
+                place = access.place[dimension]
+                if place is None:
+                    raise UnboundedError
+                value = place.scaled(sign)
+                for loop in reversed(chain):
+                    value = most_in(value, loop, loop.facts)
+                yield value
+
+
+@dataclass(eq=False)
+class Reach:
+    """How far calls of one recursive algorithm get."""
+
+    body: Body
+    cases: tuple[Case, ...]
+
+    @cached_property
+    def declaration(self) -> Declaration:
+        """What is said of the indices."""
+        return declaration(self.body.algorithm, declared(self.body.scope.module, self.body.algorithm))
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Indices that the declaration allows."""
+        return Samples(self.body, self.declaration, self.cases)
+
+    @cached_property
+    def boxes(self) -> dict[Array, Box]:
+        """Where the accesses of a call lie in the arrays that it is given, as far as indices tell."""
+        return {array: box for array in self.body.given if (box := self._box(array)) is not None}
+
+    def situation(self, known: Iterable[Poly]) -> Situation:
+        """What the declaration promises, and more that is at least 0."""
+        return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
+
+    def _box(self, array: Array) -> Box | None:
+        """Where the accesses of a call to an array lie, in its indices; None where that is not known in any dimension.
+
+        Entries beyond the ends of the array are none of them.
+        """
+        if array.layout == "zmorton":
+            return None
+        found = []
+        for dimension, extent in enumerate(array.extents):
+            low, high = (self._end((array, dimension, sign)) for sign in (-1, 1))
+            found.append((ZERO if low is None else -low, extent - 1 if high is None else high))
+        return tuple(found) if any(_names_index(end, self.body) for each in found for end in each) else None
+
+    def _end(self, end: End) -> Poly | None:
+        """How far calls get at most, times the sign; None where no proof is found."""
+        try:
+            accessed = [tuple(case.farthest(end)) for case in self.cases]
+        except UnboundedError:
+            return None
+        # What is nearest at samples need not hold elsewhere; what is made of one index mostly does.
+        proposed = (_proposed(self.samples, accessed, forms) for forms in (self._forms, *self._plain))
+        return next((each for each in proposed if each is not None and self._proves(each, accessed)), None)
+
+    def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
+        """Whether no case gets farther than the bound if its calls do not."""
+        for case, own in zip(self.cases, accessed, strict=True):
+            situation = self.situation(case.known)
+            there = (bound.substitute(given) for given in case.calls)
+            if not all(situation.proves(bound - each) for each in (*there, *own)):
+                return False
+        return True
+
+    @cached_property
+    def _forms(self) -> tuple[Poly, ...]:
+        """1, the indices, and what an index of few values adds to a difference where it is above 0, or below."""
+        ranges = self.declaration.ranges
+        parts = [
+            a.positive_part(Poly.symbol(name).scaled(sign))
+            for name, values in ranges.items()
+            for sign in (1, -1)
+            if any(sign * each > 0 for each in values)
+        ]
+        differences = [each for each in self.declaration.quantities if each.names.isdisjoint(ranges)]
+        indices = (index for _, index in self._plain)
+        return (ONE, *indices, *parts, *(part * each for part in parts for each in differences))
+
+    @property
+    def _plain(self) -> tuple[tuple[Poly, Poly], ...]:
+        """1 and an index of many values."""
+        indices = self.body.scope.module.signatures[self.body.algorithm].indices
+        return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
+
+
+def _names_index(value: Poly, body: Body) -> bool:
+    return not value.names.isdisjoint(body.scope.module.signatures[body.algorithm].indices)
+
+
+class Samples:
+    """Indices at which the declaration holds, with the cases that apply and the indices of their calls."""
+
+    def __init__(self, body: Body, declaration: Declaration, cases: Sequence[Case]) -> None:
+        self._body, self._declaration, self._cases = body, declaration, cases
+        self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
+
+    @cached_property
+    def drawn(self) -> tuple[Point, ...]:
+        """Some indices."""
+        body, random = self._body, Random(0)
+        signature = body.scope.module.signatures[body.algorithm]
+        names = (*signature.size_names, *signature.indices)
+        tried = (
+            self._declaration.drawn(names, signature.size_names, body.scope.facts, random, ORIGINS)
+            for _ in range(TRIES)
+        )
+        allowed = (sizes for sizes in tried if all(holds(fact, sizes) is not False for fact in body.algorithm.where))
+        return tuple(islice(allowed, ENOUGH))
+
+    def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
+        """The case that applies, and its calls. Raises EvaluationError."""
+        key = tuple(point.values())
+        if key not in self._followed:
+            if len(self._followed) > MAX_CALLS:
+                raise EvaluationError("too many calls")
+            fitting = (
+                (place, each)
+                for place, each in enumerate(self._cases)
+                if all(evaluate(value, point) >= 0 for value in each.known)
+            )
+            number, case = next(fitting, (None, None))
+            if number is None or case is None:
+                raise EvaluationError("no case applies")
+            calls = tuple(
+                {**point, **{name: int(evaluate(value, point)) for name, value in given.items()}}
+                for given in case.calls
+            )
+            self._followed[key] = number, calls
+        return self._followed[key]
+
+
+def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Poly | None:
+    """The sum of forms that is nearest above what is accessed at the samples, and no less there than at their calls."""
+    known: dict[tuple[int, ...], int | None] = {}
+
+    def farthest(point: Point) -> int | None:
+        key = tuple(point.values())
+        if key not in known:
+            case, calls = samples.follow(point)
+            own = (int(evaluate(value, point)) for value in accessed[case])
+            known[key] = max((each for each in (*own, *map(farthest, calls)) if each is not None), default=None)
+        return known[key]
+
+    def at(point: Point) -> list[fmpq]:
+        return [rational(evaluate(form, point)) for form in forms]
+
+    rows: list[list[fmpq]] = []
+    limits: list[fmpq] = []
+    goal = [fmpq(0)] * len(forms)
+    for point in samples.drawn:
+        try:
+            least, (_, calls) = farthest(point), samples.follow(point)
+        except (EvaluationError, RecursionError):
+            continue
+        if least is not None:
+            here = at(point)
+            rows.append([-number for number in here])
+            limits.append(fmpq(-least))
+            goal = [before - number for before, number in zip(goal, here, strict=True)]
+            for there in calls:
+                rows.append([number - own for number, own in zip(at(there), here, strict=True)])
+                limits.append(fmpq(0))
+    coefficients = corner(goal, rows, limits)
+    if coefficients is None:
+        return None
+    return sum((form.scaled(each) for form, each in zip(forms, coefficients, strict=True)), ZERO)
+
+
+# Cases
+def _cases(body: Body) -> Iterator[Case]:
+    if not all(each.target is body.algorithm for each in calls(body.nodes)):
+        raise NotReachedError
+    try:
+        every = ways(body.nodes)
+    except TooManyWaysError:
+        raise NotReachedError from None
+    for known, nodes in every:
+        if known is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
+            raise NotReachedError
+        made = [node for node in nodes if isinstance(node, Recursion)]
+        if not all(_given_whole(call, array) for call in made for array in body.given):
+            raise NotReachedError
+        yield Case(known, tuple(accesses(nodes)), tuple(call.sizes for call in made))
+
+
+def _given_whole(call: Recursion, array: Array) -> bool:
+    """Whether a call has an array as its caller does."""
+    view = call.views[array.name]
+    straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
+    return view.array is array and view.axes == straight and view.extents == array.extents
+
+
+# Lines
+def lines(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
+    """The lines of those entries of a box that are in an array of given extents."""
+    along, total = contiguous_dimension(array), 1
+    for dimension, ((low, high), extent) in enumerate(zip(box, extents, strict=True)):
+        first, last = max(0, low), min(high, extent - 1)
+        if last < first:
+            return 0
+        if dimension != along or array.strided:
+            total *= last - first + 1
+        elif array.aligned:
+            total *= last // line - first // line + 1
+        else:
+            total *= min(last - first + 1, (last - first - 1) // line + 2)
+    return total

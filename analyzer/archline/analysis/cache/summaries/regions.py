@@ -1,0 +1,221 @@
+"""Parts of an array that a body touches in full: single elements, all of a loop, and what is claimed of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from types import MappingProxyType
+from typing import Literal
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.cache.footprint.project import clipped
+from archline.analysis.cache.footprint.windows import Interval, Turn, at_least_zero, union, within
+from archline.ir.tree import Access, Array, Loop, Node, Recursion, View
+from archline.language import syntax as s
+
+MAX_PARTS = 12
+"""Of so many parts those that lie side by side are put together."""
+MAX_KEPT = 40
+"""So many parts of nodes count: a loop that makes no interval of one makes two of it."""
+Box = tuple[Interval, ...]
+"""In each dimension the first entry, and the one behind the last."""
+Half = Literal["", "lower", "upper"]
+"""Of a box that is as wide as high: all of it, or what lies on its diagonal and below it, or on it and above."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
+
+    `half`: only what lies on the diagonal or on that side of it; without the diagonal itself where that is `beside`.
+    `own`: the entries from some on up to others instead, in the sizes and the indices of the algorithm that is given
+    the array.
+    """
+
+    least: tuple[int, ...]
+    before: int = 0
+    behind: int = 0
+    half: Half = ""
+    beside: bool = False
+    own: Box | None = None
+
+    def box(self, ends: Sequence[Interval]) -> Box:
+        """What is claimed of the elements from some places on, up to others."""
+        if self.beside:
+            return beside_diagonal(ends, self.half)
+        return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
+
+    def of(self, array: Array) -> Box:
+        """What is claimed of all of an array."""
+        return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
+
+
+Claims = Mapping[s.Algorithm, Mapping[str, Sequence[Claim]]]
+"""By array parameters."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements of an array: a box, or half of it."""
+
+    box: Box
+    half: Half = ""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A part of an array that is touched where all of `needs` are at least 0."""
+
+    part: Part
+    needs: tuple[Poly, ...] = ()
+
+    def uses(self, name: str) -> list[int]:
+        """The dimensions in which it depends on a symbol."""
+        return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
+
+    def at(self, name: str, value: Poly) -> Touched:
+        """Where a symbol has a value."""
+        values = {name: value}
+        box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
+        return Touched(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of an array that calls and accesses touch in full."""
+
+    array: Array
+    claims: Claims
+
+    def of(self, nodes: Sequence[Node], facts: Facts) -> list[Touched]:
+        """Those of nodes that are all reached."""
+        found: dict[Touched, None] = {}
+        for node in nodes:
+            match node:
+                case Access(array=array, place=place, wherever=()) if array is self.array:
+                    found |= dict.fromkeys(map(Touched, _element(place)))
+                case Recursion():
+                    found |= dict.fromkeys(map(Touched, self._given(node, facts)))
+                case Loop(body=body):
+                    turn = Turn(node.variable, node.lo, node.hi)
+                    inside = self.of(body, within(turn, facts, 1))
+                    found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
+                case _:
+                    pass
+        known = list(found)[:MAX_KEPT]
+        return [*known, *_side_by_side(known)]
+
+    def _given(self, call: Recursion, facts: Facts) -> Iterator[Part]:
+        claimed = self.claims.get(call.target, {})
+        for name, view in call.views.items():
+            for claim in claimed.get(name, ()):
+                if view.array is self.array and _large(view, claim.least, facts):
+                    yield from part_of(view, claim, call.sizes)
+
+
+def _large(view: View, least: Sequence[int], facts: Facts) -> bool:
+    pairs = zip(view.extents, least, strict=True)
+    return all(not each or facts.nonnegative(extent - each) for extent, each in pairs)
+
+
+def _element(place: Sequence[Poly | None]) -> Iterator[Part]:
+    box = tuple((each, each + 1) for each in place if each is not None)
+    if len(box) == len(place):
+        yield Part(box)
+
+
+def part_of(view: View, claim: Claim, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
+    """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension.
+
+    `sizes` has those of the call that is given the view.
+    """
+    straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
+    if not view.exact or (not straight and (claim.before or claim.behind or claim.half or claim.own is not None)):
+        return
+    ends = []
+    for dimension, start in enumerate(view.starts):
+        width = ONE
+        # From the innermost out, a step is as long as what lies within it.
+        for (along, step), extent in zip(reversed(view.axes), reversed(view.extents), strict=True):
+            if along == dimension:
+                if step != width:
+                    return
+                width = width * extent
+        if start is None:
+            return
+        ends.append((start, start + width))
+    if claim.own is not None:
+        own = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
+        yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, own, strict=True)))
+    else:
+        yield Part(claim.box(ends), claim.half)
+
+
+def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
+    """What is touched by all iterations; where that is no such part, by the first one, and by the last one."""
+    name = turn.variable
+    kept = clipped(touched.needs, turn, facts)
+    if kept is None:
+        return
+    turn, needs = kept
+    box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
+    if len(moving) == 1 and not touched.part.half:
+        (place,) = moving
+        joint = union(box[place], turn, within(turn, facts, 2))
+        if joint is not None:
+            # Of an empty loop this is an interval without places where every iteration adds one.
+            empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
+            yield Touched(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
+            return
+    if len(box) == 2 and len(moving) == 2:
+        yield from (Touched(part, needs) for part in _halves(box, turn, facts))
+    for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
+        fixed = touched.at(name, value)
+        yield Touched(fixed.part, (*fixed.needs, *some))
+
+
+def _halves(box: Box, turn: Turn, facts: Facts) -> Iterator[Part]:
+    """The half of a square of which iterations touch row after row, or column after column."""
+    square = (turn.lo, turn.hi), (turn.lo, turn.hi)
+    sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
+    for half, (rows, columns) in sides:
+        beside = _below(rows, columns, turn, facts)
+        if beside is not None:
+            yield Part(beside_diagonal(square, half) if beside else square, half)
+
+
+def _below(rows: Interval, columns: Interval, turn: Turn, facts: Facts) -> bool | None:
+    """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
+
+    They touch rows up to the diagonal, or columns from there on.
+    """
+    place = Poly.symbol(turn.variable)
+    here = place, place + 1
+    for beside in (False, True):
+        up_to = rows == here and columns[1] == place + int(not beside) and facts.nonnegative(turn.lo - columns[0])
+        down_from = columns == here and rows[0] == place + int(beside) and rows[1] == turn.hi
+        if up_to or down_from:
+            return beside
+    return None
+
+
+def beside_diagonal(square: Sequence[Interval], half: Half) -> Box:
+    """The box of which a half is that half of a square without its diagonal."""
+    (top, bottom), (left, right) = square
+    if half == "lower":
+        return (top + 1, bottom), (left, right - 1)
+    return (top, bottom - 1), (left + 1, right)
+
+
+def _side_by_side(found: Sequence[Touched]) -> Iterator[Touched]:
+    """Two parts of which one ends where the other begins, and which are the same in the other dimensions, as one."""
+    boxes = [each for each in found if not each.part.half][:MAX_PARTS]
+    for one, other in permutations(boxes, 2):
+        (first, second) = one.part.box, other.part.box
+        apart = [place for place, ends in enumerate(first) if ends != second[place]]
+        if len(apart) == 1 and first[apart[0]][1] == second[apart[0]][0]:
+            place = apart[0]
+            joint = (*first[:place], (first[place][0], second[place][1]), *first[place + 1 :])
+            yield Touched(Part(joint), tuple(dict.fromkeys((*one.needs, *other.needs))))

@@ -1,0 +1,415 @@
+"""Which references keep lines, and how long: the choices that fetch least for some capacity at some sizes.
+
+Every choice bounds io wherever its lines fit; which are listed is found by comparing all of them at a few sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
+from itertools import chain
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, total
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.residency.reload import resumed
+from archline.analysis.cache.residency.row_split import Splits
+from archline.analysis.cache.residency.single import alone
+from archline.analysis.cache.upper.pareto import Choices, together
+from archline.analysis.cache.upper.plan import Mixture, Parting, Plan, Staying, Way
+from archline.analysis.cache.upper.retained import Growing, growing
+from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE, WORDS
+from archline.ir.tree import Chain, Loop
+
+MAX_STATES, MAX_OPTIONS = 32, 12
+MAX_MIXING = 100_000
+"""Term products for the mixtures of one plan, and for its partings."""
+FEW, LARGE = (1, 2, 3, 4), 3
+"""So few lines are shared out one by one, at so many of the largest samples."""
+LITTLE = 50
+"""What saves no more than this part of all saves little."""
+MOST = 10**300
+"""Numbers at samples are compared as floats up to here."""
+Numbers = Mapping[Unit, tuple[int, int]]
+"""Lines and misses of units at a sample."""
+Region = frozenset[int]
+"""The loops around some accesses, by identity."""
+_Held = tuple[Cluster, tuple[Unit, ...]]
+"""A cluster, and the units that hold it."""
+
+
+@dataclass(eq=False)
+class Planner:
+    """Finds plans for references; `points` are the samples."""
+
+    references: Sequence[Reference]
+    facts: Facts
+    points: Sequence[Mapping[str, int]]
+    _exact: list[dict[Unit, tuple[Number, Number]]] = field(default_factory=list)
+    _units: dict[Unit, int] = field(default_factory=dict)
+    _clusters: list[list[Cluster]] = field(default_factory=list)
+    _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
+    _taken: dict[Unit, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
+    _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
+    _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
+    _rooms: dict[Poly, Poly] = field(default_factory=dict)
+    _mixed: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
+    _parted: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
+    _splits: dict[int, Splits] = field(default_factory=dict)
+
+    def plans(self) -> list[Plan]:
+        """The plans worth telling, from those that need few lines to those that need many."""
+        for each in self.references:
+            units = tuple(alone(each))
+            self._alone[each] = (*units, *resumed(each, units, self.references))
+        own = {each: _apart(units) for each, units in self._alone.items()}
+        arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
+        self._clusters = [
+            list(dict.fromkeys(part for clusters in ways for each in clusters for part in each.all_parts))
+            for ways in arrays
+        ]
+        self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
+        found: dict[frozenset[Unit], Plan] = {}
+        nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
+        of_all = len(nothing) == len(self.references)
+        if of_all:
+            found[frozenset()] = self._plan(nothing)
+        narrow = self._narrow(nothing) if of_all else ()
+        for numbered in chain(self._frontier(arrays), narrow):
+            units = tuple([self._by_number[each] for each in numbered])
+            key = frozenset(units)
+            if key not in found:
+                found[key] = self._plan(units)
+        return list(found.values())
+
+    def told(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans that are best for some capacity at large sizes, from few lines to many."""
+        for exact, point in zip(reversed(self._exact), reversed(self.points), strict=True):
+            if point["L"] == 1 or not all(unit in exact for plan in plans for unit in plan.units):
+                continue
+            lines = {plan: max(self._lines(plan.units, exact)) for plan in plans}
+            misses = {plan: sum(exact[unit][1] for unit in plan.units) for plan in plans}
+            best: list[Plan] = []
+            for plan in sorted(plans, key=lambda each: (lines[each], misses[each])):
+                if not best or misses[plan] < misses[best[-1]]:
+                    best.append(plan)
+            return best
+        return list(plans[:1])
+
+    def _lines(self, units: Sequence[Unit], exact: Mapping[Unit, tuple[Number, Number]]) -> list[Number]:
+        """What each region takes at a sample."""
+        held: list[Number] = [int(anew) for anew in self._anew(units)]
+        for unit in units:
+            for place in self._taken[unit][0]:
+                held[place] += exact[unit][0]
+        return held
+
+    def lean(self, plans: Iterable[Plan]) -> Iterator[Plan]:
+        """Plans with a line or none for each reference in place of units that save little at a large sample.
+
+        The best for a number of lines fill what others leave free, which at another L may be too much.
+        """
+        large = [numbers for each, numbers in zip(self.points, self._numbers, strict=True) if each["L"] > 1]
+        if not large:
+            return
+        numbers = large[-1]
+        for plan in plans:
+            if all(unit in numbers for unit in plan.units):
+                least = sum(numbers[unit][1] for unit in plan.units) // LITTLE
+                units = tuple(chain.from_iterable(self._by_lines(unit, least, numbers) for unit in plan.units))
+                if units != plan.units:
+                    yield self._plan(units)
+
+    def _by_lines(self, unit: Unit, least: int, numbers: Numbers) -> tuple[Unit, ...]:
+        """A line for each reference of a unit, or none, as far as what it keeps more does not save so much."""
+        if unit.scratch:
+            return (unit,)
+        found = []
+        for each in unit.references:
+            small = [own for own in self._alone[each] if own in numbers and (own.scratch or numbers[own][0] <= 1)]
+            few = min((numbers[own][1] for own in small), default=0) + least
+            fitting = [own for own in small if numbers[own][1] <= few]
+            if not fitting:
+                return (unit,)
+            found.append(next((own for own in fitting if own.scratch), fitting[0]))
+        return tuple(found) if sum(numbers[own][1] for own in found) <= numbers[unit][1] + least else (unit,)
+
+    # Numbers
+    def _evaluate(self, units: Iterable[Unit]) -> None:
+        """Lines and misses of all units at every sample."""
+        self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+        units = self._by_number
+        restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
+        names = sorted({name for value in restored.values() for name in value.names})
+        compiler = Compiler(names)
+        functions = {value: compiler.of(each) for value, each in restored.items()}
+        ready = [(unit, functions[unit.space], functions[unit.misses]) for unit in units]
+        self._exact = []
+        for point in self.points:
+            environment = compiler.environment([point.get(name, 0) for name in names])
+            known: dict[Unit, tuple[Number, Number]] = {}
+            for unit, space, misses in ready:
+                with suppress(EvaluationError):
+                    known[unit] = space(environment), misses(environment)
+            self._exact.append(known)
+
+    @cached_property
+    def _numbers(self) -> list[Numbers]:
+        """The same as whole numbers, no larger than floats may be."""
+        return [
+            {unit: (min(round(x), MOST), min(round(y), MOST)) for unit, (x, y) in each.items()} for each in self._exact
+        ]
+
+    @cached_property
+    def _regions(self) -> list[Region]:
+        """The loops around each reference; inner ones come first."""
+        # In the order of the text where they are as deep, so that reports are the same in every run.
+        found = dict.fromkeys(frozenset(map(id, each.chain)) for each in self.references)
+        return sorted(found, key=len, reverse=True)
+
+    # The best at samples
+    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]]) -> Iterator[tuple[int, ...]]:
+        """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
+        ways = ([self._together(tuple(clusters)) for clusters in each] for each in arrays)
+        options = (together(each).best(MAX_OPTIONS) for each in ways)
+        states = reduce(lambda one, other: one.beside(other, MAX_STATES), options)
+        return chain.from_iterable(map(states.at, range(len(self.points))))
+
+    def _together(self, clusters: tuple[Cluster, ...]) -> Choices:
+        """The best choices of some clusters: ways to split references have many of these in common."""
+        if clusters not in self._kept:
+            *before, last = clusters
+            own = self._choices(last)
+            known = self._together(tuple(before)).beside(own, MAX_OPTIONS) if before else own.best(MAX_OPTIONS)
+            self._kept[clusters] = known
+        return self._kept[clusters]
+
+    def _narrow(self, nothing: Sequence[Unit]) -> Iterator[Sequence[int]]:
+        """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
+
+        The best of all choices may miss this, as it compares by the region that takes most.
+        """
+        units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
+        owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
+        known = self._measured(units)
+        every = range(len(self.points))
+        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
+        for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
+            if all(unit in self._numbers[sample] for unit in nothing):
+                yield from (known.filled(sample, owners, first, few) for few in FEW)
+
+    def _choices(self, cluster: Cluster) -> Choices:
+        whole = self._measured(cluster.units)
+        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
+
+    def _measured(self, units: Sequence[Unit]) -> Choices:
+        """Each unit as a choice, where it has numbers."""
+        numbers = [self._units[unit] for unit in units]
+        active, anew = self._regions_by_number
+        lines, misses = self._arrays
+        return Choices(
+            lines[:, numbers] * active[:, None, numbers],
+            np.broadcast_to(anew[:, None, numbers], (len(anew), len(lines), len(numbers))),
+            misses[:, numbers],
+            np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
+        )
+
+    @cached_property
+    def _by_number(self) -> list[Unit]:
+        return list(self._units)
+
+    @cached_property
+    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lines and misses by sample and number of the unit; a unit without numbers fetches without end."""
+        nothing = 0, inf
+        found = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
+        both = np.array(found, dtype=float).reshape(len(found), len(self._units), 2)
+        return both[:, :, 0], both[:, :, 1]
+
+    @cached_property
+    def _regions_by_number(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """By region and number of the unit: where units hold their lines, and where they fetch at every access."""
+        active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
+        anew = np.zeros_like(active)
+        for number, unit in enumerate(self._by_number):
+            held, own = self._places(unit)
+            active[list(held), number] = True
+            if own is not None:
+                anew[own, number] = True
+        return active, anew
+
+    def _places(self, unit: Unit) -> tuple[tuple[int, ...], int | None]:
+        """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
+        if unit not in self._taken:
+            held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
+            own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
+            self._taken[unit] = held, None if own is None else self._regions.index(own)
+        return self._taken[unit]
+
+    def _anew(self, units: Sequence[Unit]) -> list[bool]:
+        """In which regions some of the units fetch at every access."""
+        found = {self._places(unit)[1] for unit in units}
+        return [place in found for place in range(len(self._regions))]
+
+    def _plan(self, units: tuple[Unit, ...]) -> Plan:
+        held: list[list[Unit]] = [[] for _ in self._regions]
+        for unit in units:
+            for place in self._places(unit)[0]:
+                held[place].append(unit)
+        needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
+        return Plan(units, needs, total(unit.misses for unit in units), *self._spending(units))
+
+    def _spending(self, units: tuple[Unit, ...]) -> Iterator[Callable[[], tuple[tuple[Way, ...], ...]]]:
+        """What finds ways to use spare lines, for all rows and for some."""
+        for finding in (self._mixtures, self._partings):
+            yield partial(_within_budget, partial(finding, units))
+
+    def _need(self, held: tuple[Unit, ...], anew: bool) -> Poly:
+        """The lines of a region: plans differ in few units, and most of their regions hold the same."""
+        if (held, anew) not in self._held:
+            self._held[held, anew] = total(unit.space for unit in held) + int(anew)
+        return self._held[held, anew]
+
+    def room(self, lines: Poly) -> Poly:
+        """The words that some lines leave free, in terms of sizes: plans have most needs in common."""
+        if lines not in self._rooms:
+            self._rooms[lines] = self.facts.restore(WORDS - LINE * lines)
+        return self._rooms[lines]
+
+    def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
+        """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
+
+        Raises UnboundedError.
+        """
+        needs: list[list[Poly]] = [[], []]
+        for place, anew in enumerate(self._anew(plan.units)):
+            held = [unit.smooth[0] for unit in plan.units if place in self._places(unit)[0]]
+            needs[0].append(sum((each.value for each in held), ZERO) + int(anew))
+            needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
+        return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
+
+    def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
+        """The regions in which what is held through a loop, but for some inside, takes room."""
+        return tuple(
+            place
+            for place, region in enumerate(self._regions)
+            if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
+        )
+
+    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
+        """For each array what spare lines could do for all rows alike."""
+        owner = {id(reference): unit for unit in units for reference in unit.references}
+        for clusters in self._clusters:
+            staying = self._staying(self._growing[id(clusters[0].references[0].array)], owner)
+            yield (*_all_beside(clusters, owner, self._mixed, self._beside), *staying)
+
+    def _partings(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
+        """For each array what spare lines could do for some rows."""
+        owner = {id(reference): unit for unit in units for reference in unit.references}
+        for clusters in self._clusters:
+            yield _all_beside(clusters, owner, self._parted, self._beside_rows)
+
+    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Unit]) -> Iterator[Staying]:
+        """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
+        for held in windows:
+            # A unit of several references fetches what they share once.
+            fetching = {
+                frozenset(owner[id(each)] for each in group)
+                for group in held.groups
+                if all(_begins_anew(owner[id(each)], each, held) for each in group)
+            }
+            if fetching:
+                owners = dict.fromkeys(chain.from_iterable(fetching))
+                saving = tuple(chain.from_iterable(unit.references for unit in owners))
+                yield Staying(saving, held, len(fetching), self._regions_of(held.loop))
+
+    def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:
+        """Whether a unit fetches less than others, by a tenth at least, at some sample."""
+        return any(
+            numbers[unit][1] * 10 <= sum(numbers[each][1] for each in others) * 9
+            for numbers in self._numbers
+            if all(each in numbers for each in (unit, *others))
+        )
+
+    @cached_property
+    def _growing(self) -> dict[int, list[Growing]]:
+        """What may stay of each array."""
+        return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
+
+    def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Mixture]:
+        """What spare lines could do for a cluster that these units hold."""
+        fetched = sum((unit.misses for unit in fine), ZERO)
+        for unit in _others(cluster, fine):
+            regions = self._regions_of(unit.loop, unit.given_up)
+            for classes in unit.classes:
+                yield Mixture(cluster.references, fetched, unit.misses, *classes, regions)
+        for pin in cluster.pins:
+            kept = pin.lines * pin.windows
+            yield Mixture(cluster.references, fetched, kept, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
+
+    def _beside_rows(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Parting]:
+        """What they could do for some rows of it."""
+        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
+        for unit in _others(cluster, fine):
+            for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
+                yield Parting(split, tuple(self._regions_of(half.loop) for half in split.halves))
+
+
+def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tuple[Way, ...], ...]:
+    """Ways to use spare lines, none where they are too large to find: the plan's own bound holds without them."""
+    try:
+        with budget(MAX_MIXING, own=True):
+            return tuple(finding())
+    except (TooComplexError, UnboundedError):
+        return ()
+
+
+def _all_beside(
+    clusters: Iterable[Cluster],
+    owner: Mapping[int, Unit],
+    known: dict[_Held, tuple[Way, ...]],
+    find: Callable[[Cluster, tuple[Unit, ...]], Iterable[Way]],
+) -> tuple[Way, ...]:
+    """What is found beside the units that hold clusters, where these hold nothing else; each is looked for once."""
+    found: list[Way] = []
+    for cluster in clusters:
+        fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
+        if sum(len(unit.references) for unit in fine) == len(cluster.references):
+            if (cluster, fine) not in known:
+                known[cluster, fine] = tuple(find(cluster, fine))
+            found += known[cluster, fine]
+    return tuple(found)
+
+
+def _others(cluster: Cluster, fine: Sequence[Unit]) -> Iterator[Unit]:
+    """The units that could hold lines of a cluster beside those that do."""
+    return (unit for unit in cluster.units if unit not in fine and not unit.scratch)
+
+
+def _holds(loop: Loop | None, region: Region) -> bool:
+    """Whether a loop is among those of a region; None is around all."""
+    return loop is None or id(loop) in region
+
+
+def _begins_anew(unit: Unit, reference: Reference, held: Growing) -> bool:
+    """Whether a unit keeps nothing of a reference from one iteration to the next, in which something may stay."""
+    inner = reference.chain[reference.chain.index(held.loop) + 1 :]
+    if held.passing:
+        return unit.passing is not None and unit.passing in inner
+    return unit.scratch or unit.loop in inner
+
+
+def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:
+    """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
+    return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())

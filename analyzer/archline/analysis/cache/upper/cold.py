@@ -1,0 +1,148 @@
+"""All lines that a program may touch: those of its arrays that references reach, and of its stack of local arrays.
+
+Where they fit, each is fetched once at most. That is little where subscripts are followed row by row; it bounds what is
+not, such as f[i*i] and y[i % m], local arrays whose places a counter decides, and squares in Z-Morton order. At sizes
+what several references reach is counted once: the corners of a grid belong to no point of a stencil.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, total
+from archline.analysis.cache.footprint.upper import Reference
+from archline.ir.factored import UnboundedError, most_in
+from archline.ir.layout import LINE, Interval, stack_lines, whole
+from archline.ir.tree import Array, Chain, contiguous_dimension
+
+MAX_CELLS = 10_000
+"""Into so many parts is an array cut at most where references to it begin and end."""
+Sizes = Mapping[str, int]
+Box = tuple[range, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The lines of an array, and what references reach of it: the first and the last entry in each dimension."""
+
+    lines: Poly
+    along: int
+    extents: tuple[Poly, ...]
+    boxes: tuple[tuple[Interval, ...], ...]
+
+    def at(self, sizes: Sizes) -> int:
+        """The lines of the boxes together, at sizes and L. Raises EvaluationError."""
+        most = int(evaluate(self.lines, sizes))
+        try:
+            found = [box for each in self.boxes if all(box := tuple(self._box(each, sizes)))]
+        except EvaluationError:
+            return most
+        return min(most, _together(found)) if self.boxes else most
+
+    def _box(self, box: Sequence[Interval], sizes: Sizes) -> Iterator[range]:
+        """The rows, and of each the lines."""
+        for dimension, ((low, high), extent) in enumerate(zip(box, self.extents, strict=True)):
+            first = max(0, int(evaluate(low, sizes)))
+            last = min(int(evaluate(extent, sizes)) - 1, int(evaluate(high, sizes)))
+            if dimension == self.along:
+                first, last = first // sizes["L"], last // sizes["L"]
+            yield range(first, last + 1)
+
+
+def _together(boxes: Sequence[Box]) -> int:
+    """How many places lie in any of several boxes: in the parts that their ends cut each dimension into."""
+    ends = [sorted({end for each in place for end in (each.start, each.stop)}) for place in zip(*boxes, strict=True)]
+    if prod(map(len, ends)) > MAX_CELLS:
+        return sum(prod(map(len, box)) for box in boxes)
+    cells = product(*(list(pairwise(each)) for each in ends))
+    return sum(
+        prod(stop - start for start, stop in cell)
+        for cell in cells
+        if any(all(start in each for (start, _), each in zip(cell, box, strict=True)) for box in boxes)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Everything:
+    """What is reached of each array that is given, and the lines of the stack up to the end of each local array."""
+
+    given: tuple[Reached, ...]
+    tops: tuple[Poly, ...]
+
+    def at(self, sizes: Sizes) -> int:
+        """The lines at sizes and L, at most. Raises EvaluationError."""
+        given = sum(each.at(sizes) for each in self.given)
+        return given + max((int(evaluate(each, sizes)) for each in self.tops), default=0)
+
+    def lines(self, facts: Facts) -> Poly:
+        """The lines of all arrays, in sizes and L."""
+        most = ZERO
+        for each in self.tops:
+            most = facts.maximum(most, each)
+        return total(each.lines for each in self.given) + most
+
+
+def everything(references: Sequence[Reference], facts: Facts) -> Everything | None:
+    """What references may touch; None where a loop decides how high the stack is, and no closed form is known."""
+    by_array: dict[Array, list[Reference]] = {}
+    for each in references:
+        by_array.setdefault(each.array, []).append(each)
+    tops: dict[Poly, None] = {}
+    for array, own in by_array.items():
+        if array.local:
+            try:
+                tops[_top(array, own[0].chain)] = None
+            except UnboundedError:
+                return None
+    given = tuple(_reached(array, own, facts) for array, own in by_array.items() if not array.local)
+    return Everything(given, tuple(map(facts.restore, tops)))
+
+
+def _reached(array: Array, references: Sequence[Reference], facts: Facts) -> Reached:
+    restore = facts.restore
+    boxes = () if array.layout == "zmorton" else (each.hull(0) for each in references)
+    return Reached(
+        restore(_lines(array)),
+        contiguous_dimension(array),
+        tuple(map(restore, array.extents)),
+        tuple(tuple((restore(low), restore(high)) for low, high in box) for box in boxes),
+    )
+
+
+def _lines(array: Array) -> Poly:
+    """The lines of an array; of a square in Z-Morton order no more than it has elements."""
+    if array.layout != "zmorton":
+        return whole(array)
+    rows, columns = array.extents
+    return a.minimum(whole(array), rows * columns)
+
+
+def _top(array: Array, chain: Chain) -> Poly:
+    top = stack_lines(array)
+    for loop in reversed(chain):
+        if loop.variable in top.names:
+            top = most_in(_joined(top), loop, loop.facts)
+    return top
+
+
+def _joined(lines: Poly) -> Poly:
+    """At least as many lines: those of several rows as one, floor(x/L) + floor(y/L) as floor((x + y)/L).
+
+    Of rows of n - i and of i words this is the same for all i.
+    """
+    rest, words = ZERO, ZERO
+    for monomial, number in lines.terms.items():
+        match monomial:
+            case ((a.Floor(argument=argument, modulus=modulus), 1),) if (
+                modulus == LINE and number > 0 and number.q == 1
+            ):
+                words = words + argument.scaled(number)
+            case _:
+                rest = rest + Poly({monomial: number})
+    return rest + a.floor_div(words, LINE) if words else lines

@@ -1,0 +1,261 @@
+"""What spare lines save at a point: ways to use them as functions of sizes, each compiled when it is first tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, inf
+from operator import itemgetter
+
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.polynomial import Poly
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.upper.plan import Mixture, Parting, Staying, Way
+from archline.analysis.cache.upper.retained import TURN
+
+STEPS = 24
+"""At so many iterations, evenly spread, is it tried to keep what they touch."""
+Restore = Callable[[Poly], Poly]
+"""An expression in terms of the program's own sizes."""
+Functions = tuple[Compute, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Compiles expressions in sizes of some names, and in `TURN`, each once."""
+
+    names: tuple[str, ...]
+    restore: Restore
+    _functions: dict[Poly, Compute] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What all expressions have in common is computed once at a point."""
+        return Compiler((*self.names, TURN))
+
+    def of(self, values: Iterable[Poly]) -> Functions:
+        """Expressions as functions."""
+        return tuple(map(self._function, values))
+
+    def _function(self, value: Poly) -> Compute:
+        if value not in self._functions:
+            self._functions[value] = self.compiler.of(self.restore(value))
+        return self._functions[value]
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Lines that are used in some regions, and the fetches that they save."""
+
+    taken: tuple[tuple[Number, tuple[int, ...]], ...]
+    saved: Fraction
+
+    @property
+    def lines(self) -> Number:
+        """The most lines that are used, and 1 at least."""
+        return max([1, *(lines for lines, _ in self.taken)])
+
+    def fits(self, spare: Sequence[Number]) -> bool:
+        """Whether so many spare lines are enough."""
+        return min(self.left(spare), default=0) >= 0
+
+    def left(self, spare: Sequence[Number]) -> list[Number]:
+        """What is left of spare lines."""
+        left = list(spare)
+        for lines, regions in self.taken:
+            for region in regions:
+                left[region] -= lines
+        return left
+
+
+NOTHING = Saving((), Fraction(0))
+
+
+@dataclass(eq=False)
+class Here:
+    """A point, and what was found there."""
+
+    machine: Machine
+    point: Mapping[str, int]
+    mixed: dict[Mixed, _Known] = field(default_factory=dict)
+    stays: dict[Stays, list[tuple[int, Fraction]]] = field(default_factory=dict)
+    turned: dict[tuple[Parted, Number], Saving] = field(default_factory=dict)
+    parted: dict[tuple[Parted, tuple[Number, ...]], Saving] = field(default_factory=dict)
+    _environments: dict[Number, Environment] = field(default_factory=dict)
+
+    def at(self, functions: Functions, turn: Number = 0) -> list[Number]:
+        """Numbers at the point. Raises EvaluationError."""
+        compiler = self.machine.compiler
+        if turn not in self._environments:
+            numbers = [self.point[name] for name in self.machine.names]
+            self._environments[turn] = compiler.environment([*numbers, turn])
+        environment = self._environments[turn]
+        compiler.extend(environment)
+        return [compute(environment) for compute in functions]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a class of lines saves at a point, the lines that it and all take, and how many classes there are."""
+
+    gain: Fraction
+    each: Number
+    once: Number
+    classes: Number
+    about: float
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """Some classes of lines are kept otherwise: fetched are `fine` without that, and `coarse` with it for all."""
+
+    references: frozenset[Reference]
+    values: Functions
+    regions: tuple[int, ...]
+
+    def estimate(self, here: Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        known = self._known(here)
+        return known.about * about(self._used(known, spare)) if known.about > 0 else 0.0
+
+    def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
+        """As many classes as fit."""
+        known = self._known(here)
+        used = self._used(known, spare)
+        lines = used * known.each + known.once if used else 0
+        return Saving(((lines, self.regions),), known.gain * used)
+
+    def _known(self, here: Here) -> _Known:
+        if self not in here.mixed:
+            fine, coarse, each, once, classes = here.at(self.values)
+            gain = Fraction(fine - coarse) / classes if classes > 0 else Fraction(0)
+            here.mixed[self] = _Known(gain, each, once, classes, about(gain))
+        return here.mixed[self]
+
+    def _used(self, known: _Known, spare: Sequence[Number]) -> Number:
+        room = min(spare[region] for region in self.regions) - known.once
+        if not known.each:
+            return known.classes if room >= 0 else 0
+        return max(0, min(known.classes, room // known.each))
+
+
+@dataclass(frozen=True, eq=False)
+class Stays:
+    """What stays from one iteration of a loop to the next; `ends` are those of `TURN`."""
+
+    references: frozenset[Reference]
+    ends: Functions
+    amounts: Functions
+    times: int
+    regions: tuple[int, ...]
+
+    def estimate(self, here: Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        return about(self.saving(here, spare).saved)
+
+    def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
+        """The best of those that fit."""
+        if self not in here.stays:
+            here.stays[self] = list(self._tried(here))
+        room = min(spare[region] for region in self.regions)
+        fitting = (each for each in here.stays[self] if each[0] <= room)
+        lines, saved = max(fitting, key=itemgetter(1), default=(0, Fraction(0)))
+        return Saving(((lines, self.regions),), saved)
+
+    def _tried(self, here: Here) -> Iterator[tuple[int, Fraction]]:
+        """Lines and what they save, for some iterations."""
+        first, last = map(ceil, here.at(self.ends))
+        steps = min(STEPS, last - first)
+        for step in range(steps + 1) if steps > 0 else ():
+            lines, saved = here.at(self.amounts, first + (last - first) * step // steps)
+            if lines > 0 and saved > 0:
+                yield ceil(lines), Fraction(saved * self.times)
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """Some rows are kept by another unit: of each half what it holds, held before and fetches, and where."""
+
+    references: frozenset[Reference]
+    ends: Functions
+    amounts: Functions
+    regions: tuple[tuple[int, ...], ...]
+    before: bool
+
+    def estimate(self, here: Here, spare: Sequence[Number]) -> float:
+        """About what it saves."""
+        return about(self.saving(here, spare).saved)
+
+    def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
+        """With as many rows as fit into spare lines."""
+        key = self, tuple(spare)
+        if key not in here.parted:
+            step, last = here.at(self.ends)
+            most = ceil(last / Fraction(step))
+
+            def kept(rows: int) -> Saving:
+                return self._turned(here, min(last, (rows if self.before else most - rows) * step))
+
+            rows = _greatest(most, lambda each: kept(each).fits(spare))
+            found = kept(rows) if rows else NOTHING
+            here.parted[key] = found if found.saved > 0 and found.fits(spare) else NOTHING
+        return here.parted[key]
+
+    def _turned(self, here: Here, turn: Number) -> Saving:
+        """What is saved with rows parted at a place."""
+        key = self, turn
+        if key not in here.turned:
+            fetched, *halves = here.at(self.amounts, turn)
+            # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
+            held = (max(0, ceil(lines)) - instead for lines, instead in zip(halves[::3], halves[1::3], strict=True))
+            left = sum(max(0, misses) for misses in halves[2::3])
+            here.turned[key] = Saving(tuple(zip(held, self.regions, strict=True)), Fraction(fetched - left))
+        return here.turned[key]
+
+
+def _greatest(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number, at most `most`, of which something holds that holds of all below it; 0 where of none."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
+
+
+Used = Mixed | Stays | Parted
+"""A way to use spare lines, as a function of sizes."""
+
+
+def used(way: Way, machine: Machine) -> Used:
+    """A way as a function."""
+    references, functions = frozenset(way.references), machine.of(way.values)
+    match way:
+        case Mixture():
+            return Mixed(references, functions, way.regions)
+        case Staying():
+            return Stays(references, functions[:2], functions[2:], way.times, way.regions)
+        case Parting():
+            return Parted(references, functions[:2], functions[2:], way.regions, way.split.before)
+
+
+def about(value: Number) -> float:
+    """A number as a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
+def best(ways: Sequence[Used], here: Here, spare: Sequence[Number]) -> tuple[Used, Saving] | None:
+    """The way that saves most, about, with all spare lines."""
+    most, found = 0.0, None
+    for way in ways:
+        estimate = way.estimate(here, spare)
+        if estimate > most:
+            most, found = estimate, way
+    if found is None:
+        return None
+    saving = found.saving(here, spare)
+    return (found, saving) if saving.saved > 0 else None

@@ -1,0 +1,62 @@
+"""The bounds on io of a program without recursion at sizes, Z and L: the nearest of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cache.lower.bound import Lower
+from archline.analysis.cache.upper.cold import Everything
+from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cache.upper.split_outer import Phases
+from archline.analysis.cost import Cost, ends_at
+
+FAR = 2
+"""Where bounds are farther apart than this, accesses are counted as well."""
+Ends = tuple[Fraction, Fraction]
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The lines of all that is accessed bound io where they fit, and the number of accesses always."""
+
+    lower: Lower
+    upper: Upper
+    phases: Phases
+    everything: Everything | None
+    count: Callable[[], Cost]
+
+    def at(self, sizes: Sizes) -> Ends:
+        """Both bounds. Raises EvaluationError."""
+        try:
+            return self._nearest(sizes)
+        except EvaluationError:
+            # In a branch that is not taken, log2(n) need not be a number.
+            return Fraction(0), self._accessed(sizes)
+
+    def _nearest(self, sizes: Sizes) -> Ends:
+        least = self.lower.at(sizes)
+        most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
+        if self.everything is not None and most > least:
+            lines = self.everything.at(sizes)
+            most = min(most, Fraction(lines)) if lines <= sizes["Z"] // sizes["L"] else most
+        if most > FAR * least:
+            # Of what stands under conditions, fewer may be accessed than plans count.
+            with suppress(EvaluationError):
+                most = min(most, self._accessed(sizes))
+        return Fraction(least), most
+
+    def _accessed(self, sizes: Sizes) -> Fraction:
+        found = self._accesses
+        if found.upper is None:
+            raise EvaluationError(found.reason or "accesses are not counted")
+        return ends_at(found, sizes)[1]
+
+    @cached_property
+    def _accesses(self) -> Cost:
+        return self.count()

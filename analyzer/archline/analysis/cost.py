@@ -1,0 +1,270 @@
+"""The result contract: for each metric a `Cost` with bounds, a status, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange
+from archline.algebra.polynomial import Poly
+from archline.algebra.printing import to_text
+from archline.analysis.metrics.derivation import Step
+from archline.language import syntax as s
+from archline.language.source import Span
+from archline.recurrences.explanation import Recurrence
+
+Status = Literal["exact", "bounded", "declared", "unknown"]
+METRICS = ("flops", "work", "span")
+
+
+Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
+"""The least and the greatest count at sizes."""
+Tell = Callable[[], Recurrence | None]
+"""The recurrence with its solution and proofs; None where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """Bounds where a condition on the sizes holds.
+
+    `cases` hold what is known there, in the symbols of the derivation: the facts of each case that it is made of.
+    """
+
+    when: str
+    cases: tuple[Facts, ...] = field(repr=False)
+    lower: Poly
+    upper: Poly
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are the same expression."""
+        return self.lower == self.upper
+
+
+FEW_LINES = 64
+"""Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
+Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
+"""What a cost is O of under facts: growths by conditions ("" for any), or why that is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
+
+    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
+    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access.
+    """
+
+    array: str
+    places: tuple[int, ...]
+    loop: str | None
+    held: Poly
+    fetched: Poly
+    given_up: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
+
+    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
+    it is worth telling: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
+    on growth alone: another that holds in nearly the same places is nearer.
+    """
+
+    condition: Callable[[], str] = field(repr=False)
+    needs: tuple[Poly, ...] = field(repr=False)
+    upper: Poly
+    smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
+    told: bool = True
+    keeping: Callable[[], tuple[Kept, ...]] = field(default=tuple, repr=False)
+    lean: bool = False
+
+    @cached_property
+    def when(self) -> str:
+        """Where it holds."""
+        return self.condition()
+
+    @cached_property
+    def kept(self) -> tuple[Kept, ...]:
+        """What is kept in the cache there."""
+        return self.keeping()
+
+
+@dataclass(frozen=True)
+class Floor:
+    """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
+
+    iterations: Poly
+    power: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Orderless:
+    """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
+
+    Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors; `plain` is
+    no more than `touched`, and easier to compare.
+    """
+
+    touched: Poly
+    floors: tuple[Floor, ...]
+    some: bool
+    at: Callable[[Mapping[str, int | Fraction]], Fraction] = field(repr=False)
+    reason: str = ""
+    plain: Poly | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class InFull:
+    """A part of an array that each call touches in full, where extents are so `large` at least.
+
+    The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", what of it
+    lies on its diagonal or on that side of it.
+    """
+
+    array: str
+    box: tuple[tuple[Poly, Poly], ...]
+    large: tuple[tuple[Poly, int], ...]
+    half: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
+
+    `most` is what its io is at most where FEW_LINES lines fit, in its indices; None where nothing is found.
+    """
+
+    algorithm: str
+    parts: tuple[tuple[str, tuple[tuple[Poly, Poly], ...]], ...]
+    most: Poly | None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
+
+    `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
+    A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
+    `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
+    `alternatives` are upper bounds under conditions that may hold together, `lowers` lower bounds that hold everywhere,
+    each with what it looks at. `orders` tells what it is O of under facts. `orderless` bounds it from below in any
+    order of the same iterations.
+    `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
+    sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
+    `reached` what its calls reach by indices, and `touched` what they touch in full.
+    `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
+    """
+
+    metric: str
+    status: Status
+    lower: Poly | None
+    upper: Poly | None
+    reason: str | None = None
+    span: Span | None = None
+    declared: tuple[str, ...] = ()
+    regimes: tuple[Regime, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    lowers: tuple[tuple[str, Poly], ...] = ()
+    orders: Orders | None = field(default=None, repr=False, compare=False)
+    orderless: Orderless | None = field(default=None, repr=False, compare=False)
+    ends: Ends | None = field(default=None, repr=False, compare=False)
+    tell: Tell | None = field(default=None, repr=False, compare=False)
+    reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
+    touched: tuple[InFull, ...] = field(default=(), repr=False, compare=False)
+    at_most: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
+    at_least: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are the same expression."""
+        return self.lower is not None and self.lower == self.upper
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        """How a recursive algorithm's bounds come about; None where there is no recurrence."""
+        return None if self.tell is None else self.tell()
+
+
+def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """The bounds at a point: the sharpest of its own and those of metrics it is related to. Raises EvaluationError."""
+    lower, upper = _own_ends_at(cost, point)
+    lower = max([lower, *(low for low, _ in _ends_of(cost.at_least, point))])
+    return lower, min([upper, *(high for _, high in _ends_of(cost.at_most, point))])
+
+
+def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
+    """The bounds of each cost that has values at the point."""
+    for cost in costs:
+        try:
+            yield ends_at(cost, point)
+        except EvaluationError:
+            continue
+
+
+def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    if cost.ends is not None:
+        try:
+            return cost.ends(point)
+        except EvaluationError:
+            # Too many steps, or a guarded call whose sizes are none: the closed form is left.
+            pass
+    lower = evaluate(cost.lower, point)
+    return lower, lower if cost.exact else evaluate(cost.upper, point)
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """The derived costs of an algorithm, the 1 of the outermost call included.
+
+    `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0;
+    `assumptions` the facts they rest on (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul,
+    and so on; `derivation` holds the steps; `index_range` are two indices that begin and end a range.
+    """
+
+    algorithm: str
+    parameters: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    metrics: Mapping[str, Cost]
+    flops_by_kind: Mapping[str, Cost]
+    derivation: tuple[Step, ...] = field(repr=False, default=())
+    may_vanish: frozenset[str] = frozenset()
+    index_range: IndexRange | None = None
+
+    def text(self, value: Poly) -> str:
+        """An expression in the algorithm's sizes, in the language's syntax."""
+        if self.index_range is not None:
+            return self.index_range.text(value, self.parameters, self.may_vanish)
+        return to_text(value, self.parameters, self.may_vanish)
+
+    def __getitem__(self, metric: str) -> Cost:
+        return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[Cost]:
+        return iter(self.metrics.values())
+
+
+def cost_text(costs: Costs, cost: Cost) -> str:
+    """A cost that is known in one line, by its regimes where it has some."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    if not cost.regimes:
+        return _between(costs, cost.lower, cost.upper)
+    return "; ".join(
+        f"{'' if each.when == 'otherwise' else 'where '}{each.when}: {_between(costs, each.lower, each.upper)}"
+        for each in cost.regimes
+    )
+
+
+def _between(costs: Costs, lower: Poly, upper: Poly) -> str:
+    exact = lower == upper
+    return costs.text(lower) if exact else f"at least {costs.text(lower)}, at most {costs.text(upper)}"

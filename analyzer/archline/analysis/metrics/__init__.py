@@ -1,0 +1,1 @@
+"""Flops, work, span and accesses of a program."""

@@ -1,0 +1,178 @@
+"""Integers of the data that an `assume` speaks of: symbols from there to the end of their block, with its bounds.
+
+`assume (c - 1)*b <= 2*w` says little of c alone, and all that is needed of c*b: the costs of a statement are first
+written with c, and each term then takes the bound that suits it. What is known of c does not leave the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
+from archline.algebra.relax import bound_atom
+from archline.analysis.metrics.tally import Tally
+from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.max_plus import Path
+from archline.ir.scope import NotStaticError, Scope, never_negative, static_value
+from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
+
+MAX_ROUNDS = 12
+
+
+def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scope:
+    """The scope behind an `assume` of a block: integers that keep their values from there on are symbols."""
+    mentioned = s.names(assume.facts)
+    names = sorted(name for name in _settled(assume, body) & mentioned if name not in scope.values)
+    for name in names:
+        scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
+    scope = replace(scope, settled=scope.settled | set(names))
+    for fact in assume.facts if names else ():
+        for value in _nonnegative(fact, scope):
+            for name in names:
+                scope = scope.with_facts(_learned(value, name, scope.facts))
+    return scope
+
+
+def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
+    """The integers of the block itself that nothing assigns to from the `assume` on."""
+    place = body.index(assume)
+    mine = {
+        each.name
+        for each in body[:place]
+        if isinstance(each, s.Local) and isinstance(each.type, s.ScalarType) and each.type.element == "int"
+    }.difference(MACHINE_SYMBOLS)
+    behind = (node for each in body[place:] for node in s.nodes(each))
+    return mine - {node.target.id for node in behind if isinstance(node, s.Assign) and isinstance(node.target, s.Name)}
+
+
+def _nonnegative(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
+    match fact:
+        case s.Binary(op=op, left=left, right=right):
+            reading = replace(scope, reads_offsets=True)
+            try:
+                return never_negative(op, static_value(left, reading) - static_value(right, reading))
+            except NotStaticError:
+                return ()
+        case (
+            s.Integer()
+            | s.Real()
+            | s.Name()
+            | s.Unary()
+            | s.Call()
+            | s.Element()
+            | s.Reshape()
+            | s.IsPower()
+            | s.IsSquare()
+            | s.Divides()
+        ):
+            return ()
+
+
+def _learned(value: Poly, name: str, facts: Facts) -> Facts:
+    """The facts with a value >= 0 that is linear in an integer, its factor a number or a power of two."""
+    parts = value.coefficients(Symbol(name))
+    if set(parts) - {0, 1} or 1 not in parts or len(parts[1].terms) != 1:
+        return facts
+    ((monomial, coefficient),) = parts[1].terms.items()
+    if not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
+        return facts
+    inverse: Monomial = tuple((atom, -power) for atom, power in monomial)
+    bound = -parts.get(0, ZERO) * Poly({inverse: 1 / coefficient})
+    known = facts.bounds[name]
+    changed = (
+        Bounds((*known.lower, bound), known.upper) if coefficient > 0 else Bounds(known.lower, (*known.upper, bound))
+    )
+    return facts.with_bounds({**facts.bounds, name: changed})
+
+
+def without_settled(tally: Tally, scope: Scope) -> Tally:
+    """The costs of a statement with bounds for what only an `assume` tells."""
+
+    def bounded(amount: Amount) -> Amount:
+        for name in sorted(scope.settled):
+            amount = _without(amount, name, scope.facts)
+        return amount
+
+    path = tally.path
+    if path.serial:
+        finish = bounded(path.finish)
+        return tally.map(bounded, Path(finish, finish))
+    joined = None if path.joined is None else bounded(path.joined)
+    return tally.map(
+        bounded, Path(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
+    )
+
+
+def _without(amount: Amount, name: str, facts: Facts) -> Amount:
+    if isinstance(amount, Unknown) or name not in amount.lower.names | amount.upper.names:
+        return amount
+    lower, upper = _bounded(amount.lower, name, facts, False), _bounded(amount.upper, name, facts, True)
+    if upper is None:
+        return Unknown(f"it depends on `{name}`, of which no `assume` says enough")
+    if lower is None or facts.nonnegative(_without_rises(lower, facts)):
+        return Known(lower or ZERO, upper)
+    return Known(facts.positive_part(lower), upper)
+
+
+def _without_rises(value: Poly, facts: Facts) -> Poly:
+    """The value less every c*(array[e + w] - array[e]) with w >= 0 and c > 0 in it, none of which is negative."""
+    entries = sorted((atom for atom in value.atoms() if isinstance(atom, a.Offset)), key=str)
+    for low, high in permutations(entries, 2):
+        less, more = (_coefficient(value, atom) for atom in (low, high))
+        if less < 0 and more >= -less and low.segments == high.segments and facts.nonnegative(high.index - low.index):
+            value = value + (Poly.of_atom(high) - Poly.of_atom(low)).scaled(less)
+    return value
+
+
+def _coefficient(value: Poly, atom: a.Offset) -> fmpq:
+    return value.terms.get(((atom, 1),), fmpq(0))
+
+
+def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
+    """The value with bounds of an integer: whole ones inside of logarithms and the like, in each term what suits it."""
+    symbol = Symbol(name)
+    known = facts.bounds[name]
+    whole = facts.with_bounds(
+        {**facts.bounds, name: Bounds(tuple(filter(_is_whole, known.lower)), tuple(filter(_is_whole, known.upper)))}
+    )
+    for _ in range(MAX_ROUNDS):
+        if not any(atom != symbol and name in atom.names for atom in value.atoms()):
+            return _by_terms(value, symbol, facts, upper)
+        eased = bound_atom(value, symbol, whole, upper)
+        if eased is None:
+            return None
+        value = eased
+    return None
+
+
+def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | None:
+    total = ZERO
+    known = facts.bounds[symbol.name]
+    for monomial, coefficient in value.terms.items():
+        others = tuple(pair for pair in monomial if pair[0] != symbol)
+        factor = Poly({others: coefficient})
+        match dict(monomial).get(symbol, 0):
+            case 0:
+                total = total + factor
+            case 1 if all(facts.nonnegative(Poly.of_atom(atom)) for atom, _ in others):
+                bounds = known.upper if upper == (coefficient > 0) else known.lower
+                terms = [factor * bound for bound in sorted(bounds, key=_is_whole)]
+                if not terms:
+                    return None
+                total = total + next(filter(_is_whole, terms), terms[0])
+            case _:
+                return None
+    return total
+
+
+def _is_whole(value: Poly) -> bool:
+    """Whether nothing is divided by a power."""
+    return all(power > 0 for monomial in value.terms for _, power in monomial)

@@ -1,0 +1,188 @@
+"""From a recursive algorithm to its systems of recurrences, one for each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.metrics.recursive_bodies import Bodies, Case, TooManyCasesError
+from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.tally import TOTAL, UNKNOWN, Tally
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.ir.scope import declared
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.recurrences.model import Equation, Function, System
+
+LEAST, MOST = "least ", "most "
+"""What the names of a function's bounds begin with where the data decides part of its cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """By metric, the system of an algorithm, or why there is none; its cases, for the story of the derivation."""
+
+    algorithm: s.Algorithm
+    kinds: tuple[str, ...]
+    systems: Mapping[str, System | Unknown]
+    cases: tuple[Case, ...] = field(repr=False, default=())
+
+    def exact(self, metric: str) -> bool:
+        """Whether a metric is one function of the sizes."""
+        system = self.systems[metric]
+        return not isinstance(system, Unknown) and system.exact
+
+    def function(self, metric: str, upper: bool) -> Function | None:
+        """The function that the metric is, or that bounds it."""
+        system = self.systems[metric]
+        if isinstance(system, Unknown):
+            return None
+        return system.functions[_name(metric, self.algorithm, system.exact, upper)]
+
+
+def _name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool) -> str:
+    side = "" if exact else MOST if upper else LEAST
+    return f"{side}{metric} of {algorithm.name}"
+
+
+class Extraction:
+    """Extracts systems; each algorithm once."""
+
+    def __init__(self, outer: Statements) -> None:
+        self._outer = outer
+        self._done: dict[s.Algorithm, Extracted] = {}
+        self._facts: dict[s.Algorithm, Facts] = {}
+
+    def recursive(self, algorithm: s.Algorithm) -> bool:
+        """Whether the algorithm calls itself, directly or not."""
+        return bool(component(self._outer.module, algorithm))
+
+    def of(self, algorithm: s.Algorithm) -> Extracted:
+        """The systems of a recursive algorithm."""
+        if algorithm not in self._done:
+            self._done[algorithm] = self._extract(algorithm)
+        return self._done[algorithm]
+
+    def _extract(self, algorithm: s.Algorithm) -> Extracted:
+        try:
+            first = self._bodies(algorithm, (), split=False).cases()
+            kinds, ways = _kinds(first), [case.way for case in first]
+            metrics = [*(f"flops.{kind}" for kind in kinds), "work", "span"]
+            cases = tuple(self._bodies(algorithm, kinds, split=False).along(ways))
+            systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in metrics}
+            if None in systems.values():
+                bounded = tuple(self._bodies(algorithm, kinds, split=True).along(ways))
+                for metric, found in systems.items():
+                    if found is None:
+                        systems[metric] = self._system(metric, algorithm, bounded, split=True)
+        except TooManyCasesError:
+            reason = Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
+            return Extracted(algorithm, (TOTAL,), dict.fromkeys((f"flops.{TOTAL}", "work", "span"), reason))
+        return Extracted(algorithm, kinds, {metric: found for metric, found in systems.items() if found}, cases)
+
+    def _bodies(self, algorithm: s.Algorithm, kinds: tuple[str, ...], split: bool) -> Bodies:
+        return Bodies(self._outer, algorithm, kinds, _Hidden(self, algorithm, kinds, split))
+
+    def _system(
+        self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
+    ) -> System | Unknown | None:
+        """The system of a metric; None where an exact one is wanted and the data decides."""
+        amounts = [_amount(case.tally, metric) for case in cases]
+        known = [each for each in amounts if not isinstance(each, Unknown)]
+        if len(known) < len(amounts):
+            return next(each for each in amounts if isinstance(each, Unknown))
+        if not split and not all(
+            amount.exact and amount.lower.names.isdisjoint(case.data) for case, amount in zip(cases, known, strict=True)
+        ):
+            return None
+        module = self._outer.module
+        signature = module.signatures[algorithm]
+        functions: dict[str, Function] = {}
+        for upper in (False, True) if split else (True,):
+            name = _name(metric, algorithm, not split, upper)
+            equations = [_equation(case, amount, upper) for case, amount in zip(cases, known, strict=True)]
+            functions[name] = Function(
+                name,
+                algorithm,
+                (*signature.size_names, *signature.indices),
+                {each: signature.at_least[each] for each in signature.size_names},
+                self._declared(algorithm),
+                tuple(equations),
+                algorithm.where,
+            )
+        return System(metric, functions, not split)
+
+    def _declared(self, algorithm: s.Algorithm) -> Facts:
+        """What the declaration says of sizes: one for all metrics, which then share what is found by it."""
+        if algorithm not in self._facts:
+            self._facts[algorithm] = declared(self._outer.module, algorithm).facts
+        return self._facts[algorithm]
+
+    def systems(self, metric: str) -> dict[str, Function]:
+        """All functions of a metric that were extracted so far, by name."""
+        found: dict[str, Function] = {}
+        for each in self._done.values():
+            system = each.systems.get(metric)
+            if isinstance(system, System):
+                found |= system.functions
+        return found
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """Names the costs of recursive calls. `split`: a call of the algorithm itself lies between a least and a most."""
+
+    extraction: Extraction
+    algorithm: s.Algorithm
+    own_kinds: tuple[str, ...]
+    split: bool
+
+    def hides(self, target: s.Algorithm) -> bool:
+        """The algorithm itself, and other recursive ones that do not call it back."""
+        if target is self.algorithm:
+            return True
+        circle = component(self.extraction._outer.module, self.algorithm)
+        return target not in circle and self.extraction.recursive(target)
+
+    def kinds(self, target: s.Algorithm) -> tuple[str, ...]:
+        return self.extraction.of(target).kinds
+
+    def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
+        if target is self.algorithm:
+            exact = not self.split
+        else:
+            system = self.extraction.of(target).systems[metric]
+            if isinstance(system, Unknown):
+                return system
+            exact = system.exact
+        if exact:
+            return exactly(Poly.of_atom(a.Applied(_name(metric, target, True, True), arguments)))
+        return Known(
+            *(Poly.of_atom(a.Applied(_name(metric, target, False, upper), arguments)) for upper in (False, True))
+        )
+
+
+def _kinds(cases: Iterable[Case]) -> tuple[str, ...]:
+    """The kinds of flops that occur in the body itself, and so in all."""
+    found = {kind for case in cases for kind in case.tally.flops}
+    return tuple(sorted((found | {TOTAL}) - {UNKNOWN}))
+
+
+def _equation(case: Case, amount: Known, upper: bool) -> Equation:
+    """One end of an amount in a case."""
+    value = amount.upper if upper else amount.lower
+    return Equation(
+        case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names), case.known
+    )
+
+
+def _amount(tally: Tally, metric: str) -> Amount:
+    """A metric of a tally."""
+    if metric.startswith("flops."):
+        if UNKNOWN in tally.flops:
+            return tally.flops[UNKNOWN]
+        return tally.flops.get(metric.removeprefix("flops."), NOTHING)
+    return tally.work if metric == "work" else tally.path.finish

@@ -1,0 +1,454 @@
+"""The costs of recursive algorithms: closed forms where they are found, bounds elsewhere, and values at any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
+
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.analysis.cost import Ends, Regime
+from archline.analysis.metrics.extraction import Extracted, Extraction
+from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.tally import TOTAL, Tally, unknown
+from archline.ir import max_plus as paths
+from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.ranking import declaration
+from archline.ir.scope import declared
+from archline.language import syntax as s
+from archline.recurrences.evaluate.table import Places
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.exact import indexed
+from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
+from archline.recurrences.exact.base_cases import clamped, holds_at_leaves, inside
+from archline.recurrences.exact.by_length import Reduced, by_distance
+from archline.recurrences.exact.case_sccs import layered
+from archline.recurrences.exact.constraints import Bound
+from archline.recurrences.exact.explain import told
+from archline.recurrences.exact.proof import Proof
+from archline.recurrences.exact.relax_caps import uncapped, without_maxima
+from archline.recurrences.exact.search import Given, Side, bound, exact_form
+from archline.recurrences.exact.termination import ends
+from archline.recurrences.exact.terms.halvings import at_halves, without_halvings
+from archline.recurrences.exact.terms.leaf_counts import without_pieces
+from archline.recurrences.explanation import Recurrence
+from archline.recurrences.guards import among
+from archline.recurrences.model import Decision, Equation, Function, System, calls
+
+MAX_EFFORT = 6_000_000
+"""Term products for one metric of one algorithm."""
+ALL_FLOPS = f"flops.{TOTAL}"
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """What is known of a metric: bounds in one expression, and by regimes where that reads better.
+
+    `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
+    `proofs` say how the recursive cases' form or bounds are known.
+    """
+
+    amount: Amount
+    regimes: tuple[Regime, ...] = ()
+    ends: Ends | None = field(default=None, repr=False)
+    proofs: tuple[Proof, ...] = field(default=(), repr=False)
+
+
+class Recursions:
+    """Solves recursive algorithms; each metric of each once."""
+
+    def __init__(self, outer: Statements) -> None:
+        self._outer = outer
+        self._extraction = Extraction(outer)
+        self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
+        self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
+        self._everywhere: dict[tuple[str, bool], Poly | None] = {}
+        self._without_caps: dict[str, Poly | None] = {}
+        self._inside: dict[tuple[str, bool], Function] = {}
+        self._exact: dict[str, Bound | None] = {}
+        self._values: dict[str, Values] = {}
+        self._reduced: dict[Function, Reduced] = {}
+        self._narrow: dict[Function, Values] = {}
+        self._places: dict[s.Algorithm, Places] = {}
+        self._ended: dict[s.Algorithm, bool] = {}
+
+    def extracted(self, algorithm: s.Algorithm) -> Extracted:
+        """The recurrences of a recursive algorithm."""
+        return self._extraction.of(algorithm)
+
+    def tally(self, algorithm: s.Algorithm) -> Tally:
+        """The costs of one execution of the body, at all sizes, without the 1 of the call."""
+        extracted = self.extracted(algorithm)
+        if (endless := self._unproved(algorithm)) is not None:
+            return unknown(endless.reason, endless.span)
+        flops = {kind: self._amount(algorithm, f"flops.{kind}") for kind in extracted.kinds}
+        declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
+        span = self._amount(algorithm, "span")
+        return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
+
+    def plain(self, algorithm: s.Algorithm) -> Tally:
+        """The costs, with bounds in one expression instead of bounds by regimes, which loops and data sum up better."""
+        known = self.tally(algorithm)
+        flops = {kind: self._plain(algorithm, f"flops.{kind}", amount) for kind, amount in known.flops.items()}
+        work, span = self._plain(algorithm, "work", known.work), self._plain(algorithm, "span", known.path.finish)
+        return replace(known, flops=flops, work=work, path=paths.serial(span))
+
+    def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
+        if isinstance(amount, Unknown) or not self.closed(algorithm, metric).regimes:
+            return amount
+        extracted = self.extracted(algorithm)
+        least, most = extracted.function(metric, False), extracted.function(metric, True)
+        high = None if most is None else self.everywhere(most, metric, True)
+        if least is None or most is None or high is None:
+            return amount
+        low = self.everywhere(least, metric, False) or ZERO
+        if low != high:
+            # Sums over a loop of sizes cut off at numbers are long, and little is proved of them.
+            low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
+        facts = declared(self._outer.module, algorithm).facts
+        return Known(facts.restore(low), facts.restore(high))
+
+    def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
+        return self.closed(algorithm, metric).amount
+
+    def closed(self, algorithm: s.Algorithm, metric: str) -> Closed:
+        """A metric of a recursive algorithm."""
+        key = algorithm, metric
+        if key not in self._closed:
+            self._closed[key] = self._close(algorithm, metric)
+        return self._closed[key]
+
+    def _unproved(self, algorithm: s.Algorithm) -> Unknown | None:
+        """That the recursion may not end: runs that do not have no cost, and bounds by induction say nothing."""
+        if algorithm not in self._ended:
+            # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
+            extracted = self.extracted(algorithm)
+            functions = (extracted.function(metric, True) for metric in ("work", ALL_FLOPS, "span"))
+            function = next(filter(None, functions), None)
+            promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
+            self._ended[algorithm] = function is None or ends(function, promised)
+        if self._ended[algorithm]:
+            return None
+        reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls"
+        return Unknown(reason, algorithm.span)
+
+    def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
+        system = self._unproved(algorithm) or self.extracted(algorithm).systems[metric]
+        if isinstance(system, Unknown):
+            return Closed(system)
+        found = (self._summed(algorithm) if metric == ALL_FLOPS else None) or self._searched(algorithm, metric, system)
+        functions = self._extraction.systems(metric)
+        names = tuple(system.functions)
+        if not all(_settled(each, functions) for each in system.functions.values()):
+            return found
+        values = self._values_of(metric)
+
+        def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+            sizes = {name: int(value) for name, value in point.items()}
+            known = [values.at(name, sizes) for name in names]
+            return known[0], known[-1]
+
+        return replace(found, ends=ends)
+
+    def _summed(self, algorithm: s.Algorithm) -> Closed | None:
+        """All flops as the sum of those of each kind, where these are known exactly; how, is found when it is told."""
+        kinds = [self.closed(algorithm, f"flops.{each}") for each in self.extracted(algorithm).kinds if each != TOTAL]
+        exact = [
+            known.amount.upper
+            for known in kinds
+            if isinstance(known.amount, Known) and known.amount.exact and not known.regimes
+        ]
+        if len(exact) < len(kinds):
+            return None
+        flops = sum(exact, ZERO)
+        return Closed(Known(flops, flops))
+
+    def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> Closed:
+        """What the recurrences of a metric themselves tell."""
+        same = algorithm, _signature(system)
+        if same not in self._alike:
+            try:
+                with budget(MAX_EFFORT, own=True):
+                    self._alike[same] = self._solved(algorithm, metric)
+            except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
+                reason = str(problem) or "the sizes of its calls do not compare with its own"
+                self._alike[same] = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
+        return self._alike[same]
+
+    def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
+        """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
+        extracted = self.extracted(algorithm)
+        system = extracted.systems[metric]
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        if isinstance(system, Unknown) or lower is None or upper is None:
+            return None
+        proofs = self._searched(algorithm, metric, system).proofs
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least.indices is None or most.indices is None:
+            return told(system, lower, upper, proofs, more)
+        meanings = {most.indices.size: most.indices.distance}
+        return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
+
+    def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
+        """A bound of a function in one expression that holds at all sizes."""
+        key = function.name, upper
+        if key not in self._everywhere:
+            function = self._inside.get(key, function)
+            closed = self.closed(function.algorithm, metric)
+            if isinstance(closed.amount, Unknown):
+                self._everywhere[key] = None
+            elif not closed.regimes:
+                self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
+            elif holds_at_leaves(function, value := _recursive(closed, upper), upper):
+                self._everywhere[key] = value
+            else:
+                self._everywhere[key] = self._search(function, metric, upper)
+        return self._everywhere[key]
+
+    def _search(self, function: Function, metric: str, upper: bool, capped: bool = True) -> Poly | None:
+        reduced = self._by_distance(function)
+        with budget(MAX_EFFORT, own=True):
+            given = replace(self._given(metric, reduced.function), capped=capped)
+            found = bound(reduced.function, upper, given, everywhere=True)
+        return None if found is None else reduced.restored(found.value)
+
+    def _uncapped(self, function: Function, metric: str, upper: bool, found: Poly) -> Poly:
+        """The bound for proofs about powers of two, which read no maxima."""
+        plain = uncapped(found, function.facts, upper)
+        if upper or plain == found:
+            return plain
+        # Levels above leaves fall below 0 at leaves, so that plain terms are nearer from below.
+        if function.name not in self._without_caps:
+            inside = self._inside.get((function.name, upper), function)
+            self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
+        return self._without_caps[function.name] or plain
+
+    def _by_distance(self, function: Function) -> Reduced:
+        if function not in self._reduced:
+            self._reduced[function] = by_distance(function)
+        return self._reduced[function]
+
+    def _at_call(self, function: Function, metric: str, side: Side) -> Callable[[tuple[Poly, ...], Facts], Poly]:
+        """What is known of a call of another algorithm, from its arguments and what is known of those."""
+
+        def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
+            found = self.everywhere(function, metric, side is Side.UPPER)
+            if found is None or (side is Side.EXACT and not self._is_exact(function, metric)):
+                wanted = "closed form" if side is Side.EXACT else "bound"
+                raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+            given = sizes_of_call(function, arguments)
+            if side is not Side.EXACT:
+                found = inside(found, partial(without_pieces, upper=side is Side.UPPER))
+            if facts.powers and side is not Side.EXACT:
+                # Of powers of two, that is the number of halvings itself.
+                found = found if side is Side.UPPER else without_halvings(found, function.facts)
+                there = without_maxima(found, given, facts)
+                if there is not None:
+                    return there
+                found = self._uncapped(function, metric, side is Side.UPPER, found)
+            elif side is Side.LOWER:
+                # At halves that are rounded up, little is proved of it.
+                return facts.simplify(at_halves(found, function.facts, given, facts))
+            return facts.simplify(found.substitute(given))
+
+        return at
+
+    def _is_exact(self, function: Function, metric: str) -> bool:
+        amount = self.closed(function.algorithm, metric).amount
+        return self._exact.get(function.name) is not None or (isinstance(amount, Known) and amount.exact)
+
+    def _given(self, metric: str, function: Function) -> Given:
+        """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
+        functions = self._extraction.systems(metric)
+        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
+        foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
+        # All metrics are looked at in the same points, and their bounds have many terms in common.
+        places = self._places.setdefault(function.algorithm, Places())
+        if not _settled(function, functions):
+            return Given(foreign, None, places=places)
+        if function is functions[function.name]:
+            return Given(foreign, self._values_of(metric), places=places)
+        narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
+        return Given(foreign, narrow, places=places)
+
+    def _values_of(self, metric: str) -> Values:
+        """The values of all functions of a metric, those found before included."""
+        values = self._values.setdefault(metric, Values({}))
+        values.learn(self._extraction.systems(metric))
+        return values
+
+    def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
+        """A function itself in its recursive cases, or a bound of it there."""
+        given = self._given(metric, function)
+        if function.name not in self._exact:
+            self._exact[function.name] = None if given.values is None else exact_form(function, given)
+        return self._exact[function.name] or bound(function, upper, given)
+
+    def _solved(self, algorithm: s.Algorithm, metric: str) -> Closed:
+        extracted = self.extracted(algorithm)
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        assert lower is not None
+        assert upper is not None
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least.indices is None or most.indices is None:
+            by_indices = self._by_indices(metric, upper)
+            if by_indices is not None:
+                return by_indices
+            least, most = Reduced(lower), Reduced(upper)
+        return self._bounded(metric, least, most, (lower, upper))
+
+    def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed:
+        """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
+        lower, upper, algorithm = least.function, most.function, most.function.algorithm
+        low = self._side(lower, metric, False)
+        if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
+            value = least.restored(low.value)
+            return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
+        high = self._side(upper, metric, True)
+        by_layers = self._by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
+        if by_layers is not None:
+            return by_layers
+        top = self._most(algorithm, metric) if high is None else high.value
+        if top is None:
+            return Closed(
+                Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
+            )
+        bottom = _clamped(lower, low)
+        proofs = (
+            Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
+            Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
+        )
+        return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+
+    def _by_layers(
+        self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]
+    ) -> Closed | None:
+        """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
+        given = self._given(metric, most)
+        if given.values is None or all(each is not None and each.steady for each in known):
+            return None
+        found = layered(least, most, known, given)
+        if found is None:
+            return None
+        self._inside[least.name, False], self._inside[most.name, True] = found.least, found.most
+        low, high = found.layers[-1].low.value, found.layers[-1].high.value
+        proofs = tuple(
+            proof
+            for layer, where in zip(found.layers, found.conditions, strict=True)
+            for proof in (Proof.of(">=", layer.low, where), Proof.of("<=", layer.high, where))
+        )
+        return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
+
+    def _by_indices(self, metric: str, function: Function) -> Closed | None:
+        """The closed form of a recursion that moves indices about."""
+        if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
+            return None
+        scope = declared(self._outer.module, function.algorithm)
+        found = indexed.closed(function, declaration(function.algorithm, scope), self._given(metric, function).values)
+        if found is None:
+            return None
+        low, high = found
+        if low == high:
+            proofs: tuple[Proof, ...] = (Proof("=", low, reason="each case is an identity in the indices"),)
+        else:
+            reason = "by induction over the differences of the indices"
+            proofs = Proof(">=", low, reason=reason), Proof("<=", high, reason=reason)
+        return Closed(_known(function.facts, low, high), proofs=proofs)
+
+    def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
+        """Flops and span are at most the work."""
+        if metric == "work":
+            return None
+        work = self.closed(algorithm, "work")
+        if isinstance(work.amount, Unknown):
+            return None
+        return work.regimes[-1].upper if work.regimes else work.amount.upper
+
+
+def _recursive(closed: Closed, upper: bool) -> Poly:
+    """The bound of the recursive cases, which is the last regime."""
+    return closed.regimes[-1].upper if upper else closed.regimes[-1].lower
+
+
+def _settled(function: Function, functions: Mapping[str, Function]) -> bool:
+    """Whether a function is one of its sizes alone, and so are those that it calls."""
+    seen: dict[str, None] = {}
+    pending = [function.name]
+    while pending:
+        if (name := pending.pop()) in seen:
+            continue
+        seen[name] = None
+        for equation in functions[name].equations:
+            if equation.data:
+                return False
+            pending.extend(call.function for call in calls(equation.value))
+    return True
+
+
+def _signature(system: System) -> str:
+    """The equations without the metric's name: flops of one kind and of all, work and span often have the same."""
+    functions = system.functions.values()
+    text = "\n".join(each.value.key for function in functions for each in function.equations)
+    for function in functions:
+        text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
+    return text
+
+
+def _clamped(function: Function, low: Bound | None) -> Poly:
+    """A lower bound of the recursive cases."""
+    return ZERO if low is None else clamped([each for each in function.equations if each.recursive], low.value)
+
+
+def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:
+    """What the recursive cases are bounded by, and what the others are themselves."""
+    facts = least.facts
+    both = tuple(zip(least.equations, most.equations, strict=True))
+    ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
+    same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
+    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
+        return Closed(_known(facts, lower, upper))
+    taken = [_indicator(low.decisions) for low, _ in ends]
+    rest = ONE - sum(taken, ZERO)
+    low, high = rest * lower, rest * upper
+    for one, (first, second) in zip(taken, ends, strict=True):
+        low, high = low + one * first.value, high + one * second.value
+    recursive = [a for a, b in both if a.recursive or b.recursive]
+    skipped = [each.decisions for each in recursive]
+    regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
+    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
+    return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
+
+
+def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
+    """Whether a case without calls has the recursive cases' closed form."""
+    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
+    differences = (each.facts.simplify(each.value - value) for each in ends)
+    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
+
+
+def _known(facts: Facts, lower: Poly, upper: Poly) -> Known:
+    low = facts.restore(lower)
+    return Known(low, low if upper == lower else facts.restore(upper))
+
+
+def _restored(regime: Regime, facts: Facts) -> Regime:
+    known = _known(facts, regime.lower, regime.upper)
+    return replace(regime, lower=known.lower, upper=known.upper)
+
+
+def _indicator(decisions: tuple[Decision, ...]) -> Poly:
+    product = ONE
+    for each in decisions:
+        product = product * (each.indicator if each.taken else ONE - each.indicator)
+    return product
+
+
+class Derivation(Statements):
+    """Derives the costs of algorithms, recursive ones by their recurrences."""
+
+    @cached_property
+    def recursions(self) -> Recursions:
+        return Recursions(self)

@@ -1,0 +1,387 @@
+"""The body of a recursive algorithm, case by case: what one call costs apart from the calls it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
+from archline.algebra.disjunctions import Knowledge
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.tally import STEP, Tally
+from archline.ir import max_plus as paths
+from archline.ir.amounts import Amount
+from archline.ir.max_plus import SYNC
+from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value, with_fact
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.substitution import substituted
+from archline.recurrences.model import Decision
+
+MAX_CASES = 48
+
+
+@dataclass(frozen=True)
+class Way:
+    """The decisions taken so far, and what they imply."""
+
+    decisions: tuple[Decision, ...]
+    known: Knowledge
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
+
+    `facts` hold there. `data` names integers that only the data gives.
+    """
+
+    way: Way
+    facts: Facts
+    tally: Tally
+    steps: tuple[Step, ...]
+    data: tuple[str, ...]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The conditions on sizes with their outcomes."""
+        return self.way.decisions
+
+    @property
+    def known(self) -> tuple[Poly, ...]:
+        """The values >= 0 of the decisions."""
+        return self.way.known.nonnegative
+
+
+class TooManyCasesError(Exception):
+    """The body has more ways through it than are followed."""
+
+
+class _UndecidedError(Exception):
+    """An `if` on sizes that the current case does not decide."""
+
+    def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
+        super().__init__()
+        self.branch, self.indicator, self.condition, self.scope = branch, indicator, condition, scope
+
+
+class Openness(Protocol):
+    """Which algorithms' costs stay functions of their sizes, and what those functions are called."""
+
+    def hides(self, target: s.Algorithm) -> bool:
+        """Whether the cost of a call is such a function."""
+
+    def kinds(self, target: s.Algorithm) -> tuple[str, ...]:
+        """The kinds of flops of a hidden algorithm."""
+
+    def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
+        """The cost of a call of a hidden algorithm."""
+
+
+class Bodies(Statements):
+    """Derives the cases of one recursive algorithm, with the costs of recursive calls as unknown functions.
+
+    Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Algorithms that call it back
+    are derived in place.
+    """
+
+    _solves = False
+
+    def __init__(self, outer: Statements, algorithm: s.Algorithm, kinds: Iterable[str], open_: Openness) -> None:
+        """`kinds`: those of flops to expect; `open_` tells how to name the cost of a call that recursion hides."""
+        super().__init__(outer.module, coarse=False)
+        self._algorithm = algorithm
+        self._circle = component(outer.module, algorithm)
+        self._kinds = tuple(kinds)
+        self._outer = outer
+        self._openness = open_
+        self._way = Way((), Knowledge(Facts()))
+        self._loops = 0
+        self._following: tuple[s.Stmt, ...] = ()
+        self._data: dict[str, None] = {}
+        self._facts = Facts()
+        self._older: frozenset[str] = frozenset()
+        self._unnamed: dict[str, a.Data] = {}
+        self._unsettled: dict[str, None] = {}
+        self._lets: dict[str, s.Expr] = {}
+        self._last_assigned = _last_assigned(algorithm)
+
+    def cases(self) -> list[Case]:
+        """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
+        start = declared(self.module, self._algorithm)
+        found: list[Case] = []
+        pending = [Way((), Knowledge(start.facts))]
+        while pending:
+            if len(found) + len(pending) > MAX_CASES:
+                raise TooManyCasesError
+            way = pending.pop()
+            try:
+                found.append(self._follow(replace(start, facts=way.known.facts), way))
+            except _UndecidedError as open_:
+                pending.extend(reversed(list(_ways(way, open_))))
+        return found
+
+    def along(self, ways: Iterable[Way]) -> list[Case]:
+        """The same, where the ways are known: other kinds of flops are decided by the same conditions."""
+        start = declared(self.module, self._algorithm)
+        return [self._follow(replace(start, facts=way.known.facts), way) for way in ways]
+
+    def _follow(self, scope: Scope, way: Way) -> Case:
+        self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
+        self._unsettled, self._older, self._lets = {}, frozenset(), {}
+        tally, steps = self.block(self._algorithm.body, scope)
+        closed = tally.then(Tally(path=SYNC), scope.facts)
+        facts = self._facts
+        for name in self._data:
+            if name in self._unnamed:
+                ends = (
+                    (end,) if end is not None else () for end in (self._unnamed[name].low, self._unnamed[name].high)
+                )
+                facts = facts.with_symbol(name, *ends)
+            elif name not in facts.bounds:
+                facts = facts.with_symbol(name)
+        return Case(way, facts, closed, steps, tuple(self._data))
+
+    # What differs from other algorithms
+    def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[Step, ...]]:
+        if algorithm not in self._circle:
+            return self._outer.algorithm(algorithm)
+        self._loops += 1
+        try:
+            return super().algorithm(algorithm)
+        finally:
+            self._loops -= 1
+
+    def call(self, call: s.Call, scope: Scope) -> Tally:
+        target = self.module.targets[call]
+        if not isinstance(target, s.Algorithm) or not self._openness.hides(target):
+            return super().call(call, scope)
+        sizes = self._sizes(call, target, scope)
+        signature = self.module.signatures[target]
+        names = (*signature.size_names, *signature.indices)
+        arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
+        costs = {metric: self._openness.cost(target, metric, arguments) for metric in self._metrics(target)}
+        flops = {metric.removeprefix("flops."): cost for metric, cost in costs.items() if metric.startswith("flops.")}
+        return STEP.then(Tally(flops, costs["work"], paths.serial(costs["span"])), scope.facts)
+
+    def _named(self, value: Poly, scope: Scope) -> Poly:
+        """A size with a symbol for what only the data gives in it."""
+
+        def name(atom: Atom) -> Poly | None:
+            if not isinstance(atom, a.Data):
+                return None
+            if atom.key not in self._data:
+                self._data[atom.key] = None
+                self._unnamed[atom.key] = atom
+            return Poly.symbol(atom.key)
+
+        return value.map_atoms(name)
+
+    def _metrics(self, target: s.Algorithm) -> tuple[str, ...]:
+        kinds = self._kinds if target is self._algorithm else self._openness.kinds(target)
+        return (*(f"flops.{kind}" for kind in kinds), "work", "span")
+
+    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[Step, ...]]:
+        outer, self._following = self._following, body
+        declared_before = dict(self._unsettled)
+        try:
+            return super().block(body, scope)
+        finally:
+            self._following = outer
+            # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
+            self._unsettled = declared_before
+
+    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
+        scope = super()._after(statement, scope)
+        if self._loops:
+            return scope
+        if isinstance(statement, s.Let):
+            self._lets[statement.name] = substituted(statement.value, self._lets)
+        if (
+            isinstance(statement, s.Local)
+            and isinstance(statement.type, s.ScalarType)
+            and statement.type.element == "int"
+        ):
+            self._unsettled[statement.name] = None
+        for name in [each for each in self._unsettled if self._last_assigned.get(each, (0, 0)) <= _last(statement)]:
+            # From here on the integer keeps its value.
+            del self._unsettled[name]
+            label = self._label(name)
+            self._data[label] = None
+            scope = scope.with_value(name, Poly.symbol(label)).with_facts(scope.facts.with_symbol(label))
+            scope = self._with_extents(label, statement, scope)
+        self._facts = self._facts.with_bounds(self._together(scope.facts))
+        return scope
+
+    def _label(self, name: str) -> str:
+        """A symbol for an integer of the data; branches may each have one of the same name."""
+        label, count = name, 1
+        while label in self._data:
+            count += 1
+            label = f"{name} ({count})"
+        return label
+
+    def _together(self, facts: Facts) -> dict[str, Bounds]:
+        """What holds in the whole case, with what is learned here: in a branch that the data picks, only of its own."""
+        known = dict(self._facts.bounds)
+        for name, each in facts.bounds.items():
+            if name not in known:
+                known[name] = each
+            elif name not in self._older:
+                before = known[name]
+                known[name] = Bounds(
+                    tuple(dict.fromkeys((*before.lower, *each.lower))),
+                    tuple(dict.fromkeys((*before.upper, *each.upper))),
+                )
+        return known
+
+    def _with_extents(self, settled: str, statement: s.Stmt, scope: Scope) -> Scope:
+        """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
+        facts = scope.facts
+        behind = self._following[self._following.index(statement) + 1 :]
+        for call in (call for each in behind if (call := _made(each)) is not None):
+            target = self.module.targets.get(call)
+            if not isinstance(target, s.Algorithm):
+                continue
+            sizes, least = self._sizes(call, target, scope), self.module.signatures[target].at_least
+            for name, value in sizes.items():
+                if settled in value.names and name in least:
+                    facts = facts.with_nonnegative(value - least[name])
+        return scope.with_facts(facts)
+
+    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        self._loops += 1
+        try:
+            return super()._loop(loop, scope)
+        finally:
+            self._loops -= 1
+
+    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        self._loops += 1
+        try:
+            return super()._while(loop, scope)
+        finally:
+            self._loops -= 1
+
+    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        first, *rest = branches
+        if self._loops or first.condition is None:
+            return super()._if(branches, scope)
+        taken = self._indicator(first.condition, scope)
+        if taken is None:
+            return self._by_data_branch(branches, scope)
+        decided = next((each.taken for each in self._way.decisions if each.branch is first), None)
+        simplified = scope.facts.simplify(taken)
+        if decided is None:
+            if not simplified.is_constant:
+                raise _UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
+            decided = bool(simplified)
+        test = self._test(first.condition, scope)
+        if decided:
+            body, children = self.block(first.body, scope)
+            return test.then(body, scope.facts), "test, which holds in this case", children
+        other, _, children = self._rest(rest, scope)
+        return test.then(other, scope.facts), "test, which does not hold in this case", children
+
+    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
+        found = super()._indicator(condition, scope)
+        # An integer of the data has a symbol too, once it is settled.
+        return None if found is None or not found.names.isdisjoint(self._data) else found
+
+    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+        """Integers of the data in a condition have symbols of their own in its branch, of which it is known to hold."""
+        for name in sorted(s.names(condition)):
+            old = next(iter(scope.values[name].names), "") if name in scope.values else ""
+            if old not in self._data or scope.values[name] != Poly.symbol(old):
+                continue
+            label, known = self._label(name), scope.facts.bounds.get(old, Bounds())
+            self._data[label] = None
+            facts = scope.facts.with_symbol(label, known.lower, known.upper)
+            scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
+        return scope.with_facts(with_fact(scope.facts, condition, scope))
+
+    def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
+        outer = self._older
+        self._older = frozenset(self._facts.bounds)
+        try:
+            return super()._if(branches, scope)
+        finally:
+            self._older = outer
+
+
+def _ways(way: Way, undecided: _UndecidedError) -> Iterable[Way]:
+    """Both outcomes of a condition, as far as they are possible."""
+    branch, scope = undecided.branch, undecided.scope
+    assert branch.condition is not None
+    before = replace(way.known, facts=scope.facts)
+    for taken in (True, False):
+        known = before.learn(_values(branch.condition, taken, scope))
+        if known is not None:
+            decision = Decision(branch, taken, undecided.indicator, undecided.condition)
+            yield Way((*way.decisions, decision), known)
+
+
+def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ...]]:
+    """Alternatives, in each of which all of some values are >= 0, that together make the condition true (or false)."""
+    match condition:
+        case s.Unary(op="not", operand=operand):
+            return _values(operand, not taken, scope)
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            first, second = _values(left, taken, scope), _values(right, taken, scope)
+            return [(*x, *y) for x in first for y in second] if (op == "and") == taken else [*first, *second]
+        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
+            try:
+                difference = static_value(left, scope) - static_value(right, scope)
+            except NotStaticError:
+                return [()]
+            wanted = op if taken else OPPOSITE[op]
+            if wanted == "!=":
+                return [never_negative("<", difference), never_negative(">", difference)]
+            return [never_negative(wanted, difference)]
+        case _:
+            return [()]
+
+
+def _made(statement: s.Stmt) -> s.Call | None:
+    """The call that a statement of a block makes whenever it is reached."""
+    match statement:
+        case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
+            return call
+        case (
+            s.Let()
+            | s.Local()
+            | s.Assign()
+            | s.Sync()
+            | s.Pass()
+            | s.Return()
+            | s.Assume()
+            | s.Costs()
+            | s.Loop()
+            | s.While()
+            | s.If()
+            | s.Transfer()
+            | s.Communicate()
+            | s.Split()
+        ):
+            return None
+
+
+def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
+    """Where each scalar is assigned to for the last time."""
+    found: dict[str, tuple[int, int]] = {}
+    for node in s.nodes(algorithm.body):
+        if isinstance(node, s.Assign) and isinstance(node.target, s.Name):
+            place = node.span.line, node.span.column
+            found[node.target.id] = max(place, found.get(node.target.id, place))
+    return found
+
+
+def _last(statement: s.Stmt) -> tuple[int, int]:
+    """Where the last node of a statement begins."""
+    return max((node.span.line, node.span.column) for node in s.nodes(statement))

@@ -1,0 +1,407 @@
+"""What statements cost: one method a statement, each reading like its row of the cost table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
+from archline.analysis.metrics.assumed_data import with_assumed, without_settled
+from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
+from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
+from archline.analysis.metrics.tally import FREE, STEP, Tally, chosen, one_of, unknown
+from archline.ir import max_plus as paths
+from archline.ir.amounts import Amount, Known, Unknown, map_known, times
+from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, int_range, parallel_by_data
+from archline.ir.indicators import indicator
+from archline.ir.loops import serial_path, static_range
+from archline.ir.max_plus import SYNC
+from archline.ir.ranges import parallel_span
+from archline.ir.scope import (
+    NotStaticError,
+    Scope,
+    declared,
+    floor_of_bound,
+    static_value,
+    with_all,
+    with_fact,
+    without_condition,
+)
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.model import BoundBy, Module, Signature, ViewType
+
+_LATER = "the costs of {} are not derived in this version"
+Result = tuple[Tally, tuple[Step, ...]]
+
+
+class Solver(Protocol):
+    """Solves recursive algorithms."""
+
+    def tally(self, algorithm: s.Algorithm) -> Tally:
+        """The costs of one execution of the body, at all sizes, without the 1 of the call."""
+
+    def plain(self, algorithm: s.Algorithm) -> Tally:
+        """The same, with bounds in one expression instead of bounds by regimes."""
+
+
+class Statements:
+    """Derives the costs of algorithms of a module; each algorithm once. Those that solve recursion say how."""
+
+    def __init__(self, module: Module, coarse: bool) -> None:
+        """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds."""
+        self.module = module
+        self._coarse = coarse
+        self._done: dict[s.Algorithm, Result] = {}
+        self._open: set[s.Algorithm] = set()
+
+    _solves = True
+    """Whether recursion is solved, rather than being the subject."""
+
+    @property
+    def recursions(self) -> Solver:
+        """The solutions of recursive algorithms."""
+        raise NotImplementedError
+
+    # Algorithms and calls
+    def algorithm(self, algorithm: s.Algorithm) -> Result:
+        """The cost of one execution of the body, in the algorithm's own sizes, without the 1 of the call."""
+        if algorithm in self._done:
+            return self._done[algorithm]
+        if algorithm in self._open:
+            reason = f"`{algorithm.name}` takes part in a recursion of several algorithms that is not followed"
+            return unknown(reason, algorithm.span), ()
+        if self._solves and component(self.module, algorithm):
+            result: Result = self.recursions.tally(algorithm), ()
+        else:
+            self._open.add(algorithm)
+            try:
+                result = self._derive(algorithm)
+            finally:
+                self._open.discard(algorithm)
+        self._done[algorithm] = result
+        return result
+
+    def _derive(self, algorithm: s.Algorithm) -> Result:
+        if algorithm.grid:
+            return unknown(_LATER.format("algorithms on a grid"), algorithm.span), ()
+        try:
+            scope = declared(self.module, algorithm)
+            tally, steps = self.block(algorithm.body, scope)
+        except OutOfBudgetError:
+            raise
+        except TooComplexError as problem:
+            return unknown(str(problem), algorithm.span), ()
+        closed = tally.then(Tally(path=SYNC), scope.facts)
+        finish = closed_amount(closed.path.finish, scope.facts, algorithm)
+        return closed.map(lambda amount: closed_amount(amount, scope.facts, algorithm), paths.serial(finish)), steps
+
+    def call(self, call: s.Call, scope: Scope) -> Tally:
+        """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""
+        target = self.module.targets[call]
+        if isinstance(target, s.Extern):
+            return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}")
+        body, _ = self.algorithm(target)
+        sizes = self._sizes(call, target, scope)
+        facts = scope.facts
+        if self._solves and component(self.module, target) and _vary(sizes, scope):
+            body = self.recursions.plain(target)
+
+        def at_call(amount: Amount) -> Amount:
+            return at_sizes(amount, sizes, facts, call)
+
+        return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
+
+    def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+        signature = self.module.signatures[target]
+        sizes: dict[str, Poly] = {}
+        for name, bound in self.module.bindings[call].items():
+            expr = bound or self._viewed(call, name, signature)
+            try:
+                if expr is None:
+                    raise NotStaticError("only the data tells", call)
+                sizes[name] = extent(expr, scope)
+            except NotStaticError:
+                least = ZERO if name in signature.at_least else None
+                known = None if expr is None else int_range(expr, scope)
+                sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if known is None else known[1]))
+        return sizes
+
+    def _viewed(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
+        """The extent of the argument that gives a size, where it is a view cut out by the data."""
+        for binding in signature.sizes:
+            if binding.name == name and binding.by is BoundBy.EXTENT:
+                return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
+        return None
+
+    # Blocks
+    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
+        """Statements in sequence; a block with a local array waits for its spawned calls before it ends."""
+        total = FREE
+        steps: list[Step] = []
+        holds_array = False
+        for statement in body:
+            tally, rule, children = self._statement(statement, scope)
+            if scope.settled:
+                tally = without_settled(tally, scope)
+            total = total.then(tally, scope.facts)
+            if tally is not FREE or children:
+                steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
+            if isinstance(statement, s.Assume) and self._solves:
+                scope = with_assumed(statement, body, scope)
+            scope = self._after(statement, scope)
+            holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
+        if holds_array:
+            total = total.then(Tally(path=SYNC), scope.facts)
+        return total, tuple(steps)
+
+    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
+        """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+        match statement:
+            case s.Let(name=name, value=value) if not isinstance(self.module.types.get(value), ViewType):
+                try:
+                    return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
+                except NotStaticError:
+                    return scope
+            case s.Assume(facts=assumed):
+                return scope.with_facts(with_all(scope.facts, assumed, scope))
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return scope
+
+    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        match statement:
+            case s.Let(value=value):
+                return evaluation(value, scope, self.call), "let", ()
+            case s.Local():
+                return self._local(statement, scope), "operators of the right side", ()
+            case s.Assign():
+                return self._assign(statement, scope), "operators", ()
+            case s.Return(value=value):
+                return evaluation(value, scope, self.call), "operators", ()
+            case s.Invoke(call=call, spawned=spawned):
+                return self._invoke(call, spawned, scope)
+            case s.Sync():
+                return Tally(path=SYNC), "sync", ()
+            case s.Pass() | s.Assume():
+                return FREE, "", ()
+            case s.Costs(amounts=amounts):
+                return (
+                    declared_amounts(amounts, scope, f"costs at line {statement.span.line}"),
+                    "declared",
+                    (),
+                )
+            case s.Loop():
+                return self._loop(statement, scope)
+            case s.While():
+                return self._while(statement, scope)
+            case s.If(branches=branches):
+                return self._if(branches, scope)
+            case s.Transfer() | s.Communicate() | s.Split():
+                return unknown(_LATER.format("communication"), statement.span), "", ()
+
+    def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        cost = evaluation(call, scope, self.call)
+        rule = f"{'spawn' if spawned else 'call'}: 1 + {call.function}"
+        if not spawned:
+            return cost, rule, ()
+        # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
+        arguments = evaluations(call.arguments, scope, self.call)
+        body = self.call(call, scope)
+        run = body.map(lambda amount: amount, paths.spawned(_less_one(body.path.finish)))
+        return arguments.then(run, scope.facts), rule, ()
+
+    def _local(self, local: s.Local, scope: Scope) -> Tally:
+        if local.value is None:
+            return FREE
+        if isinstance(local.type, s.ArrayType):
+            return self._fill(local.type.shape, local.value, scope)
+        return evaluation(local.value, scope, self.call)
+
+    def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
+        target, value = assign.target, assign.value
+        place = evaluation(target, scope, self.call)
+        if isinstance(self.module.types.get(target), ViewType):
+            return place.then(self._fill(self.module.shapes[target], value, scope), scope.facts)
+        operator = update(assign.op, target, value, scope)
+        return evaluation(value, scope, self.call).then(place, scope.facts).then(operator, scope.facts)
+
+    def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
+        extents = []
+        for each in shape:
+            found = extent_range(each, scope)
+            if found is None:
+                return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
+            extents.append(found)
+        # The value is evaluated once, then stored in every element.
+        return evaluation(value, scope, self.call).then(fill(extents, scope), scope.facts)
+
+    # Loops
+    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        bounds = FREE
+        for part in (loop.lo, loop.hi, loop.step):
+            if part is not None:
+                bounds = bounds.then(evaluation(part, scope, self.call), scope.facts)
+        try:
+            total, children = self._counted(loop, scope)
+            if not self._coarse and not total.known and any(isinstance(each, s.If) for each in s.nodes(loop.body)):
+                other = self._guarded()
+                other._open = self._open
+                total = total.or_else(other._counted(loop, scope)[0])
+            rule = f"sum over {loop.variable} of (1 + body)"
+        except NotStaticError as problem:
+            total, children = self._by_data(loop, problem, scope)
+            rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
+        return bounds.then(total, scope.facts), rule, children
+
+    def _guarded(self) -> Statements:
+        """A derivation that bounds guarded costs which this one fails to count."""
+        return type(self)(self.module, coarse=True)
+
+    def _counted(self, loop: s.Loop, scope: Scope) -> Result:
+        iterations = static_range(loop, scope)
+        inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
+        body, steps = self.block(loop.body, inner)
+        children = tuple(replace(step, counter=iterations.counter) for step in steps)
+        each = STEP.then(body, inner.facts)
+        if loop.parallel:
+            return each.map(iterations.sum, paths.serial(parallel_span(iterations, each.path.finish))), children
+        return each.map(iterations.sum, serial_path(each.path, iterations, loop)), children
+
+    def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
+        """A loop over a segment of an offsets array, or up to a declared bound of the data."""
+        found = data_range(loop, scope)
+        if found is None:
+            return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
+        trips = found.trips
+        facts = scope.facts.with_symbol(loop.variable, (found.first,), (found.last,))
+        known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
+        total, children = self._each_anywhere(loop, trips, known)
+        if isinstance(total.work, Unknown):
+            # Without a value for the loop variable, guards on it count as decided by the data.
+            total, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
+        return total, children
+
+    def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
+        body, children = self.block(loop.body, scope)
+        each = STEP.then(body, scope.facts)
+        finish = anywhere(each.path.finish, loop, scope.facts)
+        path = paths.serial(finish)
+        if not each.path.serial:
+            path = replace(each.path, advance=anywhere(each.path.advance, loop, scope.facts), finish=finish)
+        free = each.map(lambda amount: anywhere(amount, loop, scope.facts), path)
+        if loop.parallel:
+            return free.map(
+                lambda amount: times(amount, trips), paths.serial(parallel_by_data(trips, finish))
+            ), children
+        return repeated(free, trips), children
+
+    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        test = STEP.then(evaluation(loop.condition, scope, self.call), scope.facts)
+        body, children = self.block(loop.body, scope)
+        try:
+            limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
+        except NotStaticError as problem:
+            return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
+        trips = Known(ZERO, scope.facts.positive_part(limit))
+        each = STEP.then(body, scope.facts).then(test, scope.facts)
+        return (
+            test.then(repeated(each, trips), scope.facts),
+            "test + at most that many (1 + body + test)",
+            children,
+        )
+
+    # Branches
+    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        first, *rest = branches
+        if first.condition is None:
+            tally, children = self.block(first.body, scope)
+            return tally, "else", children
+        facts = scope.facts
+        test = self._test(first.condition, scope)
+        taken = self._indicator(first.condition, scope)
+        if taken is None or (self._coarse and not facts.simplify(taken).is_constant):
+            body, children = self.block(first.body, self._chosen_by_data(first.condition, scope))
+            other, _, more = self._rest(rest, scope)
+            return (
+                test.then(one_of(body, other, facts), facts),
+                "test + one of the branches",
+                (*children, *more),
+            )
+        taken = facts.simplify(taken)
+        inside = scope.with_facts(with_fact(facts, first.condition, scope))
+        outside = scope.with_facts(without_condition(facts, first.condition, scope))
+        body, children = self.block(first.body, inside) if taken else (FREE, ())
+        other, _, more = self._rest(rest, outside) if taken != Poly.constant(1) else (FREE, "", ())
+        rule = "test + the branch that the sizes choose"
+        return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
+
+    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
+        """1 where a condition holds and 0 elsewhere; None where the data decides."""
+        return indicator(condition, scope)
+
+    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+        """What is known in a branch that the data picks by a condition."""
+        return scope
+
+    def _test(self, condition: s.Expr, scope: Scope) -> Tally:
+        return STEP.then(evaluation(condition, scope, self.call), scope.facts)
+
+    def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        return self._if(tuple(rest), scope) if rest else (FREE, "", ())
+
+
+def _span_rule(statement: s.Stmt) -> str | None:
+    """How the span comes about where that is not the way the counts do."""
+    if isinstance(statement, s.Loop) and statement.parallel:
+        return f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
+    return None
+
+
+def _less_one(amount: Amount) -> Amount:
+    return map_known(amount, lambda value: value - 1)
+
+
+def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:
+    """Whether sizes of a call depend on a loop around it."""
+    return any(not value.names <= scope.fixed for value in sizes.values())
+
+
+def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
+    """Names in an extern's declared cost are symbols of their own, given at `--at`."""
+    for expr, _ in extern.costs:
+        for name in _names(expr):
+            if name not in scope.values:
+                scope = scope.with_value(name, Poly.symbol(name))
+    return scope
+
+
+def _names(expr: s.Expr) -> set[str]:
+    match expr:
+        case s.Name(id=name):
+            return {name}
+        case s.Unary(operand=operand):
+            return _names(operand)
+        case s.Binary(left=left, right=right):
+            return _names(left) | _names(right)
+        case s.Call(arguments=arguments):
+            return set().union(*(_names(argument) for argument in arguments))
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return set()

@@ -1,0 +1,425 @@
+"""Costs in programs that bound io in parts of 1/L of a line: what loops walk along shares lines, all else has its own.
+
+Lines that the innermost loop walks along are kept while it runs, one for each array that it does so in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import reduce
+from math import prod
+from typing import TypeGuard
+
+from archline.analysis.metrics.accesses import Counting
+from archline.language import syntax as s
+from archline.language.call_graph import reachable, recurses
+from archline.language.format_expressions import format_expression
+from archline.language.model import Module
+from archline.language.source import Span
+
+FEW = 8
+"""The lines of a call that are kept at most."""
+Rows = Mapping[s.Algorithm, frozenset[str]]
+"""The arrays of algorithms of which neighbours in a row are neighbours in memory."""
+
+
+APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
+"""Calls and whole arrays, beside which loops keep no lines."""
+
+
+class Sharing(Enum):
+    """Which loops keep the lines that they walk along: none, those without others inside, or all."""
+
+    NONE = auto()
+    INNER = auto()
+    NESTED = auto()
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
+
+    words: int
+    first: int
+
+
+class Streamed(Counting):
+    """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
+
+    `lines` are kept at most at a time. `sharing`: which loops keep lines while they run. `nested`: whether any with
+    others inside did.
+    """
+
+    def __init__(self, module: Module, line: int, rows: Rows, sharing: Sharing) -> None:
+        super().__init__(module)
+        self.lines = 1
+        self._line, self._rows = line, rows
+        self.nested = False
+        self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
+        self._own: frozenset[str] = frozenset()
+        self._offsets: frozenset[str] = frozenset()
+        self._walked: frozenset[str] = frozenset()
+        self._on: Mapping[s.Loop, frozenset[str]] = {}
+        self._held = 1
+
+    def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
+        self._own = self._rows[algorithm]
+        self._offsets = frozenset(each.name for each in algorithm.parameters if isinstance(each.type, s.OffsetsType))
+        return super().copy(algorithm)
+
+    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+        match statement:
+            case s.Loop() if self._sharing and _is_innermost(statement):
+                yield from self._walked_along(statement)
+            case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
+                yield from self._walked_by_all(statement)
+            case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
+                self.lines = max(self.lines, -(-words // self._line))
+                yield from self._costs(call, statement.span)
+                yield _cost(_number(words, statement.span))
+            case _:
+                # As in the class that this one refines.
+                yield from super()._counted(statement)
+
+    def _few(self, call: s.Call) -> int | None:
+        """The words of the lines that a call touches, if its sizes are numbers, which are then all that it fetches."""
+        target = self._module.targets.get(call)
+        if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
+            return None
+        if any(makes_arrays(each) for each in (target, *reachable(self._module, target))):
+            return None
+        total = 0
+        for each in filter(self._is_view, call.arguments):
+            shape = self._module.shapes.get(each, ())
+            extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
+            if not extents or len(extents) < len(shape):
+                return None
+            *outer, row = extents
+            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
+        return total if total <= FEW * self._line else None
+
+    def _walked_along(self, loop: s.Loop) -> Iterator[s.Stmt]:
+        """A loop without others inside, with what it walks along: on from where it was, where one around it knows."""
+        yield from self._costs((loop.lo, loop.hi), loop.span)
+        walks, on = self._walks(loop), self._on.get(loop, frozenset())
+        self._held -= len(on)
+        yield from self._walking(loop, walks, sum(self._ends(each) for name, each in walks.items() if name not in on))
+        self._held += len(on)
+
+    def _walked_by_all(self, loop: s.Loop) -> Iterator[s.Stmt]:
+        """A loop with others inside: what it walks along itself, and what those do on and on."""
+        yield from self._costs((loop.lo, loop.hi), loop.span)
+        own = dict.fromkeys(self._met(loop), Walk(1, 0))
+        outer, on = self._on, {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
+        self._on = {**outer, **{inner: frozenset(walks) for inner, walks in on.items()}}
+        held = sum(map(len, on.values()))
+        self._held += held
+        walks = [*own.values(), *(each for found in on.values() for each in found.values())]
+        self.nested = self.nested or bool(walks)
+        yield from self._walking(loop, own, sum(map(self._ends, walks)))
+        self._held -= held
+        self._on = outer
+
+    def _walking(self, loop: s.Loop, walks: Mapping[str, Walk], ends: int) -> Iterator[s.Stmt]:
+        outer = self._walked
+        self._walked = outer.union(walks)
+        self._held += len(walks)
+        self.lines = max(self.lines, self._held)
+        yield _cost(_number(ends, loop.span))
+        words = sum(each.words for each in walks.values())
+        yield replace(loop, body=(_cost(_number(words, loop.span)), *self.block(loop.body)))
+        self._held -= len(walks)
+        self._walked = outer
+
+    def _ends(self, walk: Walk) -> int:
+        return walk.first + 2 * self._line - 2
+
+    def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
+        """Whether a loop goes on in each iteration of another where it was in the one before: over segments."""
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+            return False
+        match inner.lo, inner.hi:
+            case (
+                s.Element(array=first, subscripts=(s.Name(id=start),)),
+                s.Element(array=second, subscripts=(s.Binary(op="+", left=s.Name(id=end), right=s.Integer(value=1)),)),
+            ):
+                return first == second and first in self._offsets and start == end == loop.variable
+            case _:
+                return False
+
+    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
+        named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
+        count = sum(1 for each in named if format_expression(each) not in self._walked)
+        if count:
+            yield _cost(_number(count * self._line, span))
+
+    def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
+        span = statement.span
+        yield from self._costs(statement, span)
+        views = [
+            each for each in (getattr(statement, "target", None), value) if each is not None and self._is_view(each)
+        ]
+        walked = [in_rows(each, self._own) for each in views]
+        if isinstance(statement, s.Local):
+            walked.append(_is_by_rows(statement.type))
+        along = sum(walked) if self._sharing else 0
+        self.lines = max(self.lines, along + 1)
+        *outer, row = shape
+        words = _number(along + (len(walked) - along) * self._line, span)
+        ends = _number(along * (2 * self._line - 2), span)
+        inner: s.Stmt = _cost(_both("+", _both("*", words, row), ends))
+        for depth, extent in reversed(tuple(enumerate(outer))):
+            inner = s.Loop(f"element {depth}", _number(0, span), extent, None, False, False, (inner,), span=span)
+        yield inner
+        yield statement
+
+    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
+        """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
+        changing = frozenset(_named(around or loop))
+        steady = [each for part in _always(loop.body) for each in s.nodes(part)]
+        counters = {} if around else _counters(loop.body)
+        found: dict[str, Walk] = {}
+        for each, counter in self._moving(loop, changing):
+            if counter == loop.variable and each in steady:
+                found[format_expression(each)] = Walk(1, 0)
+            elif counter in counters:
+                # Whether it is accessed or not, its place moves by no more than the steps of the counter.
+                found[format_expression(each)] = Walk(counters[counter], 1)
+        return found
+
+    def _met(self, loop: s.Loop) -> Iterator[str]:
+        """The elements that each iteration of a loop with others inside has one place further."""
+        inner = (each for each in loop.body if isinstance(each, s.Loop))
+        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
+        steady = [each for part in parts for each in s.nodes(part)]
+        for each, counter in self._moving(loop, frozenset(_named(loop))):
+            if counter == loop.variable and each in steady:
+                yield format_expression(each)
+
+    def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
+        """The elements of rows that one integer moves along."""
+        for each in s.nodes(loop.body):
+            if isinstance(each, s.Element) and each.array in self._own - changing:
+                counter = _moved_by(each, changing)
+                if counter is not None:
+                    yield each, counter
+
+
+class Made(Counting):
+    """The words of local arrays, each filled up to whole lines, and nothing else.
+
+    Those that each iteration of a loop makes again count once, if it has no part in their shapes.
+    """
+
+    def __init__(self, module: Module, line: int) -> None:
+        super().__init__(module)
+        self._line = line
+        self._before: frozenset[s.Local] = frozenset()
+
+    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+        match statement:
+            case s.Local(type=s.ArrayType(shape=shape)):
+                if statement not in self._before:
+                    yield self._words(statement, shape)
+                yield statement
+            case s.Loop(body=body) | s.While(body=body):
+                outer, changing = self._before, frozenset(_named(statement))
+                for each in s.nodes(body):
+                    match each:
+                        case s.Local(type=s.ArrayType(shape=shape)) if changing.isdisjoint(s.names(shape)):
+                            if each not in self._before:
+                                yield self._words(each, shape)
+                            self._before |= {each}
+                        case _:
+                            # No other node declares memory.
+                            pass
+                yield from super()._counted(statement)
+                self._before = outer
+            case s.Assign():
+                yield statement
+            case _:
+                # As in the class that this one refines.
+                yield from super()._counted(statement)
+
+    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
+        yield from ()
+
+    def _words(self, local: s.Local, shape: tuple[s.Expr, ...]) -> s.Stmt:
+        return _cost(_both("+", reduce(lambda x, y: _both("*", x, y), shape), _number(self._line - 1, local.span)))
+
+
+def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
+    """The arrays of algorithms that call each other alone, but the first, which is given whole ones."""
+    known = {each: frozenset(_in_rows(each)) for each in reached}
+    while True:
+        apart = {
+            (target, parameter.name)
+            for each in reached
+            for call in s.nodes(each.body)
+            if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm)
+            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
+            if parameter.name in known[target] and not in_rows(argument, known[each])
+        }
+        if not apart:
+            return known
+        known = {each: frozenset(name for name in names if (each, name) not in apart) for each, names in known.items()}
+
+
+def makes_arrays(algorithm: s.Algorithm) -> bool:
+    """Whether the body of an algorithm makes local arrays."""
+    local = (each.type for each in s.nodes(algorithm.body) if isinstance(each, s.Local))
+    return any(isinstance(each, s.ArrayType) for each in local)
+
+
+def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
+    """Whether a view of some array of the names has its rows in theirs, none of whose elements is left out."""
+    match view:
+        case s.Name(id=name):
+            return name in names
+        case s.Element(array=name, subscripts=(*_, s.Slice(step=None))):
+            return name in names
+        case s.Reshape(base=base):
+            return in_rows(base, names)
+        case _:
+            return False
+
+
+def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
+    """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
+    for each in (*algorithm.parameters, *s.nodes(algorithm.body)):
+        if isinstance(each, s.Parameter | s.Local) and _is_by_rows(each.type):
+            yield each.name
+
+
+def _is_by_rows(type_: s.Type) -> bool:
+    match type_:
+        case s.ArrayType(layout=layout, shape=shape):
+            return layout == "rowmajor" or len(shape) == 1
+        case s.OffsetsType() | s.IndexArrayType():
+            return True
+        case s.SizeType() | s.IndexType() | s.ScalarType():
+            return False
+
+
+def _is_innermost(loop: s.Loop) -> bool:
+    """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
+    return loop.step is None and not _holds(loop.body, (s.Loop, s.While, *APART))
+
+
+def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
+    return any(isinstance(each, kinds) for each in s.nodes(parts))
+
+
+def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
+    """The names that get values in a body."""
+    for each in s.nodes(body):
+        match each:
+            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
+                yield name
+            case _:
+                # No other node sets a scalar, counters of loops apart.
+                pass
+
+
+def _named(loop: s.Loop | s.While) -> Iterator[str]:
+    """The names that get values in a loop."""
+    yield from _settled(loop.body)
+    yield from (each.variable for each in s.nodes(loop) if isinstance(each, s.Loop))
+
+
+def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
+    """Parts of a body that are executed whenever it is."""
+    for statement in body:
+        match statement:
+            case s.Assign() | s.Local(when=None):
+                yield statement
+            case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
+                yield _first(condition)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
+
+
+def _first(condition: s.Node) -> s.Node:
+    """What of a condition is always looked at."""
+    match condition:
+        case s.Binary(op="and" | "or", left=left):
+            return _first(left)
+        case s.Unary(operand=operand):
+            return _first(operand)
+        case _:
+            return condition
+
+
+def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
+    """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
+    moves: dict[str, list[str | None]] = {}
+    for each in s.nodes(body):
+        match each:
+            case s.Assign(target=s.Name(id=name), op="+=" | "-=" as op, value=s.Integer(value=1)):
+                moves.setdefault(name, []).append(op)
+            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
+                moves.setdefault(name, []).append(None)
+            case _:
+                # No other node sets a scalar, counters of loops apart.
+                pass
+    return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
+
+
+def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
+    """The integer that with something that stays is the last subscript, where all else stays."""
+    *others, last = element.subscripts
+    if (
+        isinstance(last, s.Slice)
+        or _holds(element.subscripts, (s.Element,))
+        or not changing.isdisjoint(s.names(tuple(others)))
+    ):
+        return None
+    moved = [each for each in _terms(last) if not changing.isdisjoint(s.names(each))]
+    match moved:
+        case [s.Name(id=name)]:
+            return name
+        case _:
+            return None
+
+
+def _terms(value: s.Expr) -> Iterator[s.Expr]:
+    """What a sum is of, where each term is added, or takes away something that does not matter."""
+    match value:
+        case s.Binary(op="+", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case s.Binary(op="-", left=left, right=right):
+            yield from _terms(left)
+            # As a whole: a name that is taken away moves the other way.
+            yield s.Unary("-", right, span=right.span)
+        case _:
+            yield value
+
+
+def _number(value: int, span: Span) -> s.Expr:
+    return s.Integer(value, span=span)
+
+
+def _both(op: str, left: s.Expr, right: s.Expr) -> s.Expr:
+    return s.Binary(op, left, right, span=left.span)
+
+
+def _cost(words: s.Expr) -> s.Costs:
+    return s.Costs(((words, "flops"),), span=words.span)

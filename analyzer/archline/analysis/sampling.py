@@ -1,0 +1,149 @@
+"""Sizes to try a claim at, where an algorithm can be run: `where` allows them, and arrays of offsets can be filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from itertools import islice, product
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Costs
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
+from archline.language.evaluate import EvaluationError as UndefinedError
+from archline.language.evaluate import evaluate_static, holds
+from archline.language.model import Module
+
+MAX_WIDTH = 12
+MAX_CANDIDATES = 20_000
+MAX_POINTS = 400
+SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
+
+
+def points(
+    algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures, branches: bool = True
+) -> Iterator[Mapping[str, int]]:
+    """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger.
+
+    `branches`: only those at which every branch could be taken.
+    """
+    signature = scope.module.signatures[algorithm]
+    free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
+    facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
+    machine = [
+        name
+        for name in machine_symbols(signature)
+        if any(name in s.names(each) for each in (*facts, ensures.processors))
+    ]
+    names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
+    if not names:
+        yield {}
+        return
+    least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
+    starts = [least.get(name, 0) for name in names]
+    implied = offsets_rules(scope)
+    quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
+    calls = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Call) and each in scope.module.bindings]
+
+    declared = [amount for each in _declared(algorithm, scope.module) for amount, _ in each]
+
+    # What follows stops a run, or sits in a branch that these sizes may not take.
+    def divides(point: Mapping[str, int]) -> bool:
+        return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
+
+    def runs(point: Mapping[str, int]) -> bool:
+        return (
+            all(holds(fact, point) is not False for fact in facts)
+            and all(rule(point) for rule in implied)
+            and (not branches or taken(point))
+        )
+
+    def taken(point: Mapping[str, int]) -> bool:
+        return (
+            divides(point)
+            and all(_accepts(scope.module, each, point) for each in calls)
+            and all(_is_count(each, point) for each in declared)
+        )
+
+    small = (dict(zip(names, values, strict=True)) for values in _small(starts))
+    yield from islice(filter(runs, small), MAX_POINTS)
+    yield from filter(runs, (dict(zip(names, values, strict=True)) for values in _large(starts)))
+
+
+def _small(starts: list[int]) -> list[tuple[int, ...]]:
+    """Every choice of small sizes, the smallest first."""
+    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / len(starts)))))
+    ranges = [range(start, start + width) for start in starts]
+    return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
+
+
+def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
+    """One of the sizes large and the others least, or all of one magnitude."""
+    for scale in SCALES:
+        for place in range(len(starts)):
+            yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
+        yield tuple(max(start, scale) for start in starts)
+
+
+def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
+    """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
+    return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+
+
+def _declared(algorithm: s.Algorithm, module: Module) -> Iterator[tuple[tuple[s.Expr, str], ...]]:
+    """The costs that the body declares, or an extern that it calls."""
+    for node in s.nodes(algorithm.body):
+        if isinstance(node, s.Costs):
+            yield node.amounts
+        elif isinstance(node, s.Call) and isinstance(extern := module.targets.get(node), s.Extern):
+            yield extern.costs
+
+
+def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
+    """Whether a declared cost is at least 0, as far as the sizes decide it."""
+    try:
+        return evaluate_static(amount, point) >= 0
+    except UndefinedError:
+        return True
+
+
+def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:
+    """Whether the sizes of a call, as far as the caller's decide them, satisfy the callee's `where`."""
+    target = module.targets[call]
+    assert isinstance(target, s.Algorithm)
+    least = module.signatures[target].at_least
+    sizes: dict[str, int] = {}
+    for name, expr in module.bindings[call].items():
+        try:
+            sizes |= {} if expr is None else {name: evaluate_static(expr, point)}
+        except UndefinedError:
+            continue
+    return all(size >= least.get(name, size) for name, size in sizes.items()) and all(
+        holds(fact, sizes) is not False for fact in target.where
+    )
+
+
+def offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
+    """Longest <= total <= count*longest for every offsets array, and no entries without segments to hold them."""
+
+    def rule(low: Poly, high: Poly) -> Callable[[Mapping[str, int]], bool]:
+        def check(point: Mapping[str, int]) -> bool:
+            values: dict[str, int | Fraction] = dict(point)
+            try:
+                return evaluate(scope.facts.restore(low), values) <= evaluate(scope.facts.restore(high), values)
+            except EvaluationError:
+                return True
+
+        return check
+
+    rules = []
+    for known in scope.segments.values():
+        if known.longest is not None:
+            rules.append(rule(known.total, known.count * known.longest))
+            if known.attained:
+                rules.append(rule(known.longest, known.total))
+        else:
+            rules.append(rule(known.total, known.count * known.total))
+    return rules

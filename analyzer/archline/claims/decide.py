@@ -1,0 +1,474 @@
+"""Decides `ensures`: whether a derived cost equals, stays below or stays above what its author wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice, pairwise, takewhile
+from typing import Literal
+
+from archline.algebra import atoms as a
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange
+from archline.algebra.polynomial import Poly, TooComplexError, budget
+from archline.algebra.prove.residues import never_negative
+from archline.analysis.checks.guards import Guarded, guard
+from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
+from archline.analysis.metrics.time import margins, time_on
+from archline.analysis.sampling import assumed, points
+from archline.claims.any_order_growth import least
+from archline.claims.growth import (
+    counterexample,
+    decide_growth,
+    facts_of,
+    in_small_caches,
+    over_range,
+    pieces,
+    pieces_of_time,
+)
+from archline.ir.layout import LINE, ONE_LINE
+from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.evaluate import Enclosure, evaluate_static, holds
+from archline.language.evaluate import EvaluationError as UndefinedError
+from archline.language.evaluate import evaluate as evaluate_claim
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+
+Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
+MAX_TERM_PRODUCTS = 500_000
+SMALL = 100
+"""How many of the smallest sizes are looked at for a cost of 0."""
+LEAST_RISE = 1.5
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
+
+    Of a failing one, `derived` is the cost as text, `deciding` the sizes of the point that the claim or the cost depend
+    on, and `guarded` the claim with a `when` under which it is proved to hold, if one is known.
+    """
+
+    ensures: s.Ensures
+    outcome: Outcome
+    reason: str
+    point: Mapping[str, int] | None = None
+    proofs: tuple[Proved, ...] = ()
+    derived: str = ""
+    deciding: Mapping[str, int] | None = None
+    guarded: Guarded | None = None
+
+
+def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
+    """The verdict on every `ensures` of the algorithm, in order."""
+    scope = declared(module, algorithm)
+    return tuple(_decide(ensures, algorithm, costs, scope) for ensures in algorithm.ensures)
+
+
+def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+    cost = _cost(ensures, costs)
+    if cost is None:
+        return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
+    if cost.lower is None or cost.upper is None:
+        return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
+    if ensures.relation in ("==", "<=", ">="):
+        return _explained(_comparison(ensures, algorithm, costs, cost, scope), costs, cost)
+    found = _growth(ensures, algorithm, costs, cost, scope)
+    if found.outcome != "fails":
+        return found
+
+    def proved(guarded: s.Ensures) -> bool:
+        some = next(points(algorithm, scope, costs, guarded), None)
+        return some is not None and _growth(guarded, algorithm, costs, cost, scope).outcome == "holds"
+
+    sizes = scope.module.signatures[algorithm].size_names
+    return replace(_explained(found, costs, cost), guarded=guard(ensures, sizes, proved) if sizes else None)
+
+
+def _explained(verdict: Verdict, costs: Costs, cost: Cost) -> Verdict:
+    """A failing verdict with what a reader needs to check it by hand."""
+    if verdict.outcome != "fails":
+        return verdict
+    derived = cost_text(costs, cost)
+    if verdict.point is None or (cost.ends is not None and not cost.exact):
+        # Bounds evaluated by a recurrence may depend on any size of it.
+        return replace(verdict, derived=derived, deciding=verdict.point)
+    claim = verdict.ensures
+    named = s.names(claim.bound).union(*map(s.names, claim.when), NAME.findall(derived))
+    return replace(
+        verdict, derived=derived, deciding={name: verdict.point[name] for name in verdict.point if name in named}
+    )
+
+
+def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
+    """What is bounded, if it is derived."""
+    if ensures.processors is not None:
+        return time_on(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
+    return costs.metrics.get(ensures.metric)
+
+
+def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
+    """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
+    facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
+    for fact in ensures.when:
+        scope = scope.with_facts(with_fact(scope.facts, fact, scope))
+    first = _compared(ensures, costs, cost, scope.facts, facts)
+    if first.outcome != "unknown" or ensures.relation == "O":
+        return first
+    known = points(algorithm, scope, costs, ensures, branches=False)
+    small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
+    place = next((each for each in small if (_claimed(ensures, each) or 0) > 0 and _is_zero(cost, each)), None)
+    if place is not None:
+        reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
+        return Verdict(ensures, "fails", reason, place)
+    zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
+    if not zeros or len(zeros[-1]) != 1:
+        return first
+    ((name, size),) = zeros[-1].items()
+    (beyond,) = parse_facts(f"{name} >= {size + 1}")
+    rest = _compared(ensures, costs, cost, with_fact(scope.facts, beyond, scope), (*facts, beyond))
+    if rest.outcome != "holds":
+        return rest
+    return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
+    """The least that is claimed at a point; None where it has no value."""
+    try:
+        claimed = evaluate_claim(ensures.bound, point)
+    except (UndefinedError, OverflowError, ZeroDivisionError):
+        return None
+    return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
+
+
+def _is_zero(cost: Cost, point: Mapping[str, int]) -> bool:
+    try:
+        return ends_at(cost, point)[1] <= 0
+    except EvaluationError:
+        return False
+
+
+def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth at the sizes that the facts allow; `known` is what they say of the symbols."""
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
+    if ensures.processors is not None:
+        found = pieces_of_time(costs, ensures.processors.id, facts, known)
+    elif indices is not None and moved is not None:
+        bound = indices.written(ensures.bound)
+        outcome, reason, proofs = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
+        return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome), proofs=proofs)
+    elif cost.orders is not None:
+        return _by_orders(ensures, costs, cost, known, facts)
+    elif cost.alternatives:
+        return _by_alternatives(ensures, costs, cost, known, facts)
+    else:
+        found = pieces(costs, cost, facts, known)
+    outcome, reason, proofs = decide_growth(ensures.relation, found, ensures.bound, confirm)
+    return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
+
+
+def _by_orders(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth of what is known by a recurrence: each of its regimes is compared, and the number of accesses."""
+    found = _by_regimes(ensures, costs, cost, known, facts)
+    if found.outcome == "unknown" and ensures.relation == "O":
+        counted = replace(cost, orders=None, alternatives=(), lowers=())
+        answer = decide_growth("O", pieces(costs, counted, facts, known), ensures.bound, lambda *_: False)
+        if answer.outcome == "holds":
+            reason = f"{answer.reason}, in any cache" + _trust(cost, answer.outcome)
+            return Verdict(ensures, answer.outcome, reason, proofs=answer.proofs)
+    return found
+
+
+def _by_regimes(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    assert cost.orders is not None
+    below = None if ensures.relation == "O" else _any_order(ensures, costs, cost, known, facts)
+    if ensures.relation == "Omega" and below is not None:
+        return below
+    found = cost.orders(facts)
+    if isinstance(found, str):
+        return Verdict(ensures, "unknown", found)
+    if ensures.relation != "O" and below is None:
+        return _too_little(ensures, costs, found, known, facts)
+    proofs = () if below is None else below.proofs
+    for condition, growth in found:
+        where = (*facts, *facts_of(condition))
+        answer = is_O(parse_expression(growth), ensures.bound, where)
+        if not isinstance(answer, Proved):
+            place = f"where {condition}: " if condition else ""
+            unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
+            return _too_much(ensures, least(costs, cost, known), facts) or unknown
+        proofs += (answer,)
+    if not in_small_caches(costs, ensures.bound, facts, known):
+        return Verdict(ensures, "unknown", "it is not known to hold in caches of few lines")
+    reason = f"the recurrence grows like {', '.join(growth for _, growth in found)}"
+    return Verdict(ensures, "holds", reason, proofs=proofs)
+
+
+def _too_little(
+    ensures: s.Ensures,
+    costs: Costs,
+    growths: tuple[tuple[str, str], ...],
+    known: Facts,
+    facts: tuple[s.Fact, ...],
+) -> Verdict:
+    """Whether a claim from below is refuted by what the cost is O of."""
+    unknown = Verdict(ensures, "unknown", "the derived lower bounds do not decide it")
+    if len(growths) > 1 or growths[0][0]:
+        return unknown
+    growth = parse_expression(growths[0][1])
+    answer = is_O(ensures.bound, growth, facts)
+    if not isinstance(answer, Refuted) or not in_small_caches(costs, growth, facts, known):
+        return unknown
+    return Verdict(ensures, "fails", f"it is O({growths[0][1]}), and {counterexample(answer, 'Omega')}")
+
+
+def _too_much(ensures: s.Ensures, below: str | None, facts: tuple[s.Fact, ...]) -> Verdict | None:
+    """Whether a claim from above is refuted by what any order fetches."""
+    answer = None if below is None else is_O(parse_expression(below), ensures.bound, facts)
+    if not isinstance(answer, Refuted):
+        return None
+    return Verdict(ensures, "fails", f"in any order {counterexample(answer, 'O')}")
+
+
+def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth of what has several bounds on each side."""
+    if ensures.relation == "O":
+        return _from_above(ensures, costs, cost, known, facts)
+    below = _any_lower(replace(ensures, relation="Omega"), costs, cost, known, facts)
+    if ensures.relation == "Omega" or below.outcome != "holds":
+        return replace(below, ensures=ensures)
+    above = _from_above(replace(ensures, relation="O"), costs, cost, known, facts)
+    return replace(above, ensures=ensures, proofs=(*below.proofs, *above.proofs))
+
+
+def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Whether one of the lower bounds grows as is claimed."""
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    reason = "the derived lower bounds do not decide it"
+    for lower in (cost.lower, *(value for _, value in cost.lowers)):
+        bounds = replace(cost, lower=lower, alternatives=(), lowers=())
+        (piece,) = pieces(costs, bounds, facts, known)
+        outcome, why, proofs = decide_growth("Omega", [piece], ensures.bound, confirm)
+        if outcome != "unknown":
+            return Verdict(ensures, outcome, why, proofs=proofs)
+    return _any_order(ensures, costs, cost, known, facts) or Verdict(ensures, "unknown", reason)
+
+
+def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
+    """Whether what any order of the same iterations fetches grows as is claimed from below."""
+    below = least(costs, cost, known)
+    if below is None:
+        return None
+    try:
+        answer = is_O(ensures.bound, parse_expression(below), facts)
+    except ArchlineError:
+        return None
+    if not isinstance(answer, Proved):
+        return None
+    return Verdict(ensures, "holds", f"any order fetches Omega({below})", proofs=(answer,))
+
+
+def _from_above(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Whether one of the upper bounds grows as is claimed; if that is not known, where it does is told."""
+    found = _any_alternative(ensures, costs, cost, known, facts)
+    if found.outcome != "unknown":
+        return found
+    for each in cost.alternatives:
+        if each.told and _within(ensures, costs, cost, known, facts, each):
+            return replace(found, reason=f"{found.reason}; it is known to be O of this when {each.when}")
+    return found
+
+
+def _within(
+    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...], regime: Alternative
+) -> bool:
+    """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
+    try:
+        conditions = parse_facts(regime.when)
+    except ArchlineError:
+        return False
+    for need in regime.needs:
+        known = known.with_nonnegative(need)
+    only = replace(cost, alternatives=(regime,))
+    return _any_alternative(ensures, costs, only, known, (*facts, *conditions)).outcome == "holds"
+
+
+def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth by any one of the bounds whose conditions the facts imply, those of large caches first."""
+    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
+    some = known.with_nonnegative(ONE_LINE)
+    verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
+    for each in reversed(cost.alternatives):
+        smooth = each.smooth()
+        if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
+            upper = some.simplify(smooth[1])
+            (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
+            outcome, reason, proofs = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
+            verdict = Verdict(ensures, outcome, reason, proofs=proofs)
+            if outcome != "unknown":
+                return verdict
+    return _by_line(ensures, costs, cost, known, facts) or verdict
+
+
+def _by_line(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
+    """Where a size is at most a line, and where it is at least one: other bounds may hold."""
+    for name in costs.parameters:
+        size = Poly.symbol(name)
+        if known.nonnegative(LINE - size) or known.nonnegative(size - LINE) or not _in_lines(cost, name):
+            continue
+        reasons, proofs = [], tuple[Proved, ...]()
+        for relation, value in (("<=", LINE - size), (">=", size - LINE)):
+            (fact,) = parse_facts(f"{name} {relation} L")
+            found = _any_alternative(ensures, costs, cost, known.with_nonnegative(value), (*facts, fact))
+            if found.outcome != "holds":
+                return found
+            reasons.append(found.reason)
+            proofs += found.proofs
+        return Verdict(ensures, "holds", reasons[-1], proofs=proofs)
+    return None
+
+
+def _in_lines(cost: Cost, name: str) -> bool:
+    """Whether a size is counted in lines."""
+    values = [value for each in cost.alternatives for value in (each.upper, *each.needs)]
+    return any(isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms())
+
+
+def _trust(cost: Cost, outcome: Outcome) -> str:
+    """What a proof rests on beside the program."""
+    return f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
+
+
+@dataclass(frozen=True)
+class _Confirmation:
+    """Checks a counterexample to a growth claim against the cost itself: the prover saw bounds of it in one regime."""
+
+    cost: Cost
+    facts: tuple[s.Fact, ...]
+    bound: s.Expr
+    index_range: IndexRange | None
+
+    def __call__(self, side: str, counterexample: Mapping[str, object]) -> bool:
+        samples = [counterexample] if counterexample["kind"] == "point" else counterexample["samples"]
+        ratios = [ratio for each in samples if (ratio := self._ratio(side, each["at"])) is not None]  # type: ignore[attr-defined]
+        if counterexample["kind"] == "point":
+            return ratios == [float("inf")]
+        rising = all(low < high for low, high in pairwise(ratios))
+        return len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
+
+    def _ratio(self, side: str, at: Mapping[str, str]) -> float | None:
+        """Of the cost to the claim (O) or the other way round; None where it cannot be told."""
+        try:
+            point = {name: evaluate_static(parse_expression(value), {}) for name, value in at.items()}
+            if self.index_range is not None:
+                point = self.index_range.point(point)
+            lower, upper = ends_at(self.cost, point)
+            if any(holds(fact, point) is False for fact in self.facts):
+                return None
+            claimed = evaluate_claim(self.bound, point)
+            if isinstance(claimed, Enclosure):
+                claimed = claimed.lo if side == "Omega" else claimed.hi
+            above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
+            return float("inf") if not below and above > 0 else float(above / below)
+        except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
+            return None
+
+
+def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
+    """An `==`, `<=` or `>=`."""
+    facts = with_all(scope.facts, ensures.when, scope)
+    try:
+        with budget(MAX_TERM_PRODUCTS):
+            claimed = static_value(ensures.bound, scope.with_facts(facts))
+            claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
+            proved = next((each for each in claims if each.proved), claims[0])
+            return proved.verdict(points(algorithm, scope, costs, ensures))
+    except NotStaticError as problem:
+        return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
+    except TooComplexError as problem:
+        return Verdict(ensures, "unknown", str(problem))
+
+
+def _implied(cost: Cost, facts: Facts) -> list[Cost]:
+    """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
+    if not cost.alternatives:
+        return [cost]
+    some = facts.with_nonnegative(ONE_LINE)
+    uppers = [each.upper for each in reversed(cost.alternatives) if all(map(some.nonnegative, each.needs))]
+    lowers = (cost.lower, *(value for _, value in cost.lowers))
+    return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
+
+
+@dataclass(frozen=True)
+class _Claim:
+    ensures: s.Ensures
+    costs: Costs
+    cost: Cost
+    claimed: Poly
+    facts: Facts
+
+    @property
+    def proved(self) -> bool:
+        """Whether it holds at all sizes."""
+        return all(any(never_negative(each, facts) for each in group) for facts, group in self._margins())
+
+    def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
+        if self.proved:
+            return Verdict(self.ensures, "holds", "proved for all sizes" + _trust(self.cost, "holds"))
+        for point in points:
+            reason = self._contradiction(point)
+            if reason is not None:
+                return Verdict(self.ensures, "fails", reason, point)
+        if not self.cost.exact:
+            return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")
+        return Verdict(self.ensures, "unknown", "no counterexample at the sizes tried, and no proof")
+
+    def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
+        """What must be nonnegative for the claim to hold, one of each group, under the facts of each regime."""
+        if self.ensures.processors is not None:
+            processors = Poly.symbol(self.ensures.processors.id)
+            for group in margins(self.costs, processors, self.facts.restore(self.claimed), self.ensures.relation):
+                yield self.facts, tuple(each.substitute(self.facts.rewrites) for each in group)
+            return
+        assert self.cost.lower is not None
+        assert self.cost.upper is not None
+        bounds = [(self.facts, self.cost.lower, self.cost.upper)]
+        if self.cost.regimes:
+            bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
+        for facts, lower, upper in bounds:
+            if self.ensures.relation in ("==", "<="):
+                yield facts, (self.claimed - upper.substitute(self.facts.rewrites),)
+            if self.ensures.relation in ("==", ">="):
+                yield facts, (lower.substitute(self.facts.rewrites) - self.claimed,)
+
+    def _contradiction(self, point: Mapping[str, int]) -> str | None:
+        try:
+            lower, upper = ends_at(self.cost, point)
+            claimed = evaluate(self.facts.restore(self.claimed), point)
+        except EvaluationError:
+            return None
+        relation = self.ensures.relation
+        too_much = relation in ("==", "<=") and lower > claimed
+        too_little = relation in ("==", ">=") and upper < claimed
+        # A count is a whole number at all sizes that run: elsewhere a `/` of sizes does not divide.
+        counted = self.ensures.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
+        if not (too_much or too_little) or not counted:
+            return None
+        derived = str(lower) if lower == upper else f"between {lower} and {upper}"
+        return f"derived {derived}, claimed {relation} {claimed}"
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """One line: the outcome, why, and at which sizes it fails."""
+    place = ""
+    if verdict.point:
+        place = " at " + ", ".join(f"{name}={value}" for name, value in verdict.point.items())
+    return f"{verdict.outcome}{place}: {verdict.reason}"

@@ -1,0 +1,455 @@
+"""How derived costs grow: closed forms as expressions that the growth prover reads, and its answers about claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.asymptotic import rules
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.algebra.asymptotic.is_big_o import Verdict as Answer
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
+from archline.algebra.printing import shortened, to_text
+from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.ir.layout import LINE, ONE_LINE, WORDS
+from archline.ir.scope import Scope, with_all
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.source import Source, Span
+from archline.recurrences.exact.base_cases import bounded_below
+from archline.recurrences.exact.relax_caps import growing, uncapped
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A cost where some facts hold: an expression that it is at most, and one that it is at least."""
+
+    when: str
+    facts: tuple[s.Fact, ...]
+    lower: str
+    upper: str
+    domains: dict[tuple[s.Fact, ...], Domain] = field(default_factory=dict, repr=False, compare=False)
+    """Facts that were made ready before."""
+
+    @cached_property
+    def ends(self) -> tuple[s.Expr, s.Expr]:
+        """Both expressions, parsed. Raises ArchlineError."""
+        lower = parse_expression(self.lower)
+        return lower, lower if self.upper == self.lower else parse_expression(self.upper)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The facts, made ready for several questions. Raises ArchlineError where no sizes satisfy them."""
+        if self.facts not in self.domains:
+            self.domains[self.facts] = Domain(self.facts)
+        return self.domains[self.facts]
+
+
+_told: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
+_domains: WeakKeyDictionary[Facts, dict[tuple[s.Fact, ...], Domain]] = WeakKeyDictionary()
+"""Cases as facts, and facts made ready, for as long as the cases: all metrics ask about the same ones."""
+
+
+def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+    """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises."""
+    if not cost.regimes:
+        assert cost.lower is not None
+        assert cost.upper is not None
+        return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
+    return [
+        _piece(costs, (each.when, (*facts, *_facts_of_case(case))), (each.lower, each.upper), case)
+        for each in cost.regimes
+        for case in each.cases
+    ]
+
+
+def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts) -> Piece:
+    low, high = ends
+    if low == high:
+        below, above = _lower(costs, low, known), _text(costs, high, True)
+    else:
+        below, above = at_least(costs, low, known), at_most(costs, high, known)
+    return Piece(*where, below, above, _domains.setdefault(known, {}))
+
+
+# Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
+def at_least(costs: Costs, value: Poly, known: Facts) -> str:
+    """An expression for the growth prover that a lower bound is at least a constant times."""
+    return _lower(costs, growing(value, known), known)
+
+
+def at_most(costs: Costs, value: Poly, known: Facts) -> str:
+    """An expression for the growth prover that an upper bound is at most a constant times."""
+    return _text(costs, uncapped(value, known, upper=True), True)
+
+
+def over_range(
+    indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
+) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
+    """A cost, and what is known, in terms of the length of a range; None without one, or where its place matters."""
+    if indices is None or cost.lower is None or cost.upper is None:
+        return None
+    moved = tuple(
+        Regime(each.when, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
+        for each in cost.regimes
+    )
+    found = replace(cost, lower=indices.moved(cost.lower), upper=indices.moved(cost.upper), regimes=moved)
+    ends = (found.lower, found.upper, *(end for each in moved for end in (each.lower, each.upper)))
+    if any(end is not None and indices.low in end.names for end in ends):
+        return None
+    return found, indices.written_facts(facts), indices.facts(known)
+
+
+def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+    """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
+    work, span = (pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
+    return [
+        Piece(
+            " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each)),
+            tuple(dict.fromkeys((*one.facts, *other.facts))),
+            f"max({other.lower}, ({one.lower})/{processors})",
+            f"{other.upper} + ({one.upper})/{processors}",
+        )
+        for one in work
+        for other in span
+    ]
+
+
+def _facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+    if case not in _told:
+        _told[case] = _known(case)
+    return _told[case]
+
+
+def _known(facts: Facts) -> tuple[s.Fact, ...]:
+    """What bounds say of the sizes: n >= 17, n >= m."""
+    found: list[s.Fact] = []
+    for power in facts.powers:
+        known = facts.bounds[power.exponent]
+        for relation, values in ((">=", known.lower), ("<=", known.upper)):
+            limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
+            found.extend(fact for limit in limits for fact in parse_facts(f"{power.name} {relation} {limit}"))
+    for name, bounds in facts.bounds.items():
+        if name in facts.quotients or not name.isidentifier():
+            continue
+        for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
+            for value in map(facts.restore, values):
+                if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
+                    found.extend(_bounded(name, relation, value))
+    return tuple(found)
+
+
+def _bounded(name: str, relation: str, value: Poly) -> tuple[s.Fact, ...]:
+    """A bound of a size as a fact; of the plainest kind, which most are, without a parser."""
+    text = f"{name} {relation} {to_text(value)}"
+    if not value.is_constant or (number := value.constant_term) < 0 or number.q != 1:
+        return parse_facts(text)
+    span = Span(Source("<facts>", text), 1, 1, 1, len(text) + 1)
+    left, right = s.Name(name, span=span), s.Integer(int(number.p), span=span)
+    return (s.Binary(relation, left, right, span=span),)
+
+
+def facts_of(condition: str) -> tuple[s.Fact, ...]:
+    """What is known where a condition of a regime holds; nothing of alternatives."""
+    return parse_facts(condition) if condition and " or " not in condition else ()
+
+
+def fits(cost: Cost, known: Facts) -> bool:
+    """Whether all arrays of a recursive algorithm are known to fit, in caches of however few lines."""
+    return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
+
+
+def in_any_cache(costs: Costs, cost: Cost, regime: tuple[str, str], facts: tuple[s.Fact, ...], scope: Scope) -> bool:
+    """Whether a condition and the growth of io there are known of caches of few lines too; `scope` knows the facts."""
+    condition, bound = regime
+    there = with_all(scope.facts, facts_of(condition), scope)
+    return fits(cost, there) or in_small_caches(costs, parse_expression(bound), facts, scope.facts)
+
+
+def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
+    """Whether io is O of a bound in tall caches of few lines, where Z and L are below constants.
+
+    There it is compared as work, of which it is at most a constant times, or where that is unknown as what it is at
+    most in any cache.
+    """
+    if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
+        return True
+    few = (*facts, *parse_facts(f"Z <= {FEW_LINES**2}, L <= {FEW_LINES}"))
+    both = filter(None, (costs["work"], costs.metrics.get("io")))
+    compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
+    if compared is None:
+        return False
+    return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False).outcome == "holds"
+
+
+SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
+MAX_PROOF = 20_000
+_AMBIGUOUS = frozenset(" +-/%")
+Outcome = Literal["holds", "fails", "unknown"]
+
+
+class Decided(NamedTuple):
+    """Whether a cost grows as is claimed, why, and the proofs where it does."""
+
+    outcome: Outcome
+    reason: str
+    proofs: tuple[Proved, ...] = ()
+
+
+Confirm = Callable[[str, Mapping[str, object]], bool]
+"""Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
+
+
+def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr, confirm: Confirm) -> Decided:
+    """Whether a cost is O, Omega or Theta of an expression."""
+    unknown, proofs = "", tuple[Proved, ...]()
+    for piece in pieces:
+        for side in _sides(relation):
+            outcome, reason, found = _one(side, piece, bound, confirm)
+            proofs += found
+            place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
+            if outcome == "fails":
+                return Decided(outcome, place + reason)
+            if outcome == "unknown":
+                unknown = unknown or place + reason
+    return Decided("unknown", unknown) if unknown else Decided("holds", "proved for all sizes", proofs)
+
+
+def _sides(relation: str) -> tuple[str, ...]:
+    return ("O", "Omega") if relation == "Theta" else (relation,)
+
+
+def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> Decided:
+    """One direction: proved from the bound on that side, refuted from the one on the other side."""
+    try:
+        lower, upper = piece.ends
+    except ArchlineError:
+        return Decided("unknown", "the derived bounds have too many terms, or are nested too deeply, to compare")
+    upwards = side == "O"
+    if upwards and piece.upper == "0":
+        return Decided("holds", "")
+    try:
+        proof = _asked(upper, bound, piece) if upwards else _asked(bound, lower, piece)
+    except _NowhereError:
+        # Sizes of 0: growth is about sizes from 1 on.
+        return Decided("holds", "")
+    if isinstance(proof, Proved):
+        return Decided("holds", "", (proof,))
+    refuted: Answer = proof
+    if piece.lower != piece.upper:
+        refuted = _asked(lower, bound, piece) if upwards else _asked(bound, upper, piece)
+    if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
+        return Decided("fails", counterexample(refuted, side))
+    reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
+    return Decided("unknown", reason)
+
+
+class _NowhereError(Exception):
+    """No sizes satisfy the facts."""
+
+
+def _asked(f: s.Expr, g: s.Expr, piece: Piece) -> Answer:
+    try:
+        return is_O(f, g, piece.domain)
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            raise _NowhereError from None
+        return Undecided(problem.diagnostics[0].message)
+
+
+def counterexample(refuted: Refuted, side: str) -> str:
+    """The sizes at which the ratio passes any constant, as one can check by hand."""
+    found = refuted.counterexample
+    above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
+    if found["kind"] == "point":
+        at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())  # type: ignore[attr-defined]
+        return f"at {at} the {above} is {found['f']} and the {below} {found['g']}"
+    samples: list[dict[str, object]] = found["samples"]  # type: ignore[assignment]
+    curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())  # type: ignore[attr-defined]
+    shown = "; ".join(_sample(each) for each in samples[:3])
+    return f"the {above} over the {below} passes every constant along {curve}" + (f": {shown}" if shown else "")
+
+
+def _sample(sample: dict[str, object]) -> str:
+    at = ", ".join(f"{name} = {value}" for name, value in sample["at"].items())  # type: ignore[attr-defined]
+    return f"{sample['ratio']} at {at}"
+
+
+# Closed forms as the prover reads them
+def _text(costs: Costs, value: Poly, upper: bool) -> str:
+    """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
+    if not upper:
+        value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
+    parts = []
+    for monomial, coefficient in shortened(_merged(value, upper)).terms.items():
+        parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
+    return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
+    """An expression without differences that the value is at least, if one is proved for the integer sizes."""
+    return without_differences(costs, value, facts) or _text(costs, value, False)
+
+
+def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
+    """An expression without differences that the value is at least, proved for the integer sizes."""
+    inner = _without_maxima(value, fmpq(1))
+    if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
+        return _text(costs, value, False)
+    # A maximum is at least the mean of what it is the larger of, which tells of both.
+    plain = uncapped(value, facts, upper=False)
+    first = [] if plain == value else [plain]
+    for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
+        positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
+        for kept in (positive, _apart(positive, whole)):
+            for share in SHARES:
+                part = kept.scaled(share)
+                if kept and _at_least(value, part, facts):
+                    return _text(costs, part, False)
+    return None
+
+
+def _apart(positive: Poly, whole: Poly) -> Poly:
+    """The positive terms that are no multiples of negative ones: (q - 1)*b + r is at least r, as q may be 1."""
+    negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
+    return Poly(
+        {
+            monomial: coefficient
+            for monomial, coefficient in positive.terms.items()
+            if not any(all(dict(monomial).get(x, 0) >= power for x, power in each.items()) for each in negative)
+        }
+    )
+
+
+def _without_maxima(value: Poly, share: fmpq) -> Poly:
+    """A share of e for each max(0, e) that is added, which is no less and harder to compare."""
+    found = ZERO
+    for monomial, coefficient in value.terms.items():
+        rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
+        match [(atom, power) for atom, power in monomial if isinstance(atom, a.PositivePart)]:
+            case [(a.PositivePart(argument=argument), 1)] if coefficient > 0:
+                found = found + Poly({rest: coefficient * share}) * argument
+            case _:
+                found = found + Poly({monomial: coefficient})
+    return found
+
+
+def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
+    try:
+        with budget(MAX_PROOF):
+            rest = (value - part).substitute(facts.rewrites)
+            return bounded_below(rest, facts)
+    except TooComplexError:
+        return False
+
+
+def _merged(value: Poly, upper: bool) -> Poly:
+    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
+    total = ZERO
+    for monomial, coefficient in value.terms.items():
+        term = Poly.constant(coefficient)
+        reduced = False
+        for atom, power in monomial:
+            factor = Poly.of_atom(atom)
+            ends = _nearby(atom) if power > 0 else None
+            if ends is not None:
+                end = ends[upper == (coefficient > 0)]
+                less = end.constant_term < 0
+                # An end below 0 bounds no power, and no product with another such end.
+                if not less or (power == 1 and not reduced):
+                    factor, reduced = end, reduced or less
+            term = term * factor**power
+        total = total + term
+    return total
+
+
+def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+    """Bounds of ceil(log2(n + c)) in ceil(log2(n)), n >= 1: n/(1 + d) <= max(1, n - d) and n + d <= n*(1 + d)."""
+    if not isinstance(atom, a.CeilLog2):
+        return None
+    more = atom.argument.constant_term
+    size = atom.argument - more
+    if more.q != 1 or not more or len(size.terms) != 1:
+        return None
+    ((monomial, coefficient),) = size.terms.items()
+    if coefficient < 1 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
+        return None
+    level, apart = a.ceil_log2(size), a.ceil_log2(Poly.constant(1 + abs(more)))
+    return (level, level + apart) if more > 0 else (level - apart, level)
+
+
+def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:
+    powers: dict[_Level, list[tuple[int, int]]] = {}
+    rest: list[tuple[Atom, int]] = []
+    for atom, power in monomial:
+        level = _level(atom)
+        if isinstance(atom, a.Exponential) and level is not None:
+            powers.setdefault(level, []).append((atom.base, power))
+        else:
+            rest.append((atom, power))
+    scale, factors = coefficient, [_factor(to_text(Poly({tuple(rest): fmpq(1)}), costs.parameters))] if rest else []
+    for level, bases in powers.items():
+        scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
+        exponent = " + ".join(f"({level.rate * power})*log2({number})" for number, power in bases)
+        factors.append(f"({to_text(level.argument, costs.parameters)})^({exponent})")
+    return "*".join(factors if scale == 1 and factors else (str(scale), *factors))
+
+
+def _factor(text: str) -> str:
+    """A term as a factor: in brackets unless it is a product of names, calls and powers."""
+    return text if _AMBIGUOUS.isdisjoint(text) else f"({text})"
+
+
+@dataclass(frozen=True)
+class _Level:
+    """rate*log2(argument), rounded up (1) or down (-1) to an integer, or neither (0)."""
+
+    argument: Poly
+    rate: fmpq
+    rounding: int
+
+    def room(self, base: fmpq, upper: bool) -> fmpq:
+        """What base^(rate*log2(argument)) is multiplied with to bound the power of the rounded exponent.
+
+        b^ceil(y) lies between b^y and b*b^y, whichever is larger, and b^floor(y) between b^y and b^y/b.
+        """
+        rises = (base > 1) == (self.rounding > 0)
+        return base**self.rounding if rises == upper else fmpq(1)
+
+
+def _level(atom: Atom) -> _Level | None:
+    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m)."""
+    if not isinstance(atom, a.Exponential):
+        return None
+    match _inner(atom.exponent):
+        case a.CeilLog2(argument=argument):
+            return _Level(argument, fmpq(1), 1)
+        case a.Function(function="log2", argument=argument):
+            return _Level(argument, fmpq(1), 0)
+        case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
+            (factor,) = value.terms.values()
+            match _inner(value / factor):
+                case a.Function(function="log2", argument=argument) if factor > 0:
+                    return _Level(argument, factor / modulus.constant_term, -1)
+                case _:
+                    pass
+        case _:
+            pass
+    return None
+
+
+def _inner(value: Poly) -> Atom | None:
+    """The atom that a value is."""
+    atoms = list(value.atoms())
+    return atoms[0] if len(atoms) == 1 and value == Poly.of_atom(atoms[0]) else None

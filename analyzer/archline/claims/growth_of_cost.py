@@ -1,0 +1,263 @@
+"""How a cost grows: a short expression that it is Theta of, or O and Omega, each shown by the growth prover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
+from itertools import combinations
+
+from archline.algebra.asymptotic import rules
+from archline.algebra.asymptotic.is_big_o import proves
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Cost, Costs
+from archline.analysis.sampling import assumed
+from archline.claims.any_order_growth import least
+from archline.claims.growth import Piece, facts_of, in_any_cache, over_range, pieces
+from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
+from archline.ir.scope import Scope, declared, with_all
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_fact
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.recurrences.exact.relax_caps import uncapped
+
+
+@dataclass(frozen=True)
+class Under:
+    """Where a condition holds, a cost is O of an expression, and Theta of it if the bound is `tight`."""
+
+    condition: str
+    growth: str
+    tight: bool
+
+    @property
+    def text(self) -> str:
+        """`Theta(...) where ...`, or `O(...) where ...`."""
+        where = f" where {self.condition}" if self.condition else ""
+        return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a cost is O of and Omega of, each None where it is not known.
+
+    `under` holds what it is O of under conditions, where one expression does not serve everywhere. `tight` is what it
+    is Theta of from some sizes on, where at smaller ones it may vanish.
+    """
+
+    upper: str | None
+    lower: str | None
+    under: tuple[Under, ...] = ()
+    tight: Under | None = None
+
+    @property
+    def text(self) -> str | None:
+        """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+        if self.under:
+            return ", ".join(each.text for each in self.under)
+        if self.upper is not None and self.upper == self.lower:
+            return f"Theta({self.upper})"
+        upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
+        known = [f"{name}({each})" for name, each in (("O", upper), ("Omega", self.lower)) if each is not None]
+        return ", ".join([*known, *([self.tight.text] if self.tight is not None else [])]) or None
+
+
+LEAST, MOST_RAISED = (2, 3, 4), 3
+"""From which sizes on a cost is compared that may vanish at smaller ones, and of how many sizes that is said."""
+TALL = "Z >= L^2"
+"""What is taken of a cache of which nothing is said: it has more lines than a line has words."""
+
+
+def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
+    found = _own_growth(module, algorithm, costs, cost)
+    if found.under or (found.upper is not None and found.upper == found.lower):
+        return found
+    uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
+    lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
+    domain = _domain((*algorithm.where, *assumed(algorithm)))
+    return replace(
+        found,
+        upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
+        lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
+    )
+
+
+def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:
+    """The sharper one of two upper bounds on growth, or of two lower ones; the first where neither is proved so."""
+    if one is None or other is None or domain is None:
+        return other if one is None else one
+    small, large = (other, one) if upper else (one, other)
+    return other if _holds(small, large, domain) and not _holds(large, small, domain) else one
+
+
+def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """How a cost grows by its own bounds, as an `ensures` on it is decided."""
+    if cost.orders is not None:
+        return _by_orders(module, algorithm, costs, cost)
+    sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
+    known = declared(module, algorithm).facts
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
+    if indices is not None and moved is not None:
+        found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
+        upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
+        return Growth(upper, lower)
+    found = _growth(costs, cost, sizes, facts, known)
+    if found.upper is None or found.lower is not None or not cost.lower:
+        return found
+    return replace(found, tight=_from_sizes(costs, cost, sizes, facts, declared(module, algorithm)))
+
+
+def _from_sizes(
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
+) -> Under | None:
+    """What a cost that may vanish at the least sizes is Theta of from the least sizes on from which that is proved."""
+    assert cost.lower is not None
+    names = [name for name in sizes if name in cost.lower.names]
+    for start in LEAST:
+        low = [name for name in names if not scope.facts.nonnegative(scope.values[name] - start)]
+        for count in range(1, min(len(low), MOST_RAISED) + 1):
+            for chosen in combinations(low, count):
+                raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {start}"))
+                where = (*facts, *raised)
+                if _domain(where) is None:
+                    continue
+                found = _growth(costs, cost, sizes, where, with_all(scope.facts, raised, scope))
+                if found.upper is not None and found.upper == found.lower:
+                    return Under(" and ".join(map(format_fact, raised)), found.upper, tight=True)
+    return None
+
+
+def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """What a recurrence with a cut-off is O of, each growth with its condition."""
+    assert cost.orders is not None
+    said = "Z" in s.names(algorithm.where)
+    facts = (*algorithm.where, *(() if said else parse_facts(TALL)))
+    found = cost.orders(facts)
+    if isinstance(found, str):
+        return Growth(None, None)
+    scope = declared(module, algorithm)
+    scope = scope.with_facts(with_all(scope.facts, facts, scope))
+    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Under]()
+    for condition, each in found:
+        if not in_any_cache(costs, cost, (condition, each), facts, scope):
+            return Growth(None, None)
+        domain = None if below is None else _domain((*facts, *facts_of(condition)))
+        tight = below is not None and domain is not None and _holds(each, below, domain)
+        under.append(Under(" and ".join((*filter(None, (condition,)), *tall)), each, tight))
+    return Growth(None, None, tuple(under))
+
+
+def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> str | None:
+    """What an expression in sizes is Theta of, in short; None where that is not known."""
+    found = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
+    return found.upper if found.upper == found.lower else None
+
+
+def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
+    if cost.lower is None or cost.upper is None:
+        return Growth(None, None)
+    names = cost.lower.names | cost.upper.names
+    sizes = (*sizes, *(each for each in ("Z", "L") if each in names))
+    if not names <= set(sizes):
+        # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
+        return Growth(None, None)
+    try:
+        return _Search(cost, sizes, facts, pieces(costs, cost, facts, known)).growth()
+    except ArchlineError:
+        # A closed form or a fact that has no growth.
+        return Growth(None, None)
+
+
+class _Search:
+    def __init__(self, cost: Cost, sizes: Sequence[str], facts: tuple[s.Fact, ...], known: Sequence[Piece]) -> None:
+        self._cost, self._sizes, self._pieces = cost, sizes, known
+        self._facts = facts
+        self._domains = [_domain(each.facts) for each in known]
+
+    def growth(self) -> Growth:
+        uppers = [upper for _, upper in self._bounds]
+        upper = next((each for each in self._proposed(uppers) if self._above(each)), None)
+        if upper is not None and self._below(upper):
+            return Growth(upper, upper)
+        lowers = [lower for lower, _ in self._bounds]
+        tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
+        lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
+        return Growth(upper, lower)
+
+    @property
+    def _bounds(self) -> list[tuple[Poly, Poly]]:
+        """The bounds by regimes, that of the recursive cases first."""
+        if self._cost.regimes:
+            return [_plain(each.lower, each.upper, each.cases) for each in reversed(self._cost.regimes)]
+        assert self._cost.lower is not None
+        assert self._cost.upper is not None
+        return [(self._cost.lower, self._cost.upper)]
+
+    def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
+        """What to try: what the recursive cases grow like, then together with the others."""
+        for considered in dict.fromkeys((tuple(values[:1]), tuple(values))):
+            try:
+                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes))
+            except ShapelessError:
+                continue
+            if found:
+                yield written(without(list(found), self._covered), self._sizes)
+
+    def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
+        if not self._facts and not shape.names <= frozenset[str]().union(*(each.names for each in rest)):
+            # It grows with a size on which the others do not depend.
+            return False
+        if not shape.logarithmic and all(each.logarithmic for each in rest):
+            return False
+        return self._everywhere is not None and _holds(
+            written([shape], self._sizes), written(rest, self._sizes), self._everywhere
+        )
+
+    @cached_property
+    def _everywhere(self) -> Domain | None:
+        return _domain(self._facts)
+
+    def _above(self, text: str) -> bool:
+        """Whether the cost is O of it."""
+        return all(
+            domain is None or piece.upper == "0" or _holds(piece.upper, text, domain)
+            for piece, domain in zip(self._pieces, self._domains, strict=True)
+        )
+
+    def _below(self, text: str) -> bool:
+        """Whether it is O of the cost."""
+        return all(
+            domain is None or _holds(text, piece.lower, domain)
+            for piece, domain in zip(self._pieces, self._domains, strict=True)
+        )
+
+
+def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
+    """Bounds without sizes that are cut off at numbers, as far as the first case tells."""
+    if lower == upper or not cases:
+        return lower, upper
+    return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)
+
+
+@lru_cache(maxsize=64)
+def _domain(facts: tuple[s.Fact, ...]) -> Domain | None:
+    """The sizes that satisfy the facts; None where there are none from 1 on."""
+    try:
+        return Domain(facts)
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            return None
+        raise
+
+
+def _holds(f: str, g: str, domain: Domain) -> bool:
+    try:
+        return proves(parse_expression(f), parse_expression(g), domain)
+    except ArchlineError as problem:
+        # Nothing is claimed where there are no sizes; else a side is not positive, or has no growth.
+        return problem.diagnostics[0].rule is rules.NO_SIZES

@@ -1,0 +1,188 @@
+"""How near io is to the lower bound for any schedule: asymptotically optimal, or within a factor.
+
+    asymptotically optimal      io is O of what every schedule of these iterations fetches
+    within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; of no smaller candidate is it proved
+
+Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms
+of sizes and sizes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from archline.algebra.asymptotic.is_big_o import proves
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO
+from archline.algebra.printing import to_text
+from archline.analysis.cost import Alternative, Cost, Costs, Orderless
+from archline.analysis.sampling import assumed
+from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
+from archline.claims.growth import at_most, facts_of, in_any_cache
+from archline.claims.growth_of_cost import TALL, growth_of
+from archline.ir.scope import Scope, declared, with_all
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.printer import format_fact
+from archline.recurrences.exact.relax_caps import without_divisors
+
+OPTIMAL = "1"
+MAX_TRIALS = 250
+MAX_ATOMS = 1_000
+"""Of so many atoms, those in others counted too, may what is compared be."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
+
+    when: str
+    factor: str | None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """`asymptotically optimal`, `within a factor O(sqrt(Z))`, or why neither is known."""
+        if self.factor is None:
+            return f"unknown: {self.reason}"
+        return "asymptotically optimal" if self.factor == OPTIMAL else f"within a factor O({self.factor})"
+
+
+@dataclass(frozen=True)
+class Attained:
+    """The regimes, from few lines to many, `under` conditions that all of them take for granted.
+
+    `floors` are what any schedule is Omega of, besides the lines that are touched.
+    """
+
+    under: tuple[str, ...]
+    regimes: tuple[Regime, ...]
+    floors: tuple[str, ...] = ()
+
+
+def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Attained | None:
+    """How near the io of an algorithm is to that, by the regimes of Z in which it is another factor.
+
+    None where io is not known. Growth is about sizes from 1 on; from 2 on where nothing is touched at 1.
+    """
+    if cost.upper is None or cost.orderless is None:
+        return None
+    said = "Z" in s.names(algorithm.where)
+    under = () if said else parse_facts(TALL)
+    sizes = module.signatures[algorithm].size_names
+    scope = declared(module, algorithm)
+    under = (*under, *above_one(cost.orderless, sizes, scope.facts))
+    facts = (*algorithm.where, *assumed(algorithm), *under)
+    try:
+        scope = scope.with_facts(with_all(scope.facts, facts, scope))
+        known = scope.facts
+        search = _Search(costs, cost, scope, facts, least(costs, cost, known), tuple(_factors(cost.orderless, sizes)))
+        regimes = tuple(search.regimes())
+        floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
+    except ArchlineError as problem:
+        regimes, floors = (Regime("", None, problem.diagnostics[0].message),), ()
+    return Attained(tuple(map(format_fact, under)), regimes, floors)
+
+
+def _told(
+    costs: Costs, found: Orderless, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> Iterator[str]:
+    """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
+    for power in sorted({each.power for each in found.floors if each.power}):
+        count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
+        text = growth_of(costs, count, sizes, facts, known) or costs.text(count)
+        yield per_line(text if re.fullmatch(r"[\w^*]+", text) else f"({text})", power)
+
+
+@dataclass(eq=False)
+class _Search:
+    costs: Costs
+    cost: Cost
+    scope: Scope
+    facts: tuple[s.Fact, ...]
+    least: str | None
+    factors: tuple[str, ...]
+    _trials: int = field(default=0)
+    _parsed: dict[str, s.Expr] = field(default_factory=dict)
+
+    def regimes(self) -> Iterator[Regime]:
+        """From few lines to many, as the factor becomes smaller."""
+        assert self.cost.orderless is not None
+        if self.least is None or self.least == "1":
+            yield Regime("", None, self.cost.orderless.reason or "no bound is known for any order")
+        elif self.cost.orders is not None:
+            yield from self._by_orders()
+        else:
+            yield from self._by_alternatives()
+
+    def _by_orders(self) -> Iterator[Regime]:
+        assert self.cost.orders is not None
+        found = self.cost.orders(self.facts)
+        if isinstance(found, str):
+            yield Regime("", None, found)
+            return
+        for condition, growth in found:
+            if not in_any_cache(self.costs, self.cost, (condition, growth), self.facts, self.scope):
+                yield Regime(condition, None, "its growth is not known in caches of few lines")
+                continue
+            yield self._regime(condition, growth, (*self.facts, *facts_of(condition)))
+
+    def _by_alternatives(self) -> Iterator[Regime]:
+        """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
+        found = []
+        for each in (each for each in reversed(self.cost.alternatives) if each.told):
+            when = "" if each.when == "Z >= L" else each.when
+            found.append(self._of_alternative(when, each))
+        rank = len(self.factors) + 1
+        for regime in reversed(found):
+            own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
+            if own < rank:
+                rank = own
+                yield regime
+
+    def _of_alternative(self, when: str, each: Alternative) -> Regime:
+        if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
+            return Regime(when, None, "its closed form is too long to compare")
+        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
+
+    def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
+        """What is known where an alternative fits; the growth prover knows no common divisors."""
+        known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
+        if known == list(each.needs):
+            return parse_facts(each.when)
+        return tuple(fact for need in known for fact in parse_facts(f"{to_text(need)} >= 0"))
+
+    def _upper(self, each: Alternative) -> str:
+        smooth = each.smooth()
+        known = self.scope.facts
+        return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
+
+    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> Regime:
+        domain, above = Domain(facts), parse_expression(upper)
+        for factor in self.factors:
+            self._trials += 1
+            if self._trials > MAX_TRIALS:
+                return Regime(when, None, "too many factors are tried")
+            if proves(above, self._times(factor), domain):
+                return Regime(when, factor)
+        return Regime(when, None, "no factor that is tried is proved")
+
+    def _times(self, factor: str) -> s.Expr:
+        if factor not in self._parsed:
+            self._parsed[factor] = parse_expression(f"({factor})*({self.least})")
+        return self._parsed[factor]
+
+
+def _factors(found: Orderless, sizes: Sequence[str]) -> Iterator[str]:
+    """Products of 1 or L with a power of Z, in order where Z >= L^2; then sizes."""
+    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
+    for _, power, lines in sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1)):
+        yield "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL
+    for form in ("log2({})", "L*log2({})", "{}", "L*{}"):
+        yield from map(form.format, sizes)

@@ -1,0 +1,1 @@
+"""From a checked program to its loop tree: scopes, loops, ranges, views and accesses."""

@@ -1,0 +1,232 @@
+"""Amounts of lines as products: factors that vary with different loops are bounded and summed each by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra import polynomial
+from archline.algebra.facts import Facts
+from archline.algebra.maximise import direction
+from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
+from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
+from archline.algebra.sums.summation import UnresolvedError, replace_atom, sum_over
+from archline.ir.tree import Chain, Loop
+
+MAX_PEAK = 8_000
+"""Term products for the greatest value in a loop: what takes more is of no use, as it grows from loop to loop."""
+_LINE = Poly.symbol("L")
+_FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
+
+
+class UnboundedError(Exception):
+    """No bound in closed form was found."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of amounts, none of them negative."""
+
+    factors: tuple[Poly, ...] = ()
+
+    @property
+    def value(self) -> Poly:
+        """The product as one expression."""
+        return polynomial.product(self.factors)
+
+    @property
+    def uncapped(self) -> Poly:
+        """At least the product: each factor without what is subtracted where a size is cut off."""
+        return polynomial.product(map(_uncapped, self.factors))
+
+    def times(self, *more: Poly) -> Product:
+        """With more factors."""
+        return Product((*self.factors, *more))
+
+    def or_less(self, other: Product, facts: Facts) -> Product:
+        """The lesser of two products; factors that both have stay apart."""
+        common = list((Counter(self.factors) & Counter(other.factors)).elements())
+        left, right = (Counter(each.factors) - Counter(common) for each in (self, other))
+        lesser = facts.minimum(*(polynomial.product(each.elements()) for each in (left, right)))
+        return Product((*common, lesser))
+
+    def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """The factors without a variable, and those with it."""
+        free = tuple(each for each in self.factors if variable not in each.names)
+        return free, tuple(each for each in self.factors if variable in each.names)
+
+    def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+        """At least the sum over lo <= variable < hi."""
+        free, bound = self._split(variable)
+        if not bound:
+            return Product(free).times(hi - lo)
+        try:
+            found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
+        except (UnresolvedError, TooComplexError):
+            found = None
+        if found is None or variable in found.names:
+            found = _geometric(polynomial.product(bound), variable, lo, hi, facts)
+        if found is None or variable in found.names:
+            return Product((*free, *(most(each, variable, lo, hi, facts) for each in bound))).times(hi - lo)
+        return Product((*free, found))
+
+    def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+        """The sum over lo <= variable < hi itself. Raises UnresolvedError, TooComplexError."""
+        free, bound = self._split(variable)
+        if not bound:
+            return Product(free).times(hi - lo)
+        return Product((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
+
+    def added_over(self, chain: Chain) -> Product | None:
+        """The sum over all iterations of loops itself; None if it has no closed form, or the data decides a range."""
+        if any(loop.trips != loop.hi - loop.lo for loop in chain):
+            return None
+        result = self
+        try:
+            for loop in reversed(chain):
+                result = result.added(loop.variable, loop.lo, loop.hi, loop.facts)
+        except (UnresolvedError, TooComplexError):
+            return None
+        return result
+
+    def most(self, loop: Loop, facts: Facts) -> Product:
+        """At least the greatest in a loop."""
+        free, bound = self._split(loop.variable)
+        return Product((*free, *(most_in(each, loop, facts) for each in bound)))
+
+    def at_most(self, chain: Chain) -> Product:
+        """At least the greatest, whatever loops do."""
+        result = self
+        for loop in reversed(chain):
+            result = result.most(loop, loop.facts)
+        return result
+
+    def over(self, chain: Chain) -> Product:
+        """At least the sum over all iterations of loops."""
+        result = self
+        for loop in reversed(chain):
+            if loop.trips == loop.hi - loop.lo:
+                result = result.summed(loop.variable, loop.lo, loop.hi, loop.facts)
+            else:
+                # The data decides the range: of its ends only bounds are known.
+                result = result.most(loop, loop.facts).times(loop.trips)
+        return result
+
+
+def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+    """At least the greatest, whatever loops do: of an exact amount, or one no less. Raises UnboundedError."""
+    try:
+        known = None if exact is None else exact.at_most(chain)
+    except UnboundedError:
+        known = None
+    if exact is None or known is None:
+        return count().at_most(chain)
+    if _LINE.names <= exact.value.names - known.value.names:
+        # The difference of two floors was bounded by words.
+        with suppress(UnboundedError):
+            return count().at_most(chain)
+    return known
+
+
+def total_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+    """At least the sum over all iterations, in the same way. Raises UnboundedError."""
+    found = None if exact is None else exact.added_over(chain)
+    return count().over(chain) if found is None else found
+
+
+def _uncapped(value: Poly) -> Poly:
+    """The value without the max(0, e) that are subtracted: b for b - max(0, b - n)."""
+    return Poly(
+        {
+            monomial: coefficient
+            for monomial, coefficient in value.terms.items()
+            if coefficient > 0 or not any(isinstance(atom, a.PositivePart) for atom, _ in monomial)
+        }
+    )
+
+
+def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+    """At least the sum of min(x, y) where y shrinks, or grows, by a factor: that of y, or of x where that is less.
+
+    Of iterations with the largest y so many have x that what is left of y has shrunk by L, as strides that double do.
+    """
+    for atom in value.atoms():
+        if not isinstance(atom, a.PositivePart) or variable not in atom.names:
+            continue
+        parts = value.coefficients(atom)
+        if set(parts) - {0, 1} or not parts[1].is_constant or parts[1].constant_term >= 0:
+            continue
+        one = parts.get(0, ZERO)
+        other = one + parts[1] * atom.argument
+        for flat, steep in ((one, other), (other, one)):
+            factor = _factor(steep, variable)
+            if factor is not None:
+                greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
+                rest = greatest / (1 - min(factor, 1 / factor))
+                few = a.ceil_log2(_LINE) * facts.positive_part(most(flat, variable, lo, hi, facts))
+                return facts.minimum(rest, few + rest * _LINE**-1)
+    return None
+
+
+def _factor(value: Poly, variable: str) -> fmpq | None:
+    """By how much each value is more than the one before, where that is always the same factor of 2 or more, or 1/2."""
+    after = value.substitute({variable: Poly.symbol(variable) + 1})
+    return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
+
+
+def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """At least the greatest value for lo <= variable < hi. Raises UnboundedError."""
+    if variable not in value.names:
+        return value
+    value = _without_gaps(value, variable, facts)
+    if variable not in value.names:
+        return value
+    try:
+        with polynomial.budget(MAX_PEAK):
+            found = bounded_peak(value, variable, lo, hi, facts, True)
+            if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
+                found = bounded_max(value, variable, lo, hi, facts, True)
+    except (UnresolvedError, TooComplexError):
+        found = None
+    if found is None or variable in found.names:
+        raise UnboundedError
+    return found
+
+
+def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
+    """The value with segments of offsets as long as they may be, where that makes it no less."""
+    for gap in dict.fromkeys(_gaps(value, variable)):
+        name = f"{gap.key} "
+        free = replace_atom(value, gap, Poly.symbol(name))
+        ceiling = gap.segments.ceiling
+        inside = facts.with_symbol(name, (ZERO,), (ceiling,))
+        if direction(free, name, ceiling + 1, facts, inside) == 1:
+            value = facts.simplify(free.substitute({name: ceiling}))
+    return value
+
+
+def _without_floors(value: Poly, variable: str) -> Poly:
+    """The value with e/m for each floor(e/m) of segments of offsets, where that makes it no less."""
+
+    def eased(atom: Atom) -> Poly | None:
+        alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
+        if not isinstance(atom, a.Floor) or next(_gaps(atom.argument, variable), None) is None:
+            return None
+        return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
+
+    return value.map_atoms(eased)
+
+
+def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
+    """The segments of offsets that a loop variable picks, wherever they stand in a value."""
+    return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
+
+
+def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:
+    """At least the greatest value in a loop. Raises UnboundedError."""
+    return most(value, loop.variable, loop.lo, loop.hi, facts)

@@ -1,0 +1,93 @@
+"""The lines of arrays, rows and boxes, by layout: the lines of an array are those of its rows, or of a square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly
+from archline.ir.factored import Product
+from archline.ir.tree import Array, contiguous_dimension
+
+LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
+ONE_LINE = WORDS - LINE
+"""Where it is 0 or more, fast memory holds a line."""
+Interval = tuple[Poly, Poly]
+
+
+def whole(array: Array) -> Poly:
+    """All lines of an array."""
+    if array.layout == "zmorton":
+        rows, columns = array.extents
+        side = a.exponential(2, a.ceil_log2(a.maximum(rows, columns)))
+        return a.ceil_div(side * side, LINE)
+    lines = ONE
+    for dimension, extent in enumerate(array.extents):
+        lines = lines * (a.ceil_div(extent, LINE) if dimension == contiguous_dimension(array) else extent)
+    return lines
+
+
+def stack_lines(array: Array) -> Poly:
+    """The lines of the stack up to the end of a local array."""
+    return array.below + whole(array)
+
+
+def run(
+    interval: Interval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
+) -> Poly:
+    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
+
+    From a multiple of b on, whatever the `counters` of loops are, a line begins no farther before than L less what b
+    and L have in common. Not `whole`: w/L and 1 or 2.
+    """
+    low, high = interval
+    words = facts.positive_part(a.as_gaps(high - low + 1))
+    if words == ONE or array.strided:
+        return words
+    at_start = array.aligned and not low
+    if not whole:
+        return words * LINE**-1 + (1 if at_start else 2)
+    if at_start:
+        return a.ceil_div(words, LINE)
+    common = a.common_divisor(_step(low, counters), LINE) if array.aligned and counters is not None else ONE
+    return facts.simplify(a.floor_div(words - 1 - common, LINE)) + 2
+
+
+def _step(value: Poly, counters: frozenset[str]) -> Poly:
+    """What divides a value, whatever counters are: the number and the sizes that all its terms have."""
+    if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
+        return ONE
+    first, *others = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
+    for powers in others:
+        first = {atom: min(power, powers[atom]) for atom, power in first.items() if atom in powers}
+    return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.content(value)})
+
+
+def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
+    """The lines of an interval of a row by where it begins and ends; 1 at most where it is empty.
+
+    None where it may be worse than empty, or lines are not those of rows; for a few words, whose sums would be long.
+    """
+    low, high = interval
+    words = a.as_gaps(high - low + 1)
+    if array.strided or not array.aligned or not low or words.is_constant or not facts.nonnegative(words):
+        return None
+    return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
+
+
+def box_lines(
+    array: Array,
+    box: Sequence[Interval],
+    facts: Facts,
+    whole: bool = True,
+    counters: frozenset[str] | None = None,
+) -> Product:
+    """The lines of a box of subscripts."""
+    lines = Product()
+    for dimension, interval in enumerate(box):
+        if dimension == contiguous_dimension(array):
+            lines = lines.times(run(interval, facts, array, whole, counters))
+        else:
+            lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
+    return lines

@@ -1,0 +1,414 @@
+"""From an algorithm to its accesses in serial order: loops stay loops, calls of algorithms are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.ir.call_binding import Callees
+from archline.ir.constraints import negated, wanted
+from archline.ir.data_ranges import data_range, rises
+from archline.ir.environment import Place
+from archline.ir.layout import whole
+from archline.ir.loops import static_range
+from archline.ir.monotone import stream
+from archline.ir.scope import NotStaticError, Scope, declared, floor_of_bound, static_value, with_all
+from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
+from archline.ir.unsupported import UntracedError
+from archline.ir.views import is_exact, shape_of, static, whole_view
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.source import Span
+
+MAX_ACCESSES = 400
+
+Iteration = tuple[Poly, Poly, Poly, Poly, Facts, bool]
+"""The least counter, the greatest one and 1, the most iterations, the loop variable's value, what holds inside, and
+whether every counter of the range has its iteration."""
+
+Element = tuple[Array, tuple[Poly | None, ...]]
+"""An element of an array, which the sizes and the counters of loops give."""
+
+
+@dataclass(eq=False)
+class Program(Callees):
+    """Follows an algorithm."""
+
+    _count: int = 0
+    _counters: dict[s.Loop | s.While, str] = field(default_factory=dict)
+
+    def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
+        """The scope of the algorithm's body and its accesses; `require_accesses` passed. Raises UntracedError."""
+        scope, views = self.given(algorithm)
+        return scope, self.body_of(algorithm, scope, views)
+
+    def given(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
+        """The scope of an algorithm's body, and its array parameters as views of all of an array."""
+        scope = declared(self.module, algorithm)
+        views: dict[str, View] = {}
+        for parameter in algorithm.parameters:
+            shape, layout = shape_of(parameter.type)
+            if shape is not None:
+                extents = tuple(self.extent(each, scope) for each in shape)
+                views[parameter.name] = whole_view(self.parameter(parameter.name, extents, layout))
+        return scope, views
+
+    def parameter(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+        """An array that the algorithm is given."""
+        return Array(name, extents, layout)
+
+    def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
+        """The accesses of an algorithm's body."""
+        self.names = dict.fromkeys(scope.values, 1)
+        return tuple(self.block(algorithm.body, Place(scope, views, algorithm=algorithm.name)))
+
+    def made(self, array: Array) -> None:
+        """A local array is declared."""
+
+    # Statements
+    def block(self, body: tuple[s.Stmt, ...], place: Place) -> Iterator[Node]:
+        """The accesses of statements in order."""
+        for statement in body:
+            after = self._after(statement, place)
+            yield from self._statement(statement, place, after)
+            place = after
+
+    def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
+        match statement:
+            case s.Let(value=value) if not self.is_view(value):
+                yield from self.reads(value, place)
+            case s.Let(value=value):
+                yield from self._bounds_of(value, place)
+            case s.Return(value=value):
+                yield from self.reads(value, place)
+            case s.Local(type=type, value=value):
+                if value is not None and isinstance(type, s.ArrayType):
+                    yield from self._filled(after.views[statement.name], value, place, statement)
+                elif value is not None:
+                    yield from self.reads(value, place)
+            case s.Assign():
+                yield from self._assign(statement, place)
+            case s.Invoke(call=call):
+                yield from self.reads(call, place)
+            case s.Loop():
+                yield from self._loop(statement, place)
+            case s.While():
+                yield from self._while(statement, place)
+            case s.If(branches=branches):
+                yield from self._if(branches, place)
+            case s.Sync() | s.Pass() | s.Assume() | s.Costs() | s.Transfer() | s.Communicate() | s.Split():
+                pass
+
+    def _after(self, statement: s.Stmt, place: Place) -> Place:
+        """The place behind a statement: what it names, declares, sets and assumes."""
+        before, place = place, place.after(statement)
+        match statement:
+            case s.Let(name=name, value=value) if self.is_view(value):
+                return replace(place, views={**place.views, name: self.view(value, place)})
+            case s.Let(name=name, value=value):
+                try:
+                    found = place.scope.facts.simplify(static_value(value, place.scope))
+                except NotStaticError:
+                    return replace(place, scope=place.scope.without_value(name))
+                return replace(place, scope=place.scope.with_value(name, found))
+            case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
+                return self._declare(name, shape, layout, place)
+            case s.Local(name=name, type=type, value=value, when=when):
+                place = replace(place, scope=place.scope.without_value(name))
+                plain = value is not None and when is None and type.element == "int"
+                first = static(value, before.knowing) if value is not None and plain else None
+                return place if first is None else replace(place, integers={**place.integers, name: first})
+            case s.Assume(facts=assumed) if place.always:
+                facts = with_all(place.scope.facts, assumed, place.scope)
+                return replace(place, scope=place.scope.with_facts(facts))
+            case (
+                s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Loop()
+                | s.While()
+                | s.If()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                return place
+
+    def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
+        """The place behind the declaration of a local array."""
+        extents = tuple(self.extent(each, place.scope) for each in shape)
+        exact = all(is_exact(each, place.scope) for each in shape)
+        loops = frozenset(place.loops)
+        moves = _placing(extents, place) & loops
+        varies = any(each.names & loops for each in extents) or any(each.within for each in place.locals)
+        within = loops if moves or varies or not exact else frozenset()
+        array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals, exact=exact)
+        self.made(array)
+        views = {**place.views, name: replace(whole_view(array), exact=exact)}
+        return replace(place, views=views, stack=place.stack + whole(array), locals=(*place.locals, array))
+
+    def _assign(self, assign: s.Assign, place: Place) -> Iterator[Node]:
+        target, value = assign.target, assign.value
+        if self.is_view(target):
+            yield from self._bounds_of(target, place)
+            yield from self._filled(self.view(target, place), value, place, assign)
+            return
+        yield from self.reads(value, place)
+        if isinstance(target, s.Element):
+            *before, access = self._element(target, place)
+            yield from before
+            assert isinstance(access, Access)
+            yield replace(access, times=1 if assign.op == "=" else 2)
+
+    def _filled(self, target: View, value: s.Expr, place: Place, node: s.Node) -> Iterator[Node]:
+        """The loop nest over the elements of a view that is filled or copied to."""
+        source = None
+        if self.is_view(value):
+            yield from self._bounds_of(value, place)
+            source = self.view(value, place)
+        else:
+            yield from self.reads(value, place)
+        facts = place.scope.facts
+        opened: list[tuple[str, Poly]] = []
+        for extent_ in target.extents:
+            name = self.fresh("e")
+            opened.append((name, facts.positive_part(extent_)))
+            facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
+        subscripts = tuple(Poly.symbol(name) for name, _ in opened)
+        here = replace(place, certain=place.certain and target.exact)
+        body: tuple[Node, ...] = tuple(
+            self._access(view, subscripts, node.span, here) for view in (source, target) if view is not None
+        )
+        around = place.scope.facts
+        chain = []
+        for name, count in opened:
+            inner = around.with_symbol(name, (ZERO,), (count - 1,))
+            chain.append((name, count, around, inner))
+            around = inner
+        for name, count, outer, inner in reversed(chain):
+            body = (Loop(name, ZERO, count, count, outer, inner, body, node.span),)
+        yield from body
+
+    # Loops and branches
+    def _loop(self, loop: s.Loop, place: Place) -> Iterator[Node]:
+        for part in (loop.lo, loop.hi, loop.step):
+            if part is not None:
+                yield from self.reads(part, place)
+        name = self._counters[loop] = self.fresh(loop.variable)
+        scope = place.scope
+        lo, hi, trips, value, inside, certain = self._range(replace(loop, variable=name), scope)
+        inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
+        if body:
+            yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
+
+    def _range(self, loop: s.Loop, scope: Scope) -> Iteration:
+        """The range of the counter, the most iterations, the variable's value, and what is known inside."""
+        try:
+            found = static_range(loop, scope)
+            return found.lo, found.hi, found.trips, found.value, found.inside, True
+        except NotStaticError as problem:
+            segment = None if loop.down or loop.step is not None else self._segment(loop, scope)
+            if segment is not None:
+                return segment
+            known = data_range(loop, scope)
+            if known is None:
+                raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
+            lo, hi = known.first, known.last + 1
+            inside = scope.facts.with_symbol(loop.variable, (lo,), (known.last,))
+            counter = Poly.symbol(loop.variable)
+            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside, False
+
+    def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
+        """A range between two entries of an offsets array, the second no less than the first."""
+        reading = replace(scope, reads_offsets=True)
+        try:
+            lo, hi = static_value(loop.lo, reading), static_value(loop.hi, reading)
+        except NotStaticError:
+            return None
+        trips = a.as_gaps(hi - lo)
+        if not rises(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
+            return None
+        inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        return lo, hi, trips, Poly.symbol(loop.variable), inside, True
+
+    def _while(self, loop: s.While, place: Place) -> Iterator[Node]:
+        try:
+            limit = floor_of_bound(static_value(loop.limit, place.scope), place.scope.facts)
+        except NotStaticError as problem:
+            raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
+        name = self._counters[loop] = self.fresh("while")
+        # The condition is tested once more than the body runs.
+        tested = int(next(self.reads(loop.condition, place), None) is not None)
+        trips = place.scope.facts.positive_part(limit) + tested
+        inside = place.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
+        inner = place.inside(place.scope.with_facts(inside), loop, name, False)
+        body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
+        if body:
+            yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
+
+    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
+        around = place
+        shared: frozenset[Element] | None = None
+        for branch in branches:
+            if branch.condition is None:
+                body = tuple(self.block(branch.body, place))
+                always = (
+                    (shared or frozenset()) & _assigned(branch.body, body, around) if around.certain else frozenset()
+                )
+                yield from _always(body, always, around)
+                return
+            yield from self.reads(branch.condition, place)
+            body = tuple(self.block(branch.body, place.under(wanted(branch.condition, place.scope))))
+            own = _assigned(branch.body, body, around)
+            shared = own if shared is None else shared & own
+            yield from body
+            place = place.under(wanted(negated(branch.condition), place.scope))
+
+    # Expressions
+    def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:
+        """What evaluating an expression reads, calls of algorithms included."""
+        match expr:
+            case s.Element():
+                yield from self._element(expr, place)
+            case s.Unary(operand=operand):
+                yield from self.reads(operand, place)
+            case s.Binary(op=op, left=left, right=right):
+                yield from self.reads(left, place)
+                yield from self.reads(right, place.under(None) if op in ("and", "or") else place)
+            case s.Call(arguments=arguments):
+                for argument in arguments:
+                    yield from (
+                        self._bounds_of(argument, place) if self.is_view(argument) else self.reads(argument, place)
+                    )
+                target = self.module.targets.get(expr)
+                if isinstance(target, s.Algorithm):
+                    yield from self.call(expr, target, place)
+            case s.Integer() | s.Real() | s.Name() | s.Reshape():
+                pass
+
+    def _bounds_of(self, expr: s.Expr, place: Place) -> Iterator[Node]:
+        """What the bounds of a view read."""
+        match expr:
+            case s.Element(subscripts=subscripts):
+                for each in subscripts:
+                    parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
+                    for part in parts:
+                        if part is not None:
+                            yield from self.reads(part, place)
+            case s.Reshape(base=base, shape=shape):
+                yield from self._bounds_of(base, place)
+                for part in shape:
+                    yield from self.reads(part, place)
+            case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Binary() | s.Call():
+                pass
+
+    def _element(self, expr: s.Element, place: Place) -> Iterator[Node]:
+        subscripts: list[Poly | None] = []
+        for each in expr.subscripts:
+            assert not isinstance(each, s.Slice)
+            yield from self.reads(each, place)
+            subscripts.append(static(each, place.knowing))
+        view = place.views[expr.array]
+        access = self._access(view, tuple(subscripts), expr.span, place)
+        yield replace(access, walk=self._walk(expr, subscripts, place))
+
+    def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> Walk | None:
+        """How an element of a row that the data picks moves one way through a loop."""
+        view = place.views[expr.array]
+        (*rows, last) = range(len(subscripts))
+        if view.array.layout == "colmajor" and rows:
+            last, *rows = range(len(subscripts))
+        free = [each for each in rows if subscripts[each] is None]
+        along = contiguous_dimension(view.array)
+        if subscripts[last] is not None or free or not view.axes or view.axes[last] != (along, ONE):
+            return None
+        subscript = expr.subscripts[last]
+        assert not isinstance(subscript, s.Slice)
+        fixed, values = place.scope.fixed, place.scope.values
+        found = stream(expr.array, subscript, place.around, fixed, values)
+        rests = found is None and place.rested is not None
+        if place.rested is not None and rests:
+            found = stream(expr.array, subscript, (place.rested,), fixed, values)
+        moved = {name for each in subscripts if each is not None for name in each.names}
+        names = [each.variable for each in place.around]
+        if found is None or (not rests and moved & set(names[names.index(found.around.variable) :])):
+            return None
+        bounds, start = None, view.starts[along]
+        if start is not None:
+            low, high = found.within(view.extents[last])
+            bounds = start + low, start + high
+        begin = None if start is None or found.first is None else start + found.first
+        loop = self._counters[found.around.loop] if rests else found.around.variable
+        return Walk(loop, (expr.array, found.terms), found.shift, bounds, begin, rests)
+
+    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: Place) -> Access:
+        self._count += 1
+        if self._count > MAX_ACCESSES:
+            raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
+        certain = place.certain and view.exact
+        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
+
+    # Calls
+    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        if component(self.module, target):
+            raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
+        views = {
+            parameter.name: self.view(argument, place)
+            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
+            if self.is_view(argument)
+        }
+        scope, given = self.callee(call, target, place)
+        loops = (*place.loops, *(each.variable for each in given))
+        # What is passed by value does not change in the callee's loops: only those count there.
+        inner = replace(
+            place,
+            scope=scope,
+            views=views,
+            loops=loops,
+            algorithm=target.name,
+            depth=place.depth + 1,
+            around=(),
+            certain=place.certain and not given,
+            integers={},
+            rested=None,
+        )
+        body = tuple(self.block(target.body, inner))
+        yield from self.sized(given, body)
+
+
+def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place) -> frozenset[Element]:
+    """The elements that statements of a branch set wherever it is taken."""
+    targets = {
+        each.target.span
+        for each in statements
+        if isinstance(each, s.Assign) and isinstance(each.target, s.Element)
+        if each.target.array in place.views and place.views[each.target.array].exact
+    }
+    found = (node for node in nodes if isinstance(node, Access) and node.span in targets)
+    return frozenset((node.array, node.place) for node in found if None not in node.place)
+
+
+def _always(nodes: Sequence[Node], elements: frozenset[Element], place: Place) -> Iterator[Node]:
+    """The nodes of the last branch, if all branches set these elements: one of them does, wherever the others are."""
+    for node in nodes:
+        if isinstance(node, Access) and (node.array, node.place) in elements:
+            yield replace(node, shared=place.when)
+        else:
+            yield node
+
+
+def _placing(extents: tuple[Poly, ...], place: Place) -> frozenset[str]:
+    """What decides where the rows of a local array lie: what is below, and how long rows are."""
+    names = place.stack.names
+    if len(extents) > 1:
+        names = names.union(*(each.names for each in extents))
+    return names

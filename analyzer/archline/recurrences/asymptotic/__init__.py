@@ -1,0 +1,1 @@
+"""Recurrences over real sizes: the growth of their solutions."""

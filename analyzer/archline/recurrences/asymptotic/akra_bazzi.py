@@ -1,0 +1,197 @@
+"""The Akra-Bazzi theorem: T(n) = sum a_i*T(r_i*n) + f(n) with an exact exponent p, sum a_i*r_i^p = 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
+
+from archline.recurrences.asymptotic.arithmetic import exact_root
+from archline.recurrences.asymptotic.exponents import (
+    ONE,
+    ZERO,
+    Exponent,
+    OutOfReachError,
+    Root,
+    compare,
+    log_ratio,
+    primitive,
+    rational,
+    sign_of,
+)
+from archline.recurrences.asymptotic.terms import Term
+
+Parts = tuple[tuple[fmpq, fmpq], ...]
+"""Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
+_DENOMINATORS = 12
+_DEGREE = 64
+_MARGIN = fmpq(1, 1 << 40)
+
+
+def gathered(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
+    """The parts, those of one share added."""
+    found: dict[fmpq, fmpq] = {}
+    for weight, share in parts:
+        found[share] = found.get(share, fmpq(0)) + weight
+    return tuple((weight, share) for share, weight in found.items())
+
+
+def exponent_of(parts: Parts) -> Exponent:
+    """The p with sum a*r^p = 1."""
+    if len(parts) == 1:
+        ((weight, share),) = parts
+        return log_ratio(weight, 1 / share)
+    near = _newton(parts)
+    for bottom in range(1, _DENOMINATORS + 1):
+        top = round(near * bottom)
+        if abs(near - top / bottom) < 1e-9 and excess(parts, rational(fmpq(top, bottom))) == 0:
+            return rational(fmpq(top, bottom))
+    return _by_common_share(parts) or _enclosed(parts, near)
+
+
+def _newton(parts: Parts) -> float:
+    """The exponent in floats: the sum is convex and falls, so that steps from its left never pass the root."""
+    weights = [(float(weight), math.log(float(share))) for weight, share in parts]
+    p = max(math.log(weight) / -share for weight, share in weights)
+    for _ in range(200):
+        values = [(weight * math.exp(share * p), share) for weight, share in weights]
+        step = (sum(value for value, _ in values) - 1) / -sum(value * share for value, share in values)
+        if p + step <= p:
+            break
+        p += step
+    return p
+
+
+def _by_common_share(parts: Parts) -> Exponent | None:
+    """log(1/x)/log(c) where all shares are powers of 1/c, and x = c^-p is rational."""
+    bases = [primitive(1 / share) for _, share in parts]
+    common, *others = {base for base, _ in bases}
+    if others or max(power for _, power in bases) > _DEGREE:
+        return None
+    coefficients = [fmpq(0)] * (max(power for _, power in bases) + 1)
+    coefficients[0] = fmpq(-1)
+    for (weight, _), (_, power) in zip(parts, bases, strict=True):
+        coefficients[power] += weight
+    polynomial = fmpz_poly((fmpq_poly(coefficients) * fmpq_poly(coefficients).denom()).numer())
+    for factor, _ in polynomial.factor()[1]:
+        if factor.degree() == 1:
+            root = fmpq(-factor[0], factor[1])
+            if root > 0:
+                return log_ratio(1 / root, common)
+    return None
+
+
+def _enclosed(parts: Parts, near: float) -> Exponent:
+    """An irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
+    centre = fmpq(*near.as_integer_ratio())
+
+    def enclose() -> arb:
+        return bisected(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
+
+    enclose()
+    return Exponent(fmpq(0), root=Root(nine_digits(near), enclose))
+
+
+def bisected(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
+    """The root of a function that is positive left of it and negative right of it; every step is certain.
+
+    Raises OutOfReachError where the ends do not have these signs for certain.
+    """
+    before = ctx.prec
+    try:
+        # Near the root values are small against what they are made of.
+        ctx.prec = 2 * before + 64
+        lo, hi = arb(left), arb(right)
+        if not (function(lo) > 0 and function(hi) < 0):
+            raise OutOfReachError("a root could not be enclosed")
+        for _ in range(before):
+            middle = ((lo + hi) / 2).mid()
+            value = function(middle)
+            if value > 0:
+                lo = middle
+            elif value < 0:
+                hi = middle
+            else:
+                # The precision is used up.
+                break
+        return lo.union(hi)
+    finally:
+        ctx.prec = before
+
+
+def nine_digits(value: float) -> str:
+    """The number with nine significant digits."""
+    text = f"{value:.9g}"
+    return text if "e" not in text else f"{value:.20f}".rstrip("0")
+
+
+def _sum(parts: Parts, p: arb) -> arb:
+    total = arb(0)
+    for weight, share in parts:
+        total += arb(weight) * arb(share) ** p
+    return total
+
+
+def excess(parts: Parts, at: Exponent) -> int:
+    """The sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError where it cannot be told."""
+    balls = sign_of(lambda: _sum(parts, at.ball()) - 1, quick=True)
+    if balls is not None:
+        return balls
+    values = [_radical(weight, share, at) for weight, share in parts]
+    if all(value is not None for value in values):
+        total = sum((value for value in values if value is not None), fmpq(0))
+        return (total > 1) - (total < 1)
+    # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): with one of them
+    # in it the sum is not 1, and enclosures tell on which side it is.
+    sign = sign_of(lambda: _sum(parts, at.ball()) - 1)
+    if sign is None:
+        raise OutOfReachError(f"whether the exponent of the recurrence is {at.text()} is not decided")
+    return sign
+
+
+def _radical(weight: fmpq, share: fmpq, at: Exponent) -> fmpq | None:
+    """weight*share^at where that is rational."""
+    if at.root is not None:
+        return None
+    if at.factor:
+        # share = to^s makes share^(r*log(of)/log(to)) = of^(r*s).
+        root, power = primitive(1 / share)
+        if root != at.to:
+            return None
+        plain, lifted = _rational_power(share, at.rational), _rational_power(at.of, -at.factor * power)
+        return None if plain is None or lifted is None else weight * plain * lifted
+    value = _rational_power(share, at.rational)
+    return None if value is None else weight * value
+
+
+def _rational_power(base: fmpq, exponent: fmpq) -> fmpq | None:
+    root = exact_root(base, int(exponent.q)) if exponent.q <= _DEGREE else None
+    return None if root is None or abs(exponent.p) > 10_000 else root ** int(exponent.p)
+
+
+def contribution(term: Term, side: int, p: Exponent) -> Term:
+    """What a term of f adds to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
+
+    `side` is the sign of p minus the term's power of n.
+    """
+    if side < 0:
+        return term
+    if side > 0:
+        return replace(term, power=p, log=ZERO, loglog=fmpq(0))
+    return integrated(replace(term, power=p))
+
+
+def integrated(term: Term) -> Term:
+    """n^p times the integral of log2(u)^k*log2(log2(u))^j du/u: the case where every level costs alike."""
+    side = compare(term.log, rational(-1))
+    if side > 0:
+        return replace(term, log=term.log.plus(ONE))
+    if side < 0:
+        return replace(term, log=ZERO, loglog=fmpq(0))
+    if term.loglog > -1:
+        return replace(term, log=ZERO, loglog=term.loglog + 1)
+    if term.loglog < -1:
+        return replace(term, log=ZERO, loglog=fmpq(0))
+    raise OutOfReachError("its growth has a logarithm of a logarithm of a logarithm")

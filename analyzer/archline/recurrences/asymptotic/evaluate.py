@@ -1,0 +1,183 @@
+"""Values of recurrences by following them, memoised and without recursion in Python: the witness of every solver.
+
+A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
+size 1 (up to 2, where sizes shrink by roots alone). `log2(w)` and `log(w)` of something that varies are those of
+2 + w, unless `exact_logs` is asked for. Three kinds of numbers serve: rationals (`EXACT`), floats (`FLOATS`), and
+floats of any magnitude (`WIDE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from archline.language import syntax as s
+from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.compile import CompiledCase, Compiler, EvaluationRefusedError, Number
+from archline.recurrences.asymptotic.problem import Definition, Recurrence
+
+__all__ = ["EvaluationRefusedError", "Evaluator", "default_base", "evaluate"]
+
+LIMIT = 100_000
+"""The most sizes at which functions are evaluated for one value."""
+Key: TypeAlias = tuple[Any, ...]
+
+
+def evaluate(
+    problem: Recurrence, point: Mapping[str, int | Fraction | float], *, exact_logs: bool = False, limit: int = LIMIT
+) -> Fraction | float:
+    """The value of the asked function where the point gives its parameters and every symbol.
+
+    It is exact where rationals suffice. A float that is too large for its kind is infinite. Raises
+    EvaluationRefusedError.
+    """
+    for arithmetic in (EXACT, WIDE):
+        try:
+            found = Evaluator(problem, point, arithmetic, exact_logs=exact_logs, limit=limit).at(point)
+            return arithmetic.plain(found)
+        except NoValueError as without:
+            reason = str(without)
+    raise EvaluationRefusedError(reason)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A definition made ready: `bases` are thresholds with values, the least first."""
+
+    parameters: tuple[str, ...]
+    bases: tuple[tuple[tuple[Number, ...], Number], ...]
+    cases: tuple[CompiledCase, ...]
+
+
+_Waiting: TypeAlias = tuple[CompiledCase, Mapping[str, Number], list[Key]]
+_Entry: TypeAlias = tuple[Key, str, tuple[Number, ...], _Waiting | None]
+
+
+class Evaluator:
+    """A recurrence at fixed values of its symbols; values found are kept from one size to the next."""
+
+    def __init__(
+        self,
+        problem: Recurrence,
+        symbols: Mapping[str, int | Fraction | float],
+        arithmetic: Arithmetic,
+        *,
+        exact_logs: bool = False,
+        limit: int = LIMIT,
+    ) -> None:
+        self._arithmetic = arithmetic
+        self._limit = limit
+        self._symbols = {name: arithmetic.number(value) for name, value in symbols.items()}
+        self._asked = problem.asked
+        self._names = frozenset(each.name for each in problem.definitions)
+        compiler = Compiler(arithmetic, self._names, exact_logs)
+        self._functions = {each.name: self._function(each, compiler) for each in problem.definitions}
+        self._known: dict[Key, Number] = {}
+        self._count = 0
+
+    def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
+        """The value of the asked function. Raises EvaluationRefusedError and NoValueError."""
+        missing = [name for name in self._asked.parameters if name not in point]
+        if missing:
+            raise EvaluationRefusedError(f"`{missing[0]}` has no value")
+        return self.of(self._asked.name, *(point[name] for name in self._asked.parameters))
+
+    def of(self, function: str, *sizes: int | Fraction | float) -> Number:
+        """The value of a function of the system at sizes. Raises as `at` does."""
+        self._count = 0
+        return self._value(function, tuple(self._arithmetic.number(size) for size in sizes))
+
+    def _function(self, definition: Definition, compiler: Compiler) -> _Function:
+        bases = []
+        for base in definition.bases:
+            at = tuple(compiler.compile(each, [])(self._symbols, []) for each in base.arguments)
+            bases.append((at, compiler.compile(base.value, [])(self._symbols, [])))
+        bases.sort(key=lambda pair: [float(each) for each in pair[0]])
+        if not bases and all(case.condition is None for case in definition.cases):
+            number = self._arithmetic.number
+            size = number(default_base(definition, self._names))
+            bases = [((size,) * len(definition.parameters), number(1))]
+        cases = tuple(compiler.case(case) for case in definition.cases)
+        return _Function(definition.parameters, tuple(bases), cases)
+
+    def _value(self, function: str, sizes: tuple[Number, ...]) -> Number:
+        known = self._known
+        first = self._key(function, sizes)
+        # What is open waits for its calls, which stand above it on the stack.
+        stack: list[_Entry] = [(first, function, sizes, None)]
+        open_: set[Key] = set()
+        while stack:
+            key, name, at, waiting = stack.pop()
+            if waiting is not None:
+                case, environment, calls = waiting
+                known[key] = case.value(environment, [known[each] for each in calls])
+                open_.discard(key)
+            elif key not in known:
+                if key in open_:
+                    raise EvaluationRefusedError(f"`{name}` calls itself at the same size")
+                entries = self._entered(key, name, at)
+                open_.add(key)
+                stack.extend(entries)
+        return known[first]
+
+    def _key(self, function: str, sizes: tuple[Number, ...]) -> Key:
+        key_of = self._arithmetic.key
+        return (function, key_of(sizes[0])) if len(sizes) == 1 else (function, *map(key_of, sizes))
+
+    def _entered(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
+        """A base value noted, or what is to be done: the function's value, after those of its calls."""
+        self._count += 1
+        if self._count > self._limit:
+            raise EvaluationRefusedError(f"more than {self._limit} sizes are needed for one value")
+        base = self._base(name, at)
+        if base is not None:
+            self._known[key] = base
+            return []
+        environment = dict(self._symbols)
+        environment.update(zip(self._functions[name].parameters, at, strict=True))
+        case = self._case(name, environment)
+        size_of = self._arithmetic.size
+        calls: list[_Entry] = []
+        for callee, arguments in case.calls:
+            sizes = tuple([size_of(argument(environment, [])) for argument in arguments])
+            calls.append((self._key(callee, sizes), callee, sizes, None))
+        return [(key, name, at, (case, environment, [each[0] for each in calls])), *calls]
+
+    def _base(self, name: str, sizes: tuple[Number, ...]) -> Number | None:
+        for thresholds, value in self._functions[name].bases:
+            for size, threshold in zip(sizes, thresholds, strict=True):
+                if not size <= threshold:
+                    break
+            else:
+                return value
+        return None
+
+    def _case(self, name: str, environment: Mapping[str, Number]) -> CompiledCase:
+        for case in self._functions[name].cases:
+            if case.condition is None or case.condition(environment):
+                return case
+        raise AssertionError("the last case has no condition")
+
+
+def default_base(definition: Definition, functions: frozenset[str]) -> int:
+    """The size up to which a function without a given value is 1: roots of sizes above 1 never reach 1."""
+    arguments = [
+        argument
+        for case in definition.cases
+        for node in s.nodes(case.value)
+        if isinstance(node, s.Call) and node.function in functions
+        for argument in node.arguments
+    ]
+    return 2 if arguments and all(_shrinks_by_roots(each) for each in arguments) else 1
+
+
+def _shrinks_by_roots(argument: s.Expr) -> bool:
+    match argument:
+        case s.Call(function="sqrt", arguments=(s.Name() | s.Call(function="sqrt") as inner,)):
+            return isinstance(inner, s.Name) or _shrinks_by_roots(inner)
+        case s.Binary(op="^", left=s.Name()):
+            return True
+        case _:
+            return False

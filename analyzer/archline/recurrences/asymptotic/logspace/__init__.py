@@ -1,0 +1,1 @@
+"""Recurrences in several sizes, solved in the logarithms of the sizes."""

@@ -1,0 +1,179 @@
+"""Comparing terms on a cone, and one max of terms for many cones.
+
+A term is at most a constant times the greatest of others on a cone unless some direction in it makes the powers of all
+the others smaller, or equal with smaller logarithms. Where the answer is not certain, it is "no".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, unit
+from archline.recurrences.asymptotic.logspace.numbers import ZERO, Irrational, Number, sign
+from archline.recurrences.asymptotic.logspace.terms import Term, logs_of
+
+Piecewise: TypeAlias = Sequence[tuple[Cone, tuple[Term, ...]]]
+MAX_PATTERNS = 8
+
+
+def covered(term: Term, others: Sequence[Term], region: Cone) -> bool:
+    """Whether the term is O(the greatest of the others) on the region, surely."""
+    if term in others:
+        return True
+    if not others:
+        return False
+    for form in dict.fromkeys(form for each in (term, *others) for form, _ in each.logs):
+        if region.sign(form) is None:
+            opposite = tuple(-x for x in form)
+            return all(covered(term, others, region.cut(part)) for part in (form, opposite))
+    gaps = [_signs(plus(term.powers, other.powers, fmpq(-1)), region) for other in others]
+    if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
+        return False
+    level: dict[tuple[int, ...], list[Term]] = {}
+    for other, gap in zip(others, gaps, strict=True):
+        if max(gap, default=0) <= 0:
+            level.setdefault(tuple(gap), []).append(other)
+    for gap_signs, peers in level.items():
+        ties = [ray for ray, s in zip(region.rays, gap_signs, strict=True) if s == 0]
+        if _logs_covered(term, peers, ties):
+            return True
+    return _covered_together(term, others, region)
+
+
+def _signs(form: Vector, region: Cone) -> list[int]:
+    return [sign(dot(form, ray)) for ray in region.rays]
+
+
+def _covered_together(term: Term, others: Sequence[Term], region: Cone) -> bool:
+    """Whether no direction of the cone makes the term greater than all others."""
+    for other in others:
+        region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
+        if not region.rays:
+            return True
+    gaps = [_signs(plus(term.powers, other.powers, fmpq(-1)), region) for other in others]
+    equal = [other for other, gap in zip(others, gaps, strict=True) if not any(gap)]
+    return bool(equal) and _logs_covered(term, equal, region.rays)
+
+
+def _logs_covered(term: Term, others: Sequence[Term], rays: Iterable[Vector]) -> bool:
+    """Whether the term's logarithms are O(the greatest of the others') on the cone of the rays, the powers being equal.
+
+    With x the sum of c_k*r_k, log2(2 + w) is the greatest log(2 + c_k) among the rays where w grows, up to a constant.
+    All sides are linear while the order of the c_k stays, and those with the i greatest equal and the rest 1 span such
+    an order: one of the others that is as large at each of these decides it.
+    """
+    if all(power < 0 for _, power in term.logs) and any(not each.logs for each in others):
+        return True
+    forms = list(dict.fromkeys(form for each in (term, *others) for form, _ in each.logs))
+    patterns = {frozenset(i for i, form in enumerate(forms) if sign(dot(form, ray)) > 0) for ray in rays}
+    patterns.discard(frozenset())
+    if len(patterns) > MAX_PATTERNS:
+        return False
+    powers = [{forms.index(form): power for form, power in each.logs} for each in (term, *others)]
+
+    @cache
+    def holds(grown: frozenset[int], still: frozenset[frozenset[int]], able: tuple[int, ...]) -> bool:
+        values = [sum((p for i, p in each.items() if i in grown), ZERO) for each in powers]
+        able = tuple(j for j in able if values[j] >= values[0])
+        return bool(able) and all(holds(grown | each, still - {each}, able) for each in still)
+
+    return holds(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
+
+
+def weight(term: Term) -> tuple[object, ...]:
+    """How complicated a term looks."""
+    used = [x for x in term.powers if x]
+    return (
+        sum(isinstance(x, Irrational) for x in used),
+        len(term.logs),
+        sum(1 for x in used if sign(x) < 0),
+        sum(1 for x in used if not isinstance(x, Irrational) and x.q != 1),
+        len(used),
+        [_size(x) for x in term.powers],
+        str(term),
+    )
+
+
+def _size(value: Number) -> float:
+    return 9.0 if isinstance(value, Irrational) else abs(int(value.p)) / int(value.q)
+
+
+def prune(terms: Iterable[Term], region: Cone) -> tuple[Term, ...]:
+    """The terms without those that the others cover, the complicated ones first."""
+    kept = sorted(dict.fromkeys(terms), key=weight, reverse=True)
+    for term in tuple(kept):
+        others = [each for each in kept if each is not term]
+        if others and covered(term, others, region):
+            kept = others
+    return tuple(reversed(kept))
+
+
+def simplified(terms: tuple[Term, ...], region: Cone) -> tuple[Term, ...]:
+    """The same growth on the region with plainer logarithms.
+
+    log2(n/m) is log2(n) where other terms hide what lies between; log2(n/m) + log2(m/Z) is log2(n/Z).
+    """
+    while (better := next(_better(terms, region), None)) is not None:
+        terms = prune(better, region)
+    return terms
+
+
+def _better(terms: tuple[Term, ...], region: Cone) -> Iterator[list[Term]]:
+    """The same growth with fewer names in logarithms."""
+    for place, term in enumerate(terms):
+        others = [each for i, each in enumerate(terms) if i != place]
+        for plainer in _plainer(term):
+            if covered(plainer, terms, region) and covered(term, [*others, plainer], region):
+                yield [*others, plainer]
+        for i, other in enumerate(terms[:place]):
+            rest = [each for j, each in enumerate(others) if j != i]
+            for joined in _joined(term, other):
+                given = [*rest, joined]
+                if covered(joined, terms, region) and all(covered(each, given, region) for each in (term, other)):
+                    yield given
+
+
+def _plainer(term: Term) -> Iterator[Term]:
+    """The term with the argument of one logarithm replaced by names in its numerator."""
+    for i, (form, power) in enumerate(term.logs):
+        rising = [j for j, x in enumerate(form) if sign(x) > 0]
+        if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
+            rest = Term(term.powers, term.logs[:i] + term.logs[i + 1 :])
+            for j in rising:
+                yield rest.times(logs_of(unit(j, len(form)), power))
+
+
+def _joined(term: Term, other: Term) -> Iterator[Term]:
+    """One term for two that differ in the argument of one logarithm, some name cancelling between the arguments."""
+    mine, theirs = set(term.logs) - set(other.logs), set(other.logs) - set(term.logs)
+    if term.powers != other.powers or len(mine) != 1 or len(theirs) != 1:
+        return
+    ((form, power),), ((with_, same),) = mine, theirs
+    if power != same or power < 0:
+        return
+    rest = Term(term.powers, tuple(each for each in term.logs if each not in mine))
+    for x, y in zip(form, with_, strict=True):
+        if sign(x) * sign(y) < 0:
+            scale = (y if sign(y) > 0 else -y, x if sign(x) > 0 else -x)
+            yield rest.times(logs_of(plus(tuple(scale[0] * each for each in form), with_, scale[1]), power))
+
+
+def as_maximum(pieces: Piecewise) -> tuple[Term, ...] | None:
+    """One max of terms that is right on all pieces: each term a lower bound everywhere, and together they cover."""
+    found = sorted({term for _, terms in pieces for term in terms}, key=weight, reverse=True)
+    lower = [each for each in found if all(covered(each, terms, region) for region, terms in pieces)]
+    if not _all_covered(lower, pieces):
+        return None
+    for term in tuple(lower):
+        others = [each for each in lower if each is not term]
+        if others and _all_covered(others, pieces):
+            lower = others
+    return tuple(reversed(lower))
+
+
+def _all_covered(terms: Sequence[Term], pieces: Piecewise) -> bool:
+    return all(covered(each, terms, region) for region, wanted in pieces for each in wanted)

@@ -1,0 +1,151 @@
+"""Polyhedral cones by their extreme rays, cut by half-spaces (the double description method), with exact numbers.
+
+A point is the logarithms of the sizes and symbols at the root; a cone is a region of them. A linear form is a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, lcm
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, rational, sign
+
+Vector: TypeAlias = tuple[Number, ...]
+MAX_RAYS = 400
+
+
+def dot(a: Vector, b: Vector) -> Number:
+    """The value of a form at a point."""
+    total: Number = ZERO
+    for x, y in zip(a, b, strict=True):
+        if x and y:
+            total = total + x * y
+    return total
+
+
+def plus(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
+    """The form a + factor*b."""
+    return tuple(x + factor * y for x, y in zip(a, b, strict=True))
+
+
+def unit(index: int, count: int) -> Vector:
+    """The form that is one of `count` coordinates."""
+    return tuple(fmpq(i == index) for i in range(count))
+
+
+def rank(vectors: Sequence[Vector]) -> int:
+    """The dimension of what vectors span."""
+    return len(reduced(vectors))
+
+
+def reduced(vectors: Sequence[Vector]) -> list[Vector]:
+    """The reduced echelon form, without zero rows."""
+    rows, done = list(vectors), 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((i for i in range(done, len(rows)) if sign(rows[i][column])), None)
+        if pivot is None:
+            continue
+        rows[done], rows[pivot] = rows[pivot], rows[done]
+        lead = rows[done][column]
+        rows[done] = tuple(x / lead for x in rows[done])
+        rows = [row if i == done else plus(row, rows[done], -row[column]) for i, row in enumerate(rows)]
+        done += 1
+    return rows[:done]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """The nonnegative combinations of `rays`, those where every form of `rows` is nonnegative.
+
+    `edges` holds for each ray the numbers of the rows that are zero on it.
+    """
+
+    rays: tuple[Vector, ...]
+    edges: tuple[frozenset[int], ...]
+    rows: tuple[Vector, ...]
+
+    def signs(self, form: Vector) -> tuple[int, ...]:
+        """The form's sign on each ray."""
+        return tuple(sign(dot(form, ray)) for ray in self.rays)
+
+    def sign(self, form: Vector) -> int | None:
+        """0 where the form is zero on the whole cone, 1 or -1 where it has one sign, None where it has both."""
+        found = set(self.signs(form)) - {0}
+        if len(found) > 1:
+            return None
+        return next(iter(found), 0)
+
+    def cut(self, form: Vector) -> Cone:
+        """The part where the form is nonnegative."""
+        values = [dot(form, ray) for ray in self.rays]
+        signs = [sign(value) for value in values]
+        if -1 not in signs:
+            return self
+        number = len(self.rows)
+        kept = [(ray, edge | {number} if s == 0 else edge) for ray, edge, s in self._marked(signs) if s >= 0]
+        for i, s in enumerate(signs):
+            for j, t in enumerate(signs):
+                if s > 0 > t and self._adjacent(i, j):
+                    ray = _scaled(plus(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j]))
+                    kept.append((ray, (self.edges[i] & self.edges[j]) | {number}))
+        if len(kept) > MAX_RAYS:
+            raise OutOfReachError("the sizes' regions have too many corners")
+        return Cone(tuple(ray for ray, _ in kept), tuple(edge for _, edge in kept), (*self.rows, form))
+
+    def face(self, form: Vector) -> Cone:
+        """The part where the form is zero."""
+        return self.cut(form).cut(tuple(-x for x in form))
+
+    def facets(self) -> list[Vector]:
+        """The rows that are not implied by the others."""
+        dimension = rank(self.rays)
+        return [
+            row
+            for number, row in enumerate(self.rows)
+            if rank([ray for ray, edge in zip(self.rays, self.edges, strict=True) if number in edge]) == dimension - 1
+        ]
+
+    def _marked(self, signs: list[int]) -> list[tuple[Vector, frozenset[int], int]]:
+        return list(zip(self.rays, self.edges, signs, strict=True))
+
+    def _adjacent(self, i: int, j: int) -> bool:
+        """Whether two rays span a face: no third ray lies on all the edges they share."""
+        common = self.edges[i] & self.edges[j]
+        return not any(common <= edge for k, edge in enumerate(self.edges) if k not in (i, j))
+
+    def inner(self) -> Vector:
+        """A point of the relative interior."""
+        total, *others = self.rays
+        for ray in others:
+            total = plus(total, ray)
+        return total
+
+
+def orthant(count: int) -> Cone:
+    """All points with nonnegative coordinates."""
+    axes = tuple(unit(i, count) for i in range(count))
+    return Cone(axes, tuple(frozenset(j for j in range(count) if j != i) for i in range(count)), axes)
+
+
+def _scaled(ray: Vector) -> Vector:
+    """The same ray in small whole numbers, where it is rational."""
+    return ray if any(isinstance(x, Irrational) for x in ray) else whole(ray)
+
+
+def whole(vector: Vector) -> Vector:
+    """The positive multiple of a vector in small whole numbers; where there is none, its first part is 1 or -1."""
+    if any(isinstance(x, Irrational) for x in vector):
+        first = next(x for x in vector if x)
+        vector = tuple(x / (first if sign(first) > 0 else -first) for x in vector)
+    if any(isinstance(x, Irrational) for x in vector):
+        return vector
+    parts = [rational(x) for x in vector]
+    scale = lcm(*(int(x.q) for x in parts))
+    numbers = [int((x * scale).p) for x in parts]
+    divisor = gcd(*numbers) or 1
+    return tuple(fmpq(x // divisor) for x in numbers)

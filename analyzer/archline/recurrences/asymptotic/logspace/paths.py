@@ -1,0 +1,153 @@
+"""All ways that the recursion can take, each with the region of root sizes from which it takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, plus, unit
+from archline.recurrences.asymptotic.logspace.motion import Motion, Place, SplitError
+from archline.recurrences.asymptotic.logspace.numbers import ZERO, sign
+from archline.recurrences.asymptotic.logspace.system import System
+from archline.recurrences.asymptotic.logspace.terms import at_state
+
+State = tuple[Vector, ...]
+MAX_PATHS = 600
+MAX_SEGMENTS = 40
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch with one motion. States and nodes are at its start; `length` is its time, in logarithms of sizes."""
+
+    motion: Motion
+    state: State
+    nodes: Vector
+    length: Vector
+
+    @property
+    def end(self) -> State:
+        """The state at its end."""
+        return moved(self.state, self.motion, self.length)
+
+    @property
+    def end_nodes(self) -> Vector:
+        """The logarithm of the number of nodes at its end."""
+        return plus(self.nodes, self.length, self.motion.nodes)
+
+
+@dataclass(frozen=True)
+class Path:
+    """From the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
+
+    region: Cone
+    segments: tuple[Segment, ...]
+    leaf: int
+    state: State
+    nodes: Vector
+
+
+def moved(state: State, motion: Motion, time: Vector) -> State:
+    """The state after a time."""
+    return tuple(
+        plus(each, time, -speed) if speed else each for each, speed in zip(state, motion.direction, strict=True)
+    )
+
+
+def regions(system: System) -> list[Cone]:
+    """Where the facts hold, all names being at least 1: one cone for each choice between alternatives."""
+    found = [orthant(len(system.names.all))]
+    for fact in system.facts:
+        pieces = []
+        for region in found:
+            for rows in fact:
+                part = region
+                for row in rows:
+                    part = part.cut(row.form)
+                if part.rays and part not in pieces:
+                    pieces.append(part)
+        found = pieces
+    return found
+
+
+def paths(system: System) -> list[Path]:
+    """The ways from all roots. Raises OutOfReachError."""
+    return [path for region in regions(system) for path in follow(system, region)]
+
+
+def follow(system: System, region: Cone) -> list[Path]:
+    """The ways from the roots in a region. Raises OutOfReachError."""
+    count = len(system.names.all)
+    start = tuple(unit(i, count) for i in range(count))
+    result = []
+    for path in _Explorer(system).explore(Path(region, (), -1, start, (ZERO,) * count)):
+        result.append(path)
+        if len(result) > MAX_PATHS:
+            raise OutOfReachError("the recursion takes too many ways")
+    return result
+
+
+class _Explorer:
+    """Follows the recursion from a region, splitting it where the roots part."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def explore(self, path: Path) -> Iterator[Path]:
+        """The complete paths that begin so."""
+        while True:
+            try:
+                path = self._advanced(path)
+            except SplitError as split:
+                for form in (split.form, tuple(-x for x in split.form)):
+                    yield from self.explore(replace(path, region=path.region.cut(form)))
+                return
+            if path.leaf >= 0:
+                yield path
+                return
+            if len(path.segments) > MAX_SEGMENTS:
+                raise OutOfReachError("the recursion changes its course too often")
+
+    def _advanced(self, path: Path) -> Path:
+        """One motion further."""
+        before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
+        place = Place(self._system.rules, path.region, path.state)
+        motion = place.motion(before)
+        if motion.is_leaf:
+            return replace(path, leaf=motion.cases[0])
+        time = self._next_event(path, place, motion)
+        segment = Segment(motion, path.state, path.nodes, time)
+        segments = path.segments
+        if segments and _same(segments[-1].motion, motion):
+            last = segments[-1]
+            segment = replace(last, length=plus(last.length, time))
+            segments = segments[:-1]
+        return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
+
+    def _next_event(self, path: Path, place: Place, motion: Motion) -> Vector:
+        """The time until a watched row changes its sign, the least of several. Raises SplitError."""
+        times: dict[Vector, None] = {}
+        for row in motion.watched:
+            speed = dot(row.form, motion.direction)
+            side = place.sign(row)
+            if side and sign(speed) == side:
+                form = at_state(row.form, path.state)
+                times[tuple(x / speed for x in form)] = None
+        if not times:
+            raise OutOfReachError("the recursion does not end from some sizes: nothing cuts it off")
+        least, *others = times
+        for other in others:
+            difference = plus(other, least, fmpq(-1))
+            order = path.region.sign(difference)
+            if order is None:
+                raise SplitError(difference)
+            if order < 0:
+                least = other
+        return least
+
+
+def _same(a: Motion, b: Motion) -> bool:
+    return a.cases == b.cases and a.shares == b.shares

@@ -1,0 +1,251 @@
+"""A recurrence in logarithms: each case is a leaf with a cost, or a step that moves the sizes and multiplies the nodes.
+
+Sizes are real numbers and have no floor: where the guards let a size fall below 1, it goes on falling, as n/2 does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.recurrences.asymptotic.evaluate import default_base
+from archline.recurrences.asymptotic.logspace.cones import Vector
+from archline.recurrences.asymptotic.logspace.exponents import bounds
+from archline.recurrences.asymptotic.logspace.guards import Alternatives, Row, alternatives
+from archline.recurrences.asymptotic.logspace.minima import without_minima
+from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, approximate, logarithm
+from archline.recurrences.asymptotic.logspace.terms import Names, Term, constant
+from archline.recurrences.asymptotic.problem import Recurrence
+
+Enclosed: TypeAlias = tuple[str, Number, Number]
+"""Calls, and two numbers between which lies the power by which their nodes multiply."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A case that calls itself.
+
+    While a unit of `direction` passes, the nodes grow by exp(nodes): log_b(a) for a calls of sizes cut by b. One
+    level is exp(length) of it.
+    """
+
+    direction: Vector
+    nodes: Number
+    length: float
+    text: str
+
+    @cached_property
+    def strides(self) -> tuple[float, ...]:
+        """What one level takes off the names' binary logarithms."""
+        return tuple(approximate(each) * self.length for each in self.direction)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One case. It applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
+
+    when: Alternatives
+    condition: s.Fact | None
+    terms: tuple[Term, ...]
+    step: Step | None
+
+
+@dataclass(frozen=True)
+class System:
+    """The recurrence: its names, its cases in order and what is given about the names."""
+
+    names: Names
+    rules: tuple[Rule, ...]
+    facts: tuple[Alternatives, ...]
+    enclosed: tuple[Enclosed, ...]
+
+
+ALWAYS: Alternatives = ((),)
+
+
+def read_system(problem: Recurrence, *, above: bool = False) -> System:
+    """The recurrence in logarithms. Raises OutOfReachError.
+
+    Where the nodes multiply by a power without closed form, a bound of it is taken, from below or from `above`.
+    """
+    if len(problem.definitions) > 1:
+        raise OutOfReachError("several functions of several sizes that call each other")
+    asked = problem.asked
+    values = [case.value for case in asked.cases] + [base.value for base in asked.bases]
+    conditions = [case.condition for case in asked.cases if case.condition is not None]
+    found = dict.fromkeys(
+        node.id
+        for part in (*asked.parameters, *values, *conditions, *problem.facts)
+        for node in s.nodes(part)
+        if isinstance(node, s.Name) and node.id != "pi"
+    )
+    symbols = [name for name in found if name not in asked.parameters]
+    names = Names((*asked.parameters, *symbols), len(asked.parameters))
+    rules = [_base_rule(base.arguments, base.value, names) for base in asked.bases]
+    if not asked.bases and not conditions:
+        threshold = s.Integer(default_base(asked, frozenset((asked.name,))), span=asked.cases[0].value.span)
+        rules.append(_base_rule((threshold,) * len(asked.parameters), s.Integer(1, span=threshold.span), names))
+    reader = _Reader(asked.name, names, above)
+    rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
+    if all(rule.step is None for rule in rules):
+        raise OutOfReachError("no case calls the function itself")
+    return System(names, tuple(rules), _facts(problem.facts, names), tuple(reader.enclosed))
+
+
+def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> Rule:
+    """A base value holds up to its sizes."""
+    condition: s.Expr | None = None
+    for name, bound in zip(names.all, at, strict=False):
+        part: s.Expr = s.Binary("<=", s.Name(name, span=bound.span), bound, span=bound.span)
+        condition = part if condition is None else s.Binary("and", condition, part, span=part.span)
+    assert condition is not None
+    return Rule(alternatives(condition, names), condition, names.terms(value), None)
+
+
+def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
+    """The facts that can be used; one that cannot only widens where the answer has to hold."""
+    used: list[Alternatives] = []
+    for fact in facts:
+        try:
+            used.append(alternatives(fact, names))
+        except OutOfReachError:
+            continue
+    if "Z" in names.all and "L" in names.all:
+        form = tuple(fmpq((name == "Z") - (name == "L")) for name in names.all)
+        used.append(((Row(form, 1.0),),))
+    return tuple(used)
+
+
+class _Reader:
+    """Reads the cases of one function."""
+
+    def __init__(self, function: str, names: Names, above: bool) -> None:
+        self._function = function
+        self._names = names
+        self._above = above
+        self.enclosed: list[Enclosed] = []
+
+    def rule(self, value: s.Expr, condition: s.Fact | None) -> Rule:
+        """One case."""
+        when = ALWAYS if condition is None else alternatives(condition, self._names)
+        calls, rest = self._parts(value)
+        terms = tuple(dict.fromkeys(term for each in rest for term in self._names.terms(each)))
+        return Rule(when, condition, terms, self._step(calls) if calls else None)
+
+    def _parts(self, value: s.Expr) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
+        """The calls with their numbers, and the summands without calls."""
+        if not self._calls(value):
+            return [], [value]
+        match value:
+            case s.Call(function=function) if function == self._function:
+                return [(ONE, value)], []
+            case s.Binary(op="+", left=left, right=right):
+                mine, rest = self._parts(left)
+                theirs, others = self._parts(right)
+                return mine + theirs, rest + others
+            case s.Binary(op="*", left=left, right=right) if not self._calls(left):
+                return self._times(left, right)
+            case s.Binary(op="*", left=left, right=right) if not self._calls(right):
+                return self._times(right, left)
+            case s.Binary(op="/", left=left, right=right) if not self._calls(right):
+                calls, rest = self._parts(left)
+                factor = self._number(right)
+                return [(each / factor, call) for each, call in calls], [
+                    s.Binary("/", each, right, span=each.span) for each in rest
+                ]
+            case s.Call(function="max", arguments=arguments):
+                return self._greatest(arguments)
+            case s.Binary(op="-", right=less) | s.Unary(operand=less):
+                raise OutOfReachError(f"the subtraction of {format_expression(less)}")
+            case _:
+                raise OutOfReachError(f"{format_expression(value)} is no sum of calls and a cost")
+
+    def _greatest(self, arguments: tuple[s.Expr, ...]) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
+        """A max whose arguments all have the same call, as spans do."""
+        parts = [self._parts(each) for each in arguments]
+        calls = {repr(s.structure(call)): call for each, _ in parts for _, call in each}
+        if len(calls) > 1 or any(len(each) > 1 for each, _ in parts):
+            raise OutOfReachError("the max of calls at different sizes")
+        (call,) = calls.values()
+        most = max(count for each, _ in parts for count, _ in each)
+        return [(most, call)], [cost for _, costs in parts for cost in costs]
+
+    def _times(self, factor: s.Expr, value: s.Expr) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
+        count = self._number(factor)
+        calls, rest = self._parts(value)
+        scaled: list[s.Expr] = [s.Binary("*", factor, each, span=each.span) for each in rest]
+        return [(count * each, call) for each, call in calls], scaled
+
+    def _number(self, expr: s.Expr) -> fmpq:
+        try:
+            value = constant(expr)
+        except OutOfReachError:
+            raise OutOfReachError(f"the number of calls {format_expression(expr)} depends on the sizes") from None
+        if isinstance(value, Irrational) or value <= 0:
+            raise OutOfReachError(f"the number of calls {format_expression(expr)} is no positive rational")
+        return value
+
+    def _calls(self, expr: s.Expr) -> bool:
+        return any(isinstance(node, s.Call) and node.function == self._function for node in s.nodes(expr))
+
+    def _step(self, calls: list[tuple[fmpq, s.Call]]) -> Step:
+        """The calls as one motion: all shrink the sizes in the same proportion of logarithms."""
+        branches: dict[fmpq, fmpq] = {}
+        direction: Vector | None = None
+        for count, call in calls:
+            towards, factor = self._motion(call)
+            if direction is not None and towards != direction:
+                raise OutOfReachError("calls that shrink different sizes in one case")
+            direction = towards
+            branches[factor] = branches.get(factor, ZERO) + count
+        assert direction is not None
+        text = " + ".join(_called(count, call) for count, call in calls)
+        low, high = bounds(branches)
+        if low != high:
+            self.enclosed.append((text, low, high))
+        return Step(direction, high if self._above else low, _log2(min(branches)), text)
+
+    def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
+        """The direction of a call in the logarithms of the names, its first part 1, and the factor of that part."""
+        ratios = [self._ratio(i, each) for i, each in enumerate(call.arguments)]
+        moved = next((each for each in ratios if each != 1), None)
+        if moved is None:
+            raise OutOfReachError(f"{format_expression(call)} is called at the same sizes")
+        factor = max(moved, ONE / moved)
+        parts = [logarithm(each, factor) for each in ratios]
+        return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
+
+    def _ratio(self, index: int, argument: s.Expr) -> fmpq:
+        """size/argument, a constant."""
+        name = self._names.all[index]
+        shown = format_expression(argument)
+        if any(isinstance(node, s.Binary) and node.op in ("+", "-") for node in s.nodes(argument)):
+            raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
+        match argument:
+            case s.Name(id=found) if found == name:
+                return ONE
+            case s.Binary(op="/", left=left, right=right):
+                return self._ratio(index, left) * self._number(right)
+            case s.Binary(op="*", left=left, right=right):
+                inner, factor = (left, right) if _names(left) else (right, left)
+                return self._ratio(index, inner) / self._number(factor)
+            case _:
+                raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
+
+
+def _names(expr: s.Expr) -> bool:
+    return any(isinstance(node, s.Name) for node in s.nodes(expr))
+
+
+def _called(count: fmpq, call: s.Call) -> str:
+    return (f"{count}*" if count != 1 else "") + format_expression(call)
+
+
+def _log2(value: fmpq) -> float:
+    return approximate(logarithm(value, fmpq(2)))

@@ -1,0 +1,215 @@
+"""Expressions as sums of terms: a term is a product of powers of names and of powers of logarithms of such products.
+
+Constant factors are left out, a max is the sum of its arguments, and log2(w) stands for log2(2 + w): all of these are
+the same up to a constant factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from flint import fmpq
+
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.recurrences.asymptotic.logspace.cones import Vector, plus, whole
+from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, logarithm, sign
+
+Logs: TypeAlias = tuple[tuple[Vector, fmpq], ...]
+MAX_TERMS = 200
+MAX_DIGITS = 60
+"""Digits behind the point of a number."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """exp(powers . y) times the product of log2(2 + exp(form . y))^power; y holds the names' logarithms."""
+
+    powers: Vector
+    logs: Logs = ()
+
+    def times(self, other: Term) -> Term:
+        """The product."""
+        return Term(plus(self.powers, other.powers), _merged(self.logs + other.logs))
+
+    def to_the(self, power: Number) -> Term:
+        """A power; one with logarithms has a rational exponent."""
+        if self.logs and isinstance(power, Irrational):
+            raise OutOfReachError("a logarithm to an irrational power")
+        logs = tuple((form, each * power) for form, each in self.logs)
+        return Term(tuple(power * x for x in self.powers), _merged(logs))  # type: ignore[arg-type]
+
+    def normal(self) -> Term:
+        """The term with its logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
+        return Term(self.powers, _merged(tuple((whole(form), power) for form, power in self.logs)))
+
+    def at(self, state: tuple[Vector, ...]) -> Term:
+        """The term where each name has the logarithm that `state` gives, a form in the root's."""
+        return Term(_at(self.powers, state), _merged(tuple((_at(form, state), n) for form, n in self.logs)))
+
+
+def logs_of(form: Vector, power: fmpq) -> Term:
+    """log2(2 + exp(form . y))^power."""
+    return Term((ZERO,) * len(form), _merged(((whole(form), power),)))
+
+
+def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
+    """A form in the current sizes as a form in the root's."""
+    return _at(form, state)
+
+
+def _at(form: Vector, state: tuple[Vector, ...]) -> Vector:
+    total: Vector = (ZERO,) * len(state[0])
+    for factor, each in zip(form, state, strict=True):
+        if factor:
+            total = plus(total, each, factor)
+    return total
+
+
+def _merged(logs: Logs) -> Logs:
+    powers: dict[Vector, fmpq] = {}
+    for form, power in logs:
+        if any(form):
+            powers[form] = powers.get(form, ZERO) + power
+    return tuple(sorted(((form, n) for form, n in powers.items() if n), key=str))
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names in order: the function's parameters, then the symbols."""
+
+    all: tuple[str, ...]
+    parameters: int
+
+    def terms(self, expr: s.Expr) -> tuple[Term, ...]:
+        """The expression as a sum of terms. Raises OutOfReachError."""
+        value = _constant(expr)
+        if value is not None:
+            return self._of_constant(value, expr)
+        match expr:
+            case s.Name(id=name) if name in self.all:
+                return (Term(tuple(fmpq(name == each) for each in self.all)),)
+            case s.Name(id="pi"):
+                return (self.one,)
+            case s.Binary(op="+", left=left, right=right):
+                return _limited((*self.terms(left), *self.terms(right)))
+            case s.Binary(op="-", right=less) | s.Unary(op="-", operand=less):
+                raise OutOfReachError(f"the subtraction of {format_expression(less)}")
+            case s.Binary(op="*", left=left, right=right):
+                pairs = product(self.terms(left), self.terms(right))
+                return _limited(tuple(a.times(b) for a, b in pairs))
+            case s.Binary(op="/", left=left, right=right):
+                below = self._single(right, "a division by the sum").to_the(-ONE)
+                return tuple(each.times(below) for each in self.terms(left))
+            case s.Binary(op="^", left=base, right=exponent):
+                return self._power(base, exponent)
+            case s.Call(function="sqrt", arguments=(argument,)):
+                return tuple(each.to_the(ONE / 2) for each in self.terms(argument))
+            case s.Call(function="rsqrt", arguments=(argument,)):
+                return (self._single(argument, "a division by the sum").to_the(-ONE / 2),)
+            case s.Call(function="log2" | "log", arguments=(argument,)):
+                return self._logarithm(argument)
+            case s.Call(function="max", arguments=arguments):
+                return _limited(tuple(term for each in arguments for term in self.terms(each)))
+            case _:
+                raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
+
+    def _of_constant(self, value: Number, expr: s.Expr) -> tuple[Term, ...]:
+        if sign(value) < 0:
+            raise OutOfReachError(f"the negative cost {format_expression(expr)}")
+        return (self.one,) if sign(value) else ()
+
+    @property
+    def one(self) -> Term:
+        """The constant term."""
+        return Term((ZERO,) * len(self.all))
+
+    def _single(self, expr: s.Expr, what: str) -> Term:
+        terms = self.terms(expr)
+        if len(terms) != 1:
+            raise OutOfReachError(f"{what} {format_expression(expr)}")
+        return terms[0]
+
+    def _power(self, base: s.Expr, exponent: s.Expr) -> tuple[Term, ...]:
+        power = _constant(exponent)
+        if power is None:
+            raise OutOfReachError(f"the exponent {format_expression(exponent)} is no constant")
+        if sign(power) < 0:
+            return (self._single(base, "a division by the sum").to_the(power),)
+        return tuple(each.to_the(power) for each in self.terms(base))
+
+    def _logarithm(self, argument: s.Expr) -> tuple[Term, ...]:
+        terms = self.terms(argument)
+        if any(each.logs for each in terms):
+            raise OutOfReachError(f"the logarithm of a logarithm in log2({format_expression(argument)})")
+        found = {Term(self.one.powers, ((each.powers, ONE),)) if any(each.powers) else self.one for each in terms}
+        if len(found) > 1:
+            found.discard(self.one)
+        return tuple(sorted(found, key=str))
+
+
+def _limited(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    if len(terms) > MAX_TERMS:
+        raise OutOfReachError("an expression of too many terms")
+    return tuple(dict.fromkeys(terms))
+
+
+def constant(expr: s.Expr) -> Number:
+    """The value of an expression without names. Raises OutOfReachError where it has some."""
+    value = _constant(expr)
+    if value is None:
+        raise OutOfReachError(f"{format_expression(expr)} is no plain constant")
+    return value
+
+
+def _constant(expr: s.Expr) -> Number | None:
+    match expr:
+        case s.Integer(value=whole_number):
+            return fmpq(whole_number)
+        case s.Real(text=text):
+            return _decimal(text)
+        case s.Unary(op="-", operand=operand):
+            inner = _constant(operand)
+            return None if inner is None else -inner
+        case s.Binary(op="/", left=s.Call(function=f, arguments=(a,)), right=s.Call(function=g, arguments=(b,))) if (
+            f == g and f in ("log2", "log")
+        ):
+            value, base = _constant(a), _constant(b)
+            good = isinstance(value, fmpq) and isinstance(base, fmpq) and value > 0 and base > 0 and base != 1
+            return logarithm(value, base) if good else None
+        case s.Binary(op=op, left=left, right=right):
+            return _combined(op, _constant(left), _constant(right))
+        case s.Call(function="log2", arguments=(argument,)):
+            inner = _constant(argument)
+            return logarithm(inner, fmpq(2)) if isinstance(inner, fmpq) and inner > 0 else None
+        case _:
+            return None
+
+
+def _decimal(text: str) -> fmpq | None:
+    whole, _, exponent = text.lower().partition("e")
+    digits, _, fraction = whole.partition(".")
+    if len(fraction) > MAX_DIGITS or abs(int(exponent or 0)) > 300:
+        return None
+    return fmpq(int(digits + fraction or 0)) * fmpq(10) ** (int(exponent or 0) - len(fraction))
+
+
+def _combined(op: str, left: Number | None, right: Number | None) -> Number | None:
+    if left is None or right is None:
+        return None
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/" if isinstance(right, fmpq) and right:
+            return left / right
+        case "^" if isinstance(left, fmpq) and isinstance(right, fmpq) and right.q == 1 and abs(right) <= 64:
+            return left ** int(right.p) if left or right >= 0 else None
+        case _:
+            return None

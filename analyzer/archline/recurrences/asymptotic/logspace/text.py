@@ -1,0 +1,112 @@
+"""Terms and formulas as text in the language's syntax."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from archline.recurrences.asymptotic.logspace.compare import weight
+from archline.recurrences.asymptotic.logspace.cones import Vector, whole
+from archline.recurrences.asymptotic.logspace.lattice import Formula
+from archline.recurrences.asymptotic.logspace.numbers import Irrational, Number, approximate, sign
+from archline.recurrences.asymptotic.logspace.terms import Term
+
+_LOGARITHM = re.compile(r"log2\(\d+\)")
+
+
+@dataclass(frozen=True)
+class Printer:
+    """Writes forms in the names' logarithms as products of the names."""
+
+    names: Sequence[str]
+
+    def monomial(self, powers: Vector) -> str:
+        """exp(powers . y)."""
+        return self.term(Term(powers))
+
+    def term(self, term: Term) -> str:
+        """A product with at most one quotient."""
+        above, below = self._parts(term)
+        return _quotient(above, below)
+
+    def equation(self, form: Vector) -> str:
+        """Where a form is zero."""
+        above, below = self._sides(form)
+        return f"{above} = {below}"
+
+    def comparison(self, form: Vector) -> str:
+        """Where a form is nonnegative."""
+        above, below = self._sides(form)
+        return f"{above} >= {below}"
+
+    def _sides(self, form: Vector) -> tuple[str, str]:
+        form = whole(form)
+        above = tuple(x if sign(x) > 0 else x - x for x in form)
+        below = tuple(-x if sign(x) < 0 else x - x for x in form)
+        return self.monomial(above), self.monomial(below)
+
+    def total(self, terms: Iterable[Term]) -> str:
+        """A sum; terms over one denominator are brought together."""
+        groups: dict[tuple[str, ...], list[Sequence[str]]] = {}
+        for term in sorted(terms, key=_place):
+            above, below = self._parts(term)
+            key = (*below, *(each for each in above if each.startswith("log2(")))
+            groups.setdefault(key if below else (), []).append(above)
+        shown = []
+        for key, members in groups.items():
+            logs = [each for each in key if each.startswith("log2(") and any(each in above for above in members)]
+            below = [each for each in key if each not in logs]
+            if len(members) == 1:
+                shown.append(_quotient(members[0], below))
+            elif not below:
+                shown.append(" + ".join(_quotient(above, ()) for above in members))
+            else:
+                inner = " + ".join(_quotient([x for x in above if x not in logs], ()) for above in members)
+                shown.append(_quotient([f"({inner})", *logs], below))
+        return " + ".join(shown) or "0"
+
+    def formula(self, formula: Formula) -> str:
+        """The sum of the groups' least terms."""
+        single = [group[0] for group in formula if len(group) == 1]
+        parts = [self.total(single)] if single or not formula else []
+        for group in formula:
+            if len(group) > 1:
+                parts.append(f"min({', '.join(self.term(each) for each in sorted(group, key=_place))})")
+        return " + ".join(parts)
+
+    def _parts(self, term: Term) -> tuple[list[str], list[str]]:
+        above: list[str] = []
+        below: list[str] = []
+        for name, power in zip(self.names, term.powers, strict=True):
+            if power:
+                rising = sign(power) > 0
+                (above if rising else below).append(_power(name, power if rising else -power))
+        for form, power in term.logs:
+            text = f"log2({self.monomial(form)})"
+            (above if power > 0 else below).append(_power(text, abs(power)))
+        return above, below
+
+
+def _place(term: Term) -> tuple[object, ...]:
+    return (*weight(term)[:-2], [-approximate(x) for x in term.powers])
+
+
+def _quotient(above: Sequence[str], below: Sequence[str]) -> str:
+    top = "*".join(above) or "1"
+    if not below:
+        return top
+    return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
+
+
+def _power(base: str, power: Number) -> str:
+    if isinstance(power, Irrational):
+        text = str(power)
+        return f"{base}^{text}" if _LOGARITHM.fullmatch(text) else f"{base}^({text})"
+    if power == fmpq(1, 2):
+        return f"sqrt({base})"
+    if power == 1:
+        return base
+    return f"{base}^{power}" if power.q == 1 else f"{base}^({power})"

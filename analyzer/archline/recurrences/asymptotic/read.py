@@ -1,0 +1,310 @@
+"""Text to `Recurrence`: definitions, cases and base values, each expression read by the language's own parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from archline.language import syntax as s
+from archline.language.builder import INTRINSICS, RESERVED
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.source import Source, Span
+from archline.recurrences.asymptotic import rules
+from archline.recurrences.asymptotic.problem import Base, Case, Definition, Recurrence
+
+T = TypeVar("T")
+NAME = "<recurrence>"
+MAX_LENGTH = 20_000
+_HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
+_PLAIN_HEAD = re.compile(r"\s*([A-Za-z_]\w*)\(\s*(?:([A-Za-z_]\w*)|(\d{1,9}))\s*\)\s*")
+_WHEN = re.compile(r"\bwhen\b")
+_FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil"))
+_OPERATORS = frozenset("+-*/^") | {"//", "%"}
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A stretch of the text, from `start` to `end`, behind a `,` or a `;`."""
+
+    start: int
+    end: int
+    separator: str
+
+
+@dataclass
+class _Draft:
+    """A definition being read."""
+
+    name: str
+    parameters: tuple[str, ...]
+    span: Span
+    cases: list[Case] = field(default_factory=list)
+    bases: list[Base] = field(default_factory=list)
+
+
+def parse_recurrence(text: str, where: str = "") -> Recurrence:
+    """Read a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`, with facts about its names in `where`.
+
+    Raises ArchlineError (AL470 to AL476, and those of expressions) where it is none.
+    """
+    facts = parse_facts(where, "--where") if where.strip() else ()
+    return replace(_Reader(text).read(), facts=facts)
+
+
+class _Reader:
+    """Reads one text."""
+
+    def __init__(self, text: str) -> None:
+        # A newline or a tab in the text stands for a space.
+        self._text = re.sub(r"\s", " ", text)
+        self._source = Source(NAME, self._text)
+        self._drafts: dict[str, _Draft] = {}
+        self._values: list[tuple[s.Call, s.Expr, Span]] = []
+        self._current: _Draft | None = None
+
+    def read(self) -> Recurrence:
+        if len(self._text) > MAX_LENGTH:
+            raise error(rules.TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=NAME)
+        for piece in self._pieces():
+            self._piece(piece)
+        if not self._drafts:
+            raise self._no_definition()
+        for call, value, span in self._values:
+            self._base(call, value, span)
+        for draft in self._drafts.values():
+            self._check(draft)
+        return Recurrence(tuple(map(_finished, self._drafts.values())))
+
+    def _no_definition(self) -> ArchlineError:
+        hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
+        if self._values:
+            return error(rules.NO_DEFINITION, "only values are given, no function", span=self._values[0][2], hint=hint)
+        span = self._span(0, max(1, len(self._text)))
+        return error(rules.NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
+
+    # The text in pieces.
+    def _pieces(self) -> Iterator[_Piece]:
+        """The parts between commas and semicolons outside brackets. Empty ones at the very end are left out."""
+        depth, start, separator = 0, 0, ""
+        for at, character in enumerate(self._text):
+            depth += (character in "([") - (character in ")]")
+            if character in ",;" and depth <= 0:
+                yield _Piece(start, at, separator)
+                start, separator = at + 1, character
+        if self._text[start:].strip() or not separator:
+            yield _Piece(start, len(self._text), separator)
+
+    def _piece(self, piece: _Piece) -> None:
+        equals = self._equals(piece)
+        if equals is not None:
+            self._definition(piece, equals)
+        elif self._current is None:
+            raise error(
+                rules.NO_DEFINITION,
+                "a recurrence begins with the function that it defines",
+                span=self._trimmed(piece.start, piece.end),
+                hint="write it as T(n) = 2*T(n/2) + n, T(1) = 1",
+            )
+        elif piece.separator == ",":
+            raise error(
+                rules.NO_DEFINITION,
+                "what follows a comma is neither a value, as T(1) = 1, nor a definition",
+                span=self._trimmed(piece.start, piece.end),
+                hint="cases are separated by `;`, facts are given by --where",
+            )
+        else:
+            self._case(self._current, piece.start, piece.end)
+
+    def _equals(self, piece: _Piece) -> int | None:
+        """Where the `=` stands behind a head `NAME(...)`, if the piece begins so."""
+        head = _HEAD.match(self._text, piece.start, piece.end)
+        if head is None:
+            return None
+        depth, at = 1, head.end()
+        while at < piece.end and depth:
+            depth += (self._text[at] in "([") - (self._text[at] in ")]")
+            at += 1
+        rest = self._text[at : piece.end]
+        behind = rest.lstrip()
+        if depth or not behind.startswith("=") or behind.startswith("=="):
+            return None
+        return at + len(rest) - len(behind)
+
+    def _definition(self, piece: _Piece, equals: int) -> None:
+        head = self._plain_head(piece.start, equals) or self._expression(piece.start, equals)
+        if not isinstance(head, s.Call):
+            raise self._problem(rules.BAD_HEAD, "the left side is not a function of sizes", head)
+        if head.function in INTRINSICS or head.function in RESERVED:
+            raise self._problem(rules.BAD_HEAD, f"`{head.function}` has a meaning already", head)
+        if head.arguments and all(not _names(each) for each in head.arguments):
+            value = self._expression(equals + 1, piece.end)
+            self._values.append((head, value, self._trimmed(piece.start, equals)))
+            return
+        self._current = draft = _Draft(head.function, self._parameters(head), self._home(head.span))
+        if head.function in self._drafts:
+            raise self._problem(rules.DEFINED_TWICE, f"`{head.function}` is defined already", head)
+        self._drafts[head.function] = draft
+        self._case(draft, equals + 1, piece.end)
+
+    def _plain_head(self, start: int, end: int) -> s.Call | None:
+        """The most usual heads, T(n) and T(1), without the parser."""
+        head = _PLAIN_HEAD.fullmatch(self._text, start, end)
+        if head is None or head[2] in RESERVED or head[2] in INTRINSICS:
+            return None
+        at = self._span(*head.span(2 if head[2] else 3))
+        argument = s.Name(head[2], span=at) if head[2] else s.Integer(int(head[3]), span=at)
+        return s.Call(head[1], (argument,), span=self._trimmed(start, end))
+
+    def _parameters(self, head: s.Call) -> tuple[str, ...]:
+        names: list[str] = []
+        for each in head.arguments:
+            if not isinstance(each, s.Name) or each.id == "pi":
+                hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
+                raise self._problem(rules.BAD_HEAD, "an argument on the left side is a name", each, hint)
+            if each.id in INTRINSICS:
+                raise self._problem(rules.BAD_HEAD, f"`{each.id}` is a function of the language", each)
+            if each.id in names:
+                raise self._problem(rules.BAD_HEAD, f"`{each.id}` stands for two arguments", each)
+            names.append(each.id)
+        if not names:
+            raise self._problem(rules.BAD_HEAD, f"`{head.function}` has no argument", head)
+        return tuple(names)
+
+    def _case(self, draft: _Draft, start: int, end: int) -> None:
+        when = next((each for each in _WHEN.finditer(self._text, start, end) if self._outside(start, each)), None)
+        if draft.cases and draft.cases[-1].condition is None:
+            span = self._trimmed(start, end)
+            hint = "the case before it has no `when`"
+            raise error(rules.INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
+        value = self._expression(start, when.start() if when else end)
+        draft.cases.append(Case(value, self._condition(when.end(), end) if when else None))
+
+    def _outside(self, start: int, match: re.Match[str]) -> bool:
+        before = self._text[start : match.start()]
+        return sum(before.count(each) for each in "([") <= sum(before.count(each) for each in ")]")
+
+    def _condition(self, start: int, end: int) -> s.Fact:
+        # No comma is left at this depth, so that there is one fact.
+        return self._parsed(parse_facts, start, end)[0]
+
+    def _base(self, call: s.Call, value: s.Expr, span: Span) -> None:
+        draft = self._drafts.get(call.function)
+        if draft is None:
+            hint = did_you_mean(call.function, self._drafts)
+            raise error(rules.NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
+        if len(call.arguments) != len(draft.parameters):
+            raise error(rules.BAD_HEAD, _count(draft), span=span)
+        at = tuple(map(s.structure, call.arguments))
+        if any(tuple(map(s.structure, each.arguments)) == at for each in draft.bases):
+            raise error(rules.DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
+        draft.bases.append(Base(call.arguments, value))
+
+    # What is wrong with a definition as a whole.
+    def _check(self, draft: _Draft) -> None:
+        if draft.cases[-1].condition is not None:
+            hint = "let the last case have no `when`"
+            raise error(rules.INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
+        for case in draft.cases:
+            self._value(case.value)
+            if case.condition is not None:
+                self._no_calls(case.condition, "a condition")
+        for base in draft.bases:
+            for part in (*base.arguments, base.value):
+                self._value(part)
+                self._no_calls(part, "a base value")
+            found = next((each for each in _names(base.value) if each.id in draft.parameters), None)
+            if found is not None:
+                raise self._problem(rules.NOT_A_VALUE, f"a base value does not depend on `{found.id}`", found)
+
+    def _value(self, expr: s.Expr) -> None:
+        for node in s.nodes(expr):
+            match node:
+                case s.Call(function=function, arguments=arguments) if function in self._drafts:
+                    self._recursive(node, self._drafts[function], arguments)
+                case s.Call(function=function, arguments=arguments):
+                    self._intrinsic(node, function, len(arguments))
+                case s.Binary(op=op) if op in _OPERATORS:
+                    pass
+                case s.Unary(op="-") | s.Integer() | s.Real() | s.Name():
+                    pass
+                case _:
+                    raise self._problem(rules.NOT_A_VALUE, "not an expression in sizes", node)
+
+    def _recursive(self, node: s.Node, draft: _Draft, arguments: tuple[s.Expr, ...]) -> None:
+        if len(arguments) != len(draft.parameters):
+            raise self._problem(rules.BAD_HEAD, _count(draft), node)
+        for each in arguments:
+            self._no_calls(each, "the argument of a recursive call")
+
+    def _intrinsic(self, node: s.Node, function: str, count: int) -> None:
+        if function not in _FUNCTIONS:
+            hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
+            raise self._problem(rules.NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
+        wanted = INTRINSICS[function]
+        if count != wanted if wanted is not None else count < 2:
+            text = "two arguments or more" if wanted is None else "one argument"
+            raise self._problem(rules.NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
+
+    def _no_calls(self, part: s.Fact, what: str) -> None:
+        for node in s.nodes(part):
+            if isinstance(node, s.Call) and node.function in self._drafts:
+                raise self._problem(rules.NOT_A_VALUE, f"{what} holds no recursive call", node)
+
+    # Expressions and their places.
+    def _expression(self, start: int, end: int) -> s.Expr:
+        return self._parsed(parse_expression, start, end)
+
+    def _parsed(self, parse: Callable[[str, str], T], start: int, end: int) -> T:
+        """What a stretch of the text parses to; spaces before it keep the columns."""
+        try:
+            return parse(" " * start + self._text[start:end], NAME)
+        except ArchlineError as problem:
+            moved = [replace(each, span=self._home(each.span)) for each in problem.diagnostics]
+            blank = not self._text[start:end].strip()
+            raise ArchlineError([_at_the_end(each, end if blank else 0) for each in moved]) from None
+
+    def _home(self, span: Span | None) -> Span:
+        if span is None:
+            return self._span(0, len(self._text))
+        return replace(span, source=self._source)
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self._source, 1, start + 1, 1, end + 1)
+
+    def _trimmed(self, start: int, end: int) -> Span:
+        """The stretch without the spaces around it; of an empty one, the place where it would be."""
+        text = self._text[start:end]
+        if not text.strip():
+            return self._span(end, end + 1)
+        return self._span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
+    def _problem(self, rule: Rule, message: str, node: s.Node, hint: str | None = None) -> ArchlineError:
+        return error(rule, message, span=self._home(node.span), hint=hint)
+
+
+def _at_the_end(found: Diagnostic, end: int) -> Diagnostic:
+    """The finding in a stretch of the text, which ends where its line seems to; of a blank one, at least at `end`."""
+    span = found.span
+    if span is None:
+        return found
+    column = max(span.column, end + 1)
+    message = found.message.replace("the end of the line", "the end of the expression")
+    message = message.replace("unexpected end of the line", "unexpected end of the expression")
+    return replace(
+        found, message=message, span=replace(span, column=column, end_column=max(column + 1, span.end_column))
+    )
+
+
+def _names(expr: s.Expr) -> list[s.Name]:
+    return [node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
+
+
+def _count(draft: _Draft) -> str:
+    return f"`{draft.name}` has {len(draft.parameters)} argument{'s' if len(draft.parameters) > 1 else ''}"
+
+
+def _finished(draft: _Draft) -> Definition:
+    return Definition(draft.name, draft.parameters, tuple(draft.cases), tuple(draft.bases))

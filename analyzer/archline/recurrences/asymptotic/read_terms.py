@@ -1,0 +1,270 @@
+"""Expressions without recursive calls as sums of log-exp-power terms in one size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import fmpq
+
+from archline.language import syntax as s
+from archline.language.printer import format_expression
+from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
+from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.exponents import ONE, Exponent, OutOfReachError, log_ratio, rational
+from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, summed
+
+Terms = tuple[Term, ...]
+MAX_EXPANDED = 8
+
+
+def number(expr: s.Expr) -> fmpq | None:
+    """The value of an expression without names where it is rational."""
+    match expr:
+        case s.Integer(value=value):
+            return fmpq(value)
+        case s.Real(text=text):
+            return fmpq(*Fraction(text).as_integer_ratio())
+        case s.Name() | s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
+            pass
+    if has_names(expr):
+        return None
+    try:
+        return fmpq(value_at(expr, {}))
+    except NoValueError:
+        return None
+
+
+def has_names(expr: s.Expr) -> bool:
+    """Whether a size or a symbol is in it."""
+    match expr:
+        case s.Name(id=name):
+            return name != "pi"
+        case s.Binary(left=left, right=right):
+            return has_names(left) or has_names(right)
+        case s.Unary(operand=operand):
+            return has_names(operand)
+        case s.Call(arguments=arguments):
+            return any(has_names(each) for each in arguments)
+        case s.Integer() | s.Real() | s.Element() | s.Reshape():
+            return False
+
+
+class TermReader:
+    """Reads expressions in the size `size`; other names are symbols, at least 1."""
+
+    def __init__(self, size: str) -> None:
+        self._size = size
+
+    def read(self, expr: s.Expr) -> Terms:
+        """The sum of terms. Raises OutOfReachError."""
+        match expr:
+            case s.Integer() | s.Real():
+                return _constant_term(expr)
+            case s.Name(id=name) if name == self._size:
+                return (Term(fmpq(1), ONE),)
+            case s.Name(id=name) if name != "pi":
+                return (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
+            case _:
+                pass
+        if not has_names(expr):
+            return _constant_term(expr)
+        match expr:
+            case s.Unary(op="-", operand=operand):
+                return negated(self.read(operand))
+            case s.Binary(op="+", left=left, right=right):
+                return summed(self.read(left) + self.read(right))
+            case s.Binary(op="-", left=left, right=right):
+                return summed(self.read(left) + negated(self.read(right)))
+            case s.Binary(op="*", left=left, right=right):
+                return multiplied(self.read(left), self.read(right))
+            case s.Binary(op="/", left=left, right=right):
+                return multiplied(self.read(left), self.power(self.read(right), fmpq(-1)))
+            case s.Binary(op="^", left=left, right=right):
+                return self._power(left, right)
+            case s.Call(function=function, arguments=arguments):
+                return self._call(expr, function, arguments)
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}` is no term of logarithms and powers")
+
+    def _power(self, base: s.Expr, exponent: s.Expr) -> Terms:
+        if has_names(exponent):
+            raise OutOfReachError(f"an exponent that varies: {format_expression(exponent)}")
+        power = read_exponent(exponent)
+        if power.is_rational:
+            return self.power(self.read(base), power.rational)
+        terms = self.read(base)
+        if len(terms) == 1 and terms[0] == Term(fmpq(1), ONE):
+            return (Term(fmpq(1), power),)
+        raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
+
+    def power(self, terms: Terms, exponent: fmpq) -> Terms:
+        """A power of a sum: multiplied out where that is short, else a term of the same growth."""
+        if len(terms) == 1:
+            return (terms[0].to_the(exponent),)
+        if not terms:
+            if exponent > 0:
+                return ()
+            raise OutOfReachError("division by zero")
+        if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED:
+            found: Terms = (Term(fmpq(1)),)
+            for _ in range(int(exponent.p)):
+                found = multiplied(found, terms)
+            return found
+        if exponent < 0:
+            _no_difference(terms)
+        return _alike(tuple(each.to_the(exponent) for each in _lead(terms)))
+
+    def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
+        given = [self.read(each) for each in arguments]
+        match function, given:
+            case "sqrt", [terms]:
+                return self.power(terms, fmpq(1, 2))
+            case "rsqrt", [terms]:
+                return self.power(terms, fmpq(-1, 2))
+            case "log2", [terms]:
+                return self._log(terms)
+            case "log", [terms]:
+                return _alike(self._log(terms))
+            case "min", _:
+                return self._least(given)
+            case "max", _:
+                return _alike(tuple(term for terms in given for term in _lead(terms)))
+            case "ceil", [terms]:
+                # At least 1 where its argument is positive.
+                return _alike(leading((*_lead(terms), Term(fmpq(1)))))
+            case _:
+                raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
+
+    def _log(self, terms: Terms) -> Terms:
+        """The logarithm of a sum, in growth that of its fastest term.
+
+        Exact for that of the size, or of its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
+        """
+        _no_difference(terms)
+        term, *others = _lead(terms)
+        if others or (term.symbols and term.varies):
+            raise OutOfReachError("a logarithm of sizes and symbols together")
+        alone = len(terms) == 1 and terms[0].exact
+        if term.symbols:
+            return self._log_of_symbols(term)
+        if term.power.is_rational and term.power.rational > 0:
+            pure = alone and term.power == ONE and term.log.is_zero and term.loglog == 0 and term.coefficient == 1
+            return (Term(term.power.rational, log=ONE, exact=pure),)
+        if not term.power.is_zero:
+            if term.power.is_rational and term.power.rational < 0:
+                # The logarithm of 2 plus something small.
+                return (Term(fmpq(1), exact=False),)
+            return (Term(fmpq(1), log=ONE, exact=False),)
+        if term.log.is_rational and term.log.rational > 0:
+            pure = alone and term.log == ONE and term.loglog == 0 and term.coefficient == 1
+            return (Term(term.log.rational, loglog=fmpq(1), exact=pure),)
+        if term.varies:
+            raise OutOfReachError("a logarithm of logarithms of logarithms")
+        return (Term(fmpq(1), exact=False),)
+
+    def _log_of_symbols(self, term: Term) -> Terms:
+        if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
+            raise OutOfReachError("a logarithm of several symbols")
+        ((name, power),) = term.symbols
+        return (Term(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
+
+    def _least(self, alternatives: list[Terms]) -> Terms:
+        found: Term | None = None
+        for terms in alternatives:
+            term, *others = _lead(terms)
+            if others or term.symbols:
+                raise OutOfReachError("a minimum with symbols")
+            if found is None or order(term, found) < 0:
+                found = term
+        assert found is not None
+        return _alike((found,))
+
+
+def _constant_term(expr: s.Expr) -> Terms:
+    value = number(expr)
+    if value is not None:
+        return (Term(value),) if value else ()
+    try:
+        ball = value_at(expr, {}, WIDE)
+    except NoValueError as problem:
+        raise OutOfReachError(f"`{format_expression(expr)}` has no value: {problem}") from None
+    if ball > 0:
+        return (Term(fmpq(1), exact=False),)
+    if ball < 0:
+        return (Term(fmpq(-1), exact=False),)
+    raise OutOfReachError(f"the sign of `{format_expression(expr)}` is not decided")
+
+
+def negated(terms: Terms) -> Terms:
+    """The sum with every sign changed."""
+    return multiplied((Term(fmpq(-1)),), terms)
+
+
+def _no_difference(terms: Terms) -> None:
+    """Raise OutOfReachError where a minus sign may bring a sum to 0."""
+    if any(term.coefficient < 0 for term in terms):
+        raise OutOfReachError("a function of a difference")
+
+
+def _lead(terms: Terms) -> Terms:
+    """What a sum grows as. Raises OutOfReachError where a minus sign leaves that open."""
+    lead = leading(terms)
+    if any(term.coefficient < 0 for term in terms):
+        kinds = {each.kind for each in lead}
+        if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind in kinds) or lead[0].symbols:
+            raise OutOfReachError("a function of a difference")
+    if not lead:
+        raise OutOfReachError("a function of 0")
+    coefficient = {term.kind: term.coefficient for term in terms}
+    return tuple(
+        Term(coefficient[each.kind], each.power, each.log, each.loglog, each.symbols, each.exact) for each in lead
+    )
+
+
+def _alike(terms: Terms) -> Terms:
+    """The terms as a stand-in for something that grows alike."""
+    return tuple(Term(fmpq(1), each.power, each.log, each.loglog, each.symbols, False) for each in leading(terms))
+
+
+def read_exponent(expr: s.Expr) -> Exponent:
+    """An exponent without names. Raises OutOfReachError."""
+    value = number(expr)
+    if value is not None:
+        return rational(value)
+    match expr:
+        case s.Unary(op="-", operand=operand):
+            return read_exponent(operand).times(fmpq(-1))
+        case s.Binary(op="+", left=left, right=right):
+            return read_exponent(left).plus(read_exponent(right))
+        case s.Binary(op="-", left=left, right=right):
+            return read_exponent(left).plus(read_exponent(right).times(fmpq(-1)))
+        case s.Binary(op="*", left=left, right=right):
+            factor = number(left)
+            if factor is not None:
+                return read_exponent(right).times(factor)
+            factor = number(right)
+            if factor is not None:
+                return read_exponent(left).times(factor)
+        case s.Binary(op="/", left=left, right=right):
+            divisor = number(right)
+            if divisor:
+                return read_exponent(left).times(1 / divisor)
+            match left, right:
+                case (
+                    s.Call(function="log2" | "log" as above, arguments=(of,)),
+                    s.Call(function="log2" | "log" as below, arguments=(to,)),
+                ) if above == below:
+                    return _log_ratio(number(of), number(to), expr)
+                case _:
+                    pass
+        case s.Call(function="log2", arguments=(of,)):
+            return _log_ratio(number(of), fmpq(2), expr)
+        case _:
+            pass
+    raise OutOfReachError(f"the exponent {format_expression(expr)} is not treated")
+
+
+def _log_ratio(of: fmpq | None, to: fmpq | None, expr: s.Expr) -> Exponent:
+    if of is None or to is None or of <= 0 or to <= 0 or to == 1:
+        raise OutOfReachError(f"the exponent {format_expression(expr)} is not treated")
+    return log_ratio(of, to)

@@ -1,0 +1,182 @@
+"""Log-exp-power terms c*n^a*log2(n)^k*log2(log2(n))^j times powers of symbols, and how they are ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from flint import arb, fmpq
+
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, compare
+
+Symbols = tuple[tuple[str, fmpq], ...]
+_NOUGHT = fmpq(0)
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term. `exact` is False where it stands for a function of the same growth, its coefficient for any other."""
+
+    coefficient: fmpq
+    power: Exponent = ZERO
+    log: Exponent = ZERO
+    loglog: fmpq = _NOUGHT
+    symbols: Symbols = ()
+    exact: bool = True
+
+    @property
+    def kind(self) -> tuple[Exponent, Exponent, fmpq, Symbols]:
+        """The term without its coefficient."""
+        return self.power, self.log, self.loglog, self.symbols
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a number."""
+        return not self.varies and not self.symbols
+
+    @property
+    def varies(self) -> bool:
+        """Whether the size is in it."""
+        return not self.power.is_zero or not self.log.is_zero or self.loglog != 0
+
+    def times(self, other: Term) -> Term:
+        """The product."""
+        return Term(
+            self.coefficient * other.coefficient,
+            self.power.plus(other.power),
+            self.log.plus(other.log),
+            self.loglog + other.loglog,
+            _product(self.symbols, other.symbols),
+            self.exact and other.exact,
+        )
+
+    def to_the(self, exponent: fmpq) -> Term:
+        """A rational power of a term with a positive coefficient, or an integer one of any."""
+        coefficient, exact = _coefficient_power(self.coefficient, exponent)
+        return Term(
+            coefficient,
+            self.power.times(exponent),
+            self.log.times(exponent),
+            self.loglog * exponent,
+            tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
+            self.exact and exact,
+        )
+
+
+def _product(left: Symbols, right: Symbols) -> Symbols:
+    if not left or not right:
+        return left or right
+    powers = dict(left)
+    for name, power in right:
+        powers[name] = powers.get(name, _NOUGHT) + power
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
+    """The power, and whether it is that number rather than another one of the same sign."""
+    if exponent.q == 1 and abs(exponent.p) <= 1000:
+        if value == 0 and exponent < 0:
+            raise OutOfReachError("division by zero")
+        return value ** int(exponent.p), True
+    if value <= 0:
+        raise OutOfReachError("a root of something that is not positive")
+    return (fmpq(1), value == 1)
+
+
+def summed(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """The terms with those of a kind added, in the order of their first."""
+    found: dict[object, Term] = {}
+    for term in terms:
+        before = found.get(term.kind)
+        if before is None:
+            found[term.kind] = term
+        elif (not term.exact or not before.exact) and (term.coefficient > 0) != (before.coefficient > 0):
+            raise OutOfReachError("a difference of terms that grow alike")
+        else:
+            exact = before.exact and term.exact
+            found[term.kind] = replace(before, coefficient=before.coefficient + term.coefficient, exact=exact)
+    return tuple(term for term in found.values() if term.coefficient)
+
+
+def multiplied(left: tuple[Term, ...], right: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The product of two sums."""
+    if len(left) * len(right) > 400:
+        raise OutOfReachError("the products in it have too many terms")
+    return summed(a.times(b) for a in left for b in right)
+
+
+def order(left: Term, right: Term) -> int:
+    """1, 0 or -1 as left grows faster than right in the size, alike, or slower; their symbols do not count."""
+    sign = compare(left.power, right.power) or compare(left.log, right.log)
+    if sign or left.loglog == right.loglog:
+        return sign
+    return 1 if left.loglog > right.loglog else -1
+
+
+def dominates(great: Term, small: Term) -> bool:
+    """Whether a constant times `great` is above `small` for all sizes and symbols from 1 on."""
+    if order(great, small) < 0:
+        return False
+    if great.symbols == small.symbols:
+        return True
+    powers = dict(great.symbols)
+    lesser = dict(small.symbols)
+    return all(powers.get(name, _NOUGHT) >= lesser.get(name, _NOUGHT) for name in {*powers, *lesser})
+
+
+def leading(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """The terms that no other one dominates, with coefficient 1, the fastest in the size first."""
+    kept: list[Term] = []
+    for term in terms:
+        if not any(dominates(each, term) for each in kept):
+            kept = [each for each in kept if not dominates(term, each)]
+            kept.append(replace(term, coefficient=fmpq(1)))
+    return tuple(_sorted(kept))
+
+
+def _sorted(terms: list[Term]) -> list[Term]:
+    found: list[Term] = []
+    for term in terms:
+        place = next((at for at, each in enumerate(found) if order(term, each) > 0), len(found))
+        found.insert(place, term)
+    return found
+
+
+def nonnegative_from(terms: tuple[Term, ...], least: fmpq) -> bool:
+    """Whether the sum is seen to be at least 0 for all sizes from `least` on, each minus covered by a plus.
+
+    A term that grows at least as fast, and a share of whose coefficient suffices at `least`, suffices beyond.
+    """
+    great = [term for term in terms if term.coefficient > 0 and term.exact]
+    room = [term.coefficient for term in great]
+    for term in terms:
+        if term.coefficient > 0:
+            continue
+        if not term.exact or least <= 0:
+            return False
+        needed = -term.coefficient
+        for at, each in enumerate(great):
+            ratio = _ratio(term, each, least) if needed else None
+            if ratio is not None:
+                share = min(needed, room[at] / ratio)
+                needed, room[at] = needed - share, room[at] - share * ratio
+        if needed:
+            return False
+    return True
+
+
+def _ratio(small: Term, great: Term, least: fmpq) -> fmpq | None:
+    """A number that small/great without coefficients does not pass from `least` on, where it falls."""
+    if small.symbols != great.symbols:
+        return None
+    if compare(small.power, great.power) > 0 or compare(small.log, great.log) > 0 or small.loglog > great.loglog:
+        return None
+    same_logs = small.log == great.log and small.loglog == great.loglog
+    if same_logs and (least == 1 or small.power == great.power):
+        return fmpq(1)
+    size = arb(least)
+    log = (size + 2).log() / arb.const_log2()
+    loglog = (log + 2).log() / arb.const_log2()
+    ratio = size ** (small.power.ball() - great.power.ball()) * log ** (small.log.ball() - great.log.ball())
+    ratio *= loglog ** arb(small.loglog - great.loglog)
+    return fmpq(ratio.upper().fmpq())

@@ -1,0 +1,1 @@
+"""Recurrences over real sizes whose solutions have closed forms."""

@@ -1,0 +1,1 @@
+"""Values of recurrences at given sizes."""

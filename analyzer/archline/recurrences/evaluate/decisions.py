@@ -1,0 +1,195 @@
+"""The equations of a function made ready for many points: which of them applies there, and what it asks of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from archline.algebra.atoms import Applied
+from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.recurrences.evaluate.codegen import Code, Found, Place, coded
+from archline.recurrences.model import Equation, Function, by_call, calls
+
+MANY = 50
+"""After so many places the function is worth writing in Python."""
+NO_CASE = "no case of the recurrence applies at these sizes"
+Point = Mapping[str, int | Fraction]
+
+
+class Frame(NamedTuple):
+    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest.
+
+    The rest is `known` where there are none.
+    """
+
+    known: Number | None
+    rest: Compute
+    environment: Environment
+    linear: Sequence[tuple[Number, Place]]
+    nested: tuple[Place, ...]
+
+    @property
+    def needed(self) -> tuple[Place, ...]:
+        """The places whose values it needs."""
+        return (*[place for _, place in self.linear], *self.nested)
+
+    def value(self, called: Apply) -> Number:
+        """The value, where those of all needed places are known."""
+        total = self.rest(self.environment) if self.known is None else self.known
+        for factor, place in self.linear:
+            total += factor * called(*place)
+        return total
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The function that is called, and its arguments."""
+
+    name: str
+    arguments: tuple[Compute, ...]
+
+    def place(self, environment: Environment) -> Place:
+        return self.name, tuple([each(environment) for each in self.arguments])
+
+
+Holds = Callable[[Environment], bool]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An equation: the decisions that lead to it, each with its number, and the parts of its value."""
+
+    equation: Equation
+    decisions: tuple[tuple[int, Holds, bool], ...]
+    rest: Compute
+    linear: tuple[tuple[Compute, _Call], ...]
+    nested: tuple[_Call, ...]
+
+
+@dataclass
+class _Fork:
+    """A decision, and what comes after either outcome, which is looked for once."""
+
+    holds: Holds
+    after: Callable[[bool], _Fork | _Case | None]
+    _known: dict[bool, _Fork | _Case | None] = field(default_factory=dict)
+
+    def way(self, outcome: bool) -> _Fork | _Case | None:
+        if outcome not in self._known:
+            self._known[outcome] = self.after(outcome)
+        return self._known[outcome]
+
+
+class Cases:
+    """The equations of one function; `called` gives the values of calls inside a max."""
+
+    def __init__(self, function: Function, called: Apply | None = None) -> None:
+        self.function = function
+        self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
+        self._decisions: dict[object, int] = {}
+        self._cases = [self._case(equation) for equation in function.equations]
+        self._first = self._after({})
+        self._asked = 0
+        self._least = tuple(function.least.get(name) for name in function.parameters)
+
+    def _case(self, equation: Equation) -> _Case:
+        rest, factors = by_call(equation.value)
+        linear = tuple((self._compiler.of(factor), self._call(call)) for call, factor in factors.items())
+        nested = tuple(map(self._call, calls(rest)))
+        return _Case(equation, tuple(self._outcomes(equation)), self._compiler.of(rest), linear, nested)
+
+    def _outcomes(self, equation: Equation) -> Iterable[tuple[int, Holds, bool]]:
+        for each in equation.decisions:
+            number = self._decisions.setdefault((each.branch, each.indicator), len(self._decisions))
+            yield number, self._compiler.holds(each.indicator), each.taken
+
+    def _call(self, call: Applied) -> _Call:
+        return _Call(call.function, tuple(map(self._compiler.of, call.arguments)))
+
+    def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
+        """The equation that applies, and the sizes by name with what stands for some. Raises EvaluationError."""
+        point = coordinates(self.function, arguments)
+        return self._applying(self._compiler.environment(tuple(point.values()))).equation, point
+
+    def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
+        """What the function is there, in terms of others. Raises EvaluationError."""
+        plain = self._plain(arguments)
+        self._asked += 1
+        if plain and self._asked > MANY and self._code is not None:
+            return self._from_code(self._code(*arguments), arguments, valid)
+        numbers = arguments if plain else tuple(coordinates(self.function, arguments).values())
+        environment = self._compiler.environment(numbers)
+        case = self._applying(environment)
+        # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
+        linear = tuple(
+            [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
+        )
+        nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
+        return Frame(None, case.rest, environment, linear, nested)
+
+    @cached_property
+    def _code(self) -> Code | None:
+        return coded(self.function)
+
+    def _from_code(self, found: Found | None, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
+        if found is None:
+            raise EvaluationError(NO_CASE)
+        case, rest, linear, nested = found
+        if rest is not None:
+            return Frame(rest, self._cases[case].rest, [], linear, ())
+        environment = self._compiler.environment(arguments)
+        return Frame(None, self._cases[case].rest, environment, linear, tuple([p for p in nested if valid(p)]))
+
+    def _plain(self, arguments: tuple[Number, ...]) -> bool:
+        """Whether these are sizes, as they mostly are, and nothing else stands for them."""
+        if self.function.facts.quotients:
+            return False
+        for number, least in zip(arguments, self._least, strict=True):
+            if type(number) is not int or (least is not None and number < least):
+                return False
+        return True
+
+    def valid(self, arguments: tuple[Number, ...]) -> bool:
+        """Whether these are sizes: a call in a max may stand under a guard that fails."""
+        if not self._plain(arguments):
+            try:
+                coordinates(self.function, arguments)
+            except EvaluationError:
+                return False
+        return True
+
+    def _applying(self, environment: Environment) -> _Case:
+        found = self._first
+        while isinstance(found, _Fork):
+            found = found.way(found.holds(environment))
+        if found is None:
+            raise EvaluationError(NO_CASE)
+        return found
+
+    def _after(self, outcomes: dict[int, bool]) -> _Fork | _Case | None:
+        """What is to be decided next, the case that then applies, or None where none does."""
+        for case in self._cases:
+            for number, holds, taken in case.decisions:
+                if number not in outcomes:
+                    return _Fork(holds, lambda way, number=number: self._after({**outcomes, number: way}))  # type: ignore[misc]
+                if outcomes[number] != taken:
+                    break
+            else:
+                return case
+        return None
+
+
+def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
+    """The sizes by name, and the quotients and exponents that stand for some of them. Raises EvaluationError."""
+    point: dict[str, int | Fraction] = {}
+    for name, value in zip(function.parameters, arguments, strict=True):
+        if value.denominator != 1 or (name in function.least and value < function.least[name]):
+            raise EvaluationError(f"`{name}` is {value} in a call")
+        point[name] = value.numerator
+    for label, quotient in function.facts.quotients.items():
+        point[label] = evaluate(quotient, point)
+    return point

@@ -1,0 +1,1 @@
+"""Bounds on integer solutions of recurrences, each proved by induction."""

@@ -1,0 +1,352 @@
+"""An expression in a function's sizes at the sizes of a call, with its logarithms in terms of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
+from archline.algebra.prove.log_enclosures import least_fall, most_fall
+from archline.algebra.prove.residues import first, never_negative
+from archline.recurrences.exact.terms.halvings import counted, counted_at_most, remaining
+from archline.recurrences.model import Function
+
+TWO = Poly.constant(2)
+MAX_HALVINGS, MAX_RESOLVED = 4, 2
+MAX_LEAST = 12
+
+
+Logarithm = a.CeilLog2 | a.Function
+"""A logarithm, rounded or real."""
+
+
+class NotComparableError(Exception):
+    """The sizes of a call are not of the form that the function's sizes have."""
+
+
+def sizes_of_call(function: Function, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
+    """What the function's symbols stand for in a call: its sizes, and the quotients and exponents it is written in.
+
+    Raises NotComparableError where an argument is not known to be the multiple or power that the declaration promises.
+    """
+    given = dict(zip(function.parameters, arguments, strict=True))
+    facts = function.facts
+    for power in facts.powers:
+        exponent = a.exponent_of_two(given[power.name])
+        if exponent is None:
+            raise NotComparableError
+        given[power.exponent] = exponent / power.every
+    for label, quotient in facts.quotients.items():
+        if label not in given:
+            given[label] = quotient.substitute(given)
+    return given
+
+
+@dataclass
+class Caller:
+    """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds.
+
+    `facts` grow by those symbols. `tangents`: a logarithm is at most its tangent at the least size, not only that at 1.
+    """
+
+    facts: Facts
+    references: tuple[Poly, ...]
+    tangents: bool = False
+    _bounded: set[str] = field(default_factory=set)
+    _ordered: list[Logarithm] = field(default_factory=list)
+    _known: dict[str, Poly] = field(default_factory=dict)
+    _signs: dict[Poly, Poly] = field(default_factory=dict)
+    # What atoms became; more symbols change nothing about those that were written before.
+    _places: dict[Atom, Poly | None] = field(default_factory=dict)
+    _orders: dict[Atom, Poly | None] = field(default_factory=dict)
+
+    def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
+        """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
+
+        Those at least are in lower bounds alone, those at most in upper ones, and their factors are never negative.
+        Raises NotComparableError where a call may have less than half.
+        """
+        found = [atom for atom in value.atoms() if _counts_halvings(atom)]
+        if not found or not given:
+            # Most sizes stay as they are, and so does what is made of these alone.
+            moved = {name: there for name, there in given.items() if a.symbol_of(there) != name}
+            return self._placed(self.facts.simplify(value.substitute(moved)))
+        names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
+        numbers = {names[atom]: remaining(atom, given, self.facts) for atom in found}
+        if any(each is None for each in numbers.values()):
+            raise NotComparableError
+        symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
+        there = self._placed(self.facts.simplify(value.map_atoms(symbols.get).substitute(given)))
+        return there.substitute({name: each for name, each in numbers.items() if each is not None})
+
+    def _placed(self, value: Poly) -> Poly:
+        return value.map_atoms(self._place)
+
+    def _place(self, atom: Atom) -> Poly | None:
+        if atom not in self._places:
+            self._places[atom] = self._there(atom)
+        return self._places[atom]
+
+    def _there(self, atom: Atom) -> Poly | None:
+        if isinstance(atom, a.CeilLog2):
+            return None if atom.argument in self.references else self._logarithm(atom)
+        if not atom.parts:
+            return None
+        parts = tuple(self._placed(part) for part in atom.parts)
+        if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
+            # A bound of the exponent says too little of the power.
+            raise NotComparableError
+        if isinstance(atom, a.PositivePart):
+            return self._positive(parts[0])
+        return None if parts == atom.parts else atom.rebuild(parts)
+
+    def _positive(self, value: Poly) -> Poly:
+        """max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
+        if value not in self._signs:
+            low, high = (never_negative(each, self.facts) for each in (value, -value))
+            self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
+        return self._signs[value]
+
+    def ordered(self, value: Poly) -> Poly:
+        """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
+        return value.map_atoms(self._order)
+
+    def _order(self, atom: Atom) -> Poly | None:
+        if atom not in self._orders:
+            self._orders[atom] = self._in_order(atom)
+        return self._orders[atom]
+
+    def _in_order(self, atom: Atom) -> Poly | None:
+        match atom:
+            case a.CeilLog2():
+                return self._reference(atom)
+            case a.PositivePart():
+                return a.positive_part(self.ordered(atom.argument))
+            case _:
+                return None
+
+    def without_powers(self, value: Poly) -> Poly:
+        """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""
+        result = ZERO
+        for monomial, coefficient in value.terms.items():
+            powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential)]
+            rest = tuple(pair for pair in monomial if pair not in powers)
+            bases: dict[a.CeilLog2, fmpq] = {}
+            for atom, power in powers:
+                level = next(iter(atom.exponent.atoms()))
+                if not isinstance(level, a.CeilLog2) or atom.exponent != Poly.of_atom(level):
+                    return value
+                bases[level] = bases.get(level, fmpq(1)) * fmpq(atom.base) ** power
+            named = (self._power(base, level) for level, base in bases.items())
+            result = result + product(named, coefficient) * Poly({rest: fmpq(1)})
+        return result
+
+    def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
+        name = f"({base})^{level.key}"
+        if name not in self.facts.bounds:
+            most = self._most(level.argument)
+            ends = [base ** self._least(level.argument), *([] if most is None else [base**most])]
+            lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
+            self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
+        return Poly.symbol(name)
+
+    def _reference(self, atom: a.CeilLog2) -> Poly:
+        name = _name(atom)
+        if _counts_halvings(atom) and self._most(atom.argument) == 0:
+            # At leaves.
+            return ZERO
+        if name not in self.facts.bounds:
+            facts, argument = self.facts, atom.argument
+            least = self._least(argument)
+            lower, upper = [Poly.constant(least)], []
+            if facts.nonnegative(argument):
+                # That of 0 is 0, as that of 1 is.
+                level = max(0, least - 1) if self.tangents else 0
+                upper.append(_tangent(argument, level) if facts.nonnegative(argument - 1) else argument)
+            if (most := self._most(argument)) is not None:
+                upper.append(Poly.constant(most))
+            self._with_ordered(atom, lower, upper)
+        return Poly.symbol(name)
+
+    def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
+        """A symbol for a logarithm with its bounds, those in the ones before it among them."""
+        for other in self._ordered:
+            symbol = Poly.symbol(_name(other))
+            if self._at_least(atom, other):
+                lower.append(symbol)
+            elif self._at_least(atom, other, 1):
+                lower.append(symbol - 1)
+            if self._at_least(other, atom):
+                upper.append(symbol)
+            elif self._at_least(other, atom, 1):
+                upper.append(symbol + 1)
+        self.facts = self.facts.with_symbol(_name(atom), lower, upper)
+        self._ordered.append(atom)
+
+    def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
+        """Whether one logarithm is known to be at least another one less 0 or 1."""
+        if isinstance(large, a.Function) and isinstance(small, a.CeilLog2):
+            # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
+            return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
+        return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
+
+    # Logarithms that fall by an uneven part
+    def falling(self, atom: Logarithm) -> Poly:
+        """A symbol for the logarithm of an integer >= 1. Raises NotComparableError where that may be less."""
+        if isinstance(atom, a.CeilLog2):
+            return self._reference(atom)
+        argument = atom.argument
+        if _name(atom) not in self.facts.bounds:
+            if not self.facts.nonnegative(argument - 1):
+                raise NotComparableError
+            lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
+            if (most := self._most(argument)) is not None:
+                upper.append(Poly.constant(most))
+            self._with_ordered(atom, lower, upper)
+        return Poly.symbol(_name(atom))
+
+    def falling_at(self, atom: Logarithm, given: Mapping[str, Poly]) -> Poly:
+        """The same at the sizes of a call: a symbol between what the caller's own loses at least and at most."""
+        argument, own = atom.argument, self.falling(atom)
+        there = self.facts.simplify(argument.substitute(given))
+        if there == argument:
+            return own
+        name = f"{atom.key} at {there.key}"
+        if name not in self.facts.bounds:
+            if not never_negative(there - 1, self.facts):
+                raise NotComparableError
+            least, most = (fall(argument, there, self.facts) for fall in (least_fall, most_fall))
+            if least is None:
+                raise NotComparableError
+            if isinstance(atom, a.CeilLog2):
+                # With x <= y/2^s for an integer s, ceil(log2(x)) <= ceil(log2(y)) - s.
+                least, most = fmpq(least.floor()), None if most is None else fmpq(most.ceil())
+            lower = [Poly.constant(0), *([] if most is None else [own - most])]
+            self.facts = self.facts.with_symbol(name, lower, [own - least])
+        return Poly.symbol(name)
+
+    def indicator(self, value: Poly) -> Poly:
+        """1 or 0 where the facts decide an indicator, else a symbol for it."""
+        value = self.facts.simplify(value)
+        if value.is_constant:
+            return value
+        name = f"is({value.key})"
+        if name not in self.facts.bounds:
+            self.facts = self.facts.with_symbol(name, [Poly.constant(0)], [Poly.constant(1)])
+        return Poly.symbol(name)
+
+    def _least(self, argument: Poly) -> int:
+        """What ceil(log2(argument)) is at least."""
+        least = 0
+        while least < MAX_LEAST and self.facts.nonnegative(argument - (1 << least) - 1):
+            least += 1
+        return least
+
+    def _most(self, argument: Poly) -> int | None:
+        """What ceil(log2(argument)) is at most, where that is a number."""
+        return first(MAX_LEAST, lambda most: self.facts.nonnegative((1 << most) - argument))
+
+    def _logarithm(self, atom: a.CeilLog2) -> Poly:
+        name = _name(atom)
+        if name in self._known:
+            return self._known[name]
+        if name not in self.facts.bounds:
+            whole = self._halved(atom.argument)
+            lower, upper = [Poly.constant(0)], []
+            for reference in self.references:
+                above, below = (
+                    self._halvings(atom.argument, reference) if whole is None else self._beside(whole, reference)
+                )
+                logarithm = a.ceil_log2(reference)
+                if above is not None and above == below:
+                    self._known[name] = logarithm - above
+                    return self._known[name]
+                if above is not None:
+                    upper.append(logarithm - above)
+                if below is not None:
+                    lower.append(logarithm - below)
+            # As they are, and in the symbols that `ordered` writes.
+            lower, upper = ([*ends, *map(self.ordered, ends)] for ends in (lower, upper))
+            self.facts = self.facts.with_symbol(name, lower, upper)
+            self._bounded.add(name)
+        return Poly.symbol(name)
+
+    def _halved(self, value: Poly) -> Poly | None:
+        """The x of a value ceil(x/2), x a size and a number, at least 2: its logarithm is then that of x less 1."""
+        floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
+        if len(floors) != 1 or floors[0].modulus != TWO:
+            return None
+        (floor,) = floors
+        parts = value.coefficients(floor)
+        inside, sign, rest = floor.argument, parts[1], parts.get(0, Poly.constant(0))
+        if set(parts) - {0, 1} or not sign.is_constant or abs(sign.constant_term) != 1:
+            return None
+        # floor(y/2) + t is ceil((y - 1)/2 + t), and v - floor(y/2) + t is ceil((2*v - y)/2 + t).
+        whole = inside - 1 + rest.scaled(2) if sign == ONE else rest.scaled(2) - inside
+        plain = whole - whole.constant_term
+        return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
+
+    def _beside(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
+        """Numbers j with ceil(log2(whole)) - 1 at most, and at least, that of the reference less j."""
+        apart = whole - reference
+        if not apart.is_constant:
+            return None, None
+        facts = self.facts
+        if not apart:
+            return 1, 1
+        if apart.constant_term < 0:
+            return 1, 2 if facts.nonnegative(whole.scaled(2) - reference) else None
+        return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
+
+    def _halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
+        """The most j with value <= ceil(reference/2^j), where that has at least 2 halves, and the least with >=."""
+        facts = self.facts
+        above = below = None
+        smaller = True
+        for count in range(MAX_HALVINGS + 1):
+            part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
+            proved = never_negative if count <= MAX_RESOLVED else _plainly
+            # What is more than some part is more than all further ones.
+            smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
+            smaller = smaller and proved(part - value, facts)
+            if smaller:
+                above = count
+            if below is None and proved(value - part, facts):
+                below = count
+            if below is not None and not smaller:
+                break
+        return above, below
+
+
+def _tangent(argument: Poly, level: int) -> Poly:
+    """What ceil(log2(v)) is at most for an integer v >= 1: level + (v - 1)/2^level, which is it at v = 2^level + 1."""
+    return level + (argument - 1) / (1 << level)
+
+
+def _counts_halvings(atom: Atom) -> bool:
+    return counted(atom) is not None or counted_at_most(atom) is not None
+
+
+def _name(atom: Logarithm) -> str:
+    """The symbol for a logarithm; another text than its own key, as atoms that hold either are to differ."""
+    return f"[{atom.key}]"
+
+
+def _plainly(value: Poly, facts: Facts) -> bool:
+    return facts.nonnegative(value)
+
+
+def references(function: Function) -> tuple[Poly, ...]:
+    """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
+
+    Where calls share out the exponents of powers, those are in the place of sizes.
+    """
+    plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
+    if len(plain) > 1 and any(equation.data for equation in function.equations):
+        plain.append(total(plain))
+    most = 2 if len(plain) == 1 else 1
+    return tuple(each + more for each in plain for more in range(most + 1))

@@ -1,0 +1,302 @@
+"""The inequalities that a bound of a recursive function must satisfy, and where to look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from random import Random
+
+from flint import fmpq
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
+from archline.recurrences.evaluate.decisions import Point
+from archline.recurrences.evaluate.table import Places
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.exact import samples
+from archline.recurrences.exact import unroll as heads
+from archline.recurrences.exact.basis import Element
+from archline.recurrences.exact.coefficient_lp import Writer
+from archline.recurrences.exact.terms.depths import limited
+from archline.recurrences.exact.terms.master import reproduced
+from archline.recurrences.exact.transitions import Foreign, Region, Step, reached, regions, steps_of, valid
+from archline.recurrences.model import Equation, Function
+
+POINTS = 16
+LARGE = 4
+MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
+FAR = 12, 48
+"""Far points have sizes about 2 to these powers."""
+FARTHER = 48, 1_536
+"""These where calls share out the exponent of a size: a logarithm of a logarithm shows there only."""
+VERY_FAR = 400
+SAME = Fraction(3, 2)
+ALIKE = Fraction(5, 4)
+NEAR_ENOUGH = Fraction(32)
+"""The factor at which a search for a bound that grows as the function does ends, if no smaller one is wanted."""
+GOOD, FAIR = Fraction(2), Fraction(4)
+"""Factors to the function at which a search ends: at once, and after some more tries."""
+ROUNDED = 1 - 1e-9
+"""How much of the largest factor one may seem to be, in floating point, that is as large."""
+AT_LEAVES = Fraction(3, 2)
+"""How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
+
+Seen = tuple[Point, Fraction]
+"""A point and the function there."""
+Ratio = tuple[int, int]
+"""A number as a fraction that need not be in lowest terms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
+
+    `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
+    `steps` are those of the proof, with equality in those of `equal` at least; `rounded` tells that they are of the
+    function whose calls all round their sizes to one side. `proved`: what the steps prove, where the value is that
+    rounded to the safe side.
+    """
+
+    value: Poly
+    near: Fraction
+    far: Fraction
+    steady: bool
+    steps: tuple[Step, ...] = ()
+    equal: frozenset[Step] = frozenset()
+    rounded: bool = False
+    proved: Poly | None = None
+
+    @property
+    def factor(self) -> Fraction:
+        """The largest of all."""
+        return max(self.near, self.far)
+
+    def better(self, other: Bound | None) -> bool:
+        """Whether it says more than another one; of two about as near at worst, the one that is nearer far out."""
+        if other is None or self.steady != other.steady:
+            return other is None or self.steady
+        alike = self.factor <= ALIKE * other.factor and other.factor <= ALIKE * self.factor
+        return (self.far, self.near) < (other.far, other.near) if alike else self.factor < other.factor
+
+
+class Context:
+    """The inequalities that bound one function from one side, and points to try bounds at.
+
+    A bound U must satisfy U(x) >= f(x) + sum of factor*U over the calls (<= for a lower one) in every step. Steps of
+    cases without calls need it only at the sizes that calls reach: at others the function is what the case says.
+    Raises NotComparableError.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        upper: bool,
+        foreign: Foreign,
+        values: Values | None,
+        everywhere: bool = False,
+        wanted: Fraction = NEAR_ENOUGH,
+        places: Places | None = None,
+    ) -> None:
+        self.function, self.upper, self.wanted = function, upper, wanted
+        self.values = values
+        self._everywhere = everywhere
+        self._random = Random(0)
+        inside: dict[Equation, Point] = {}
+        for equation, point in samples.points(function, LARGE, 1):
+            inside.setdefault(equation, point)
+        sizes = {equation: self._size(equation, inside.get(equation)) for equation in function.equations}
+        steps = [
+            step
+            for equation, size in sizes.items()
+            for step in heads.apart(
+                equation,
+                function,
+                foreign,
+                partial(steps_of, upper=upper, prefer=size, foreign=foreign),
+                self._at_exponent,
+            )
+        ]
+        steps = [valid(step, function) for step in steps]
+        self.regions = regions(function, steps)
+        if everywhere:
+            self.regions = (Region({}),)
+        self.steps = [each for step in steps for each in reached(step, self.regions)]
+        # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
+        self.writer = Writer(function, upper and values is not None, places)
+        self.points: list[tuple[Step, Point]] = []
+        self.weighed: list[Seen] = []
+        self.near: list[tuple[Seen, Fraction]] = []
+        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
+        self._sample()
+
+    def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
+        """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
+
+        def size(value: Poly) -> tuple[Fraction, str]:
+            if point is None:
+                return Fraction(0), value.key
+            there = next(samples.data_values(equation.data, equation.facts, point, Random(0)), point)
+            try:
+                return evaluate(value, there, lambda _, arguments: sum(arguments, fmpq(0))), value.key
+            except EvaluationError:
+                return Fraction(0), value.key
+
+        return size
+
+    def forcings(self) -> tuple[list[Poly], list[Poly]]:
+        """What is added where calls are made, and what elsewhere."""
+        inner = [step.forcing for step in self.steps if step.calls]
+        return inner, [step.forcing for step in self.steps if not step.calls]
+
+    def written(self, elements: Sequence[Element]) -> tuple[Element, ...]:
+        """The elements that can be written at the sizes of every call."""
+        return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
+
+    def _sample(self) -> None:
+        shares = {equation: self._share(equation) for equation in self.function.equations}
+        for equation, point in samples.points(self.function, POINTS):
+            value = self._value(point)
+            if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
+                continue
+            self.weighed.append((point, value))
+            self.near.append(((point, value), shares[equation]))
+            for step in self.steps:
+                if step.equation is equation and step.allows(point):
+                    full = samples.data_values(step.data, step.facts, point, self._random)
+                    self.points.extend((step, each) for each in full)
+        for place in samples.doubled(self.function):
+            if (value := self._value(place)) is not None:
+                self.near.append(((place, value), Fraction(1)))
+
+    def _share(self, equation: Equation) -> Fraction:
+        """How far off a bound may be where the equation applies, beside elsewhere."""
+        known = equation.facts.bounds
+        fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
+        # What is lost in one group of cases is lost again in those that call it.
+        apart = fixed and not (self._everywhere or equation.recursive or self.wanted < NEAR_ENOUGH)
+        return AT_LEAVES if apart else Fraction(1)
+
+    @cached_property
+    def directions(self) -> list[tuple[Seen, Seen]]:
+        """Far points and farther ones in the same directions, with the function there; none where it is not known."""
+        if self.values is None:
+            return []
+        found = []
+        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions;
+        # of log2(n)*log2(min(n, m)), those at which m is least tell what halving n adds beside.
+        more = len(self.function.sizes) > 1 and (
+            self.wanted < NEAR_ENOUGH
+            or any(reproduced(self.function, self.steps, self.upper))
+            or any(limited(self.function, self.steps))
+        )
+        for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
+            ways = (
+                samples.far(self.function, exponent, (None, 0, exponent // 2) if more else (None,))
+                for exponent in exponents
+            )
+            for ends in zip(*ways, strict=True):
+                seen = [
+                    (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None
+                ]
+                if len(seen) == len(ends):
+                    found.append((seen[0], seen[1]))
+        return found
+
+    @cached_property
+    def growths(self) -> list[tuple[Point, Point, Fraction]]:
+        """How much larger the function is at farther points, one added to it."""
+        return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
+
+    def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
+        """The function there; 1 where it is no function of the sizes alone; None where it has no value."""
+        if self.values is None:
+            return Fraction(1)
+        sizes = {name: int(point[name]) for name in self.function.parameters}
+        try:
+            value = self.values.at(self.function.name, sizes, most)
+        except EvaluationError:
+            return None
+        return value if value.numerator.bit_length() <= MAX_BITS else None
+
+    def _at_exponent(self, number: int) -> Fraction | None:
+        """The function where the one exponent that it is written in has a value; None where it is not known."""
+        return (
+            None
+            if self.values is None
+            else self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
+        )
+
+    def placed(self, point: dict[str, int]) -> Point:
+        """A point of the symbols that sizes are written in, with the sizes themselves."""
+        facts = self.function.facts
+        sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
+        return {**point, **{name: int(value) for name, value in sizes.items()}}
+
+    @cached_property
+    def watched(self) -> list[tuple[Seen, Fraction]]:
+        """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
+        return [*self.near, *((each, Fraction(1)) for each in self.far)]
+
+    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> Bound:
+        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for.
+
+        `known`: its values at what is watched.
+        """
+        if self.values is None:
+            return Bound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
+        if known is None:
+            there = (self.writer.number(value, point) for (point, _), _ in self.watched)
+            known = [(each.numerator, each.denominator) for each in there]
+        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
+        near, far = ratios[: len(self.near)], ratios[len(self.near) :]
+        steady = all(map(_steady, far[::2], far[1::2]))
+        shared = [
+            (above * share.denominator, below * share.numerator)
+            for (above, below), (_, share) in zip(near, self.near, strict=True)
+        ]
+        return Bound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
+
+    @cached_property
+    def very_far(self) -> list[Point]:
+        """Where bounds of a function that is not known are compared: without any, none is better than another."""
+        return [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
+
+    def _size_at_far(self, value: Poly) -> Fraction:
+        """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
+        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in self.very_far]
+        return max((each if self.upper else 1 / each for each in sizes), default=Fraction(1))
+
+    @property
+    def far(self) -> list[Seen]:
+        """All far points with the function there; none where it is not known."""
+        return [each for pair in self.directions for each in pair]
+
+    def _ratio(self, there: Ratio, real: Fraction) -> Ratio:
+        """How many times the function a bound is, or the other way round, each with one added."""
+        number, below = there
+        unit = real.denominator
+        above, own = number + below, real.numerator + unit
+        if self.upper:
+            return above * unit, below * own
+        if 4 * above < below:
+            above, below = 1, 4
+        return own * below, unit * above
+
+
+def _steady(far: Ratio, farther: Ratio) -> bool:
+    """Whether a factor is about no larger at a farther point."""
+    least, most = (max(each) for each in (far, farther))
+    return most * far[1] * SAME.denominator <= SAME.numerator * least * farther[1]
+
+
+def _largest(ratios: Sequence[Ratio]) -> Fraction:
+    """The largest of the factors, 1 at least; floating point tells which of them may be that."""
+    try:
+        rough = [above / below for above, below in ratios]
+    except OverflowError:
+        rough = [0.0] * len(ratios)
+    most = max(rough, default=0.0)
+    largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
+    return max((Fraction(1), *largest))

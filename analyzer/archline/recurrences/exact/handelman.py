@@ -1,0 +1,341 @@
+"""Sums of products of facts: expressions that are at least 0 wherever the facts hold, and the search for them.
+
+Where g, h, ... >= 0 are known, every product of them is at least 0, and so is every sum of products with coefficients
+>= 0 (D. Handelman, Representing polynomials by positive linear functions on compact convex polyhedra, 1988). Whether
+an expression is such a sum, and which expression of a family is the best that is one, are linear programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.floats import Array, as_float
+from archline.algebra.facts import Facts
+from archline.algebra.lp.columns import program
+from archline.algebra.lp.entries import Entries, places
+from archline.algebra.lp.highs import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.algebra.prove.products import Products, Shape
+from archline.algebra.prove.residues import first, of_floor
+from archline.recurrences.exact.at_call import Caller
+
+MAX_DEGREE = 3
+SMALL = tuple(Poly.constant(2**k) for k in range(7))
+"""What a max(0, ...) is tried to be at most."""
+BELOW = tuple(Poly.constant(each) for each in range(16))
+"""What is tried to be enough beside e for max(0, e)."""
+MAX_PRODUCTS = 2_000
+NEAR = 1e-7
+LITTLE, MORE = 1.1, 1.25
+"""How much larger a factor may get for fewer terms, and for fewer that are taken off: of those less is proved."""
+MEAN = 0.1
+"""How much the mean of the factors counts beside the largest one."""
+
+
+@dataclass(frozen=True)
+class Cone:
+    """What is known to be at least 0 and to matter for expressions of some degree with the wanted terms."""
+
+    facts: tuple[Poly, ...]
+    degree: int
+    wanted: frozenset[Monomial] = frozenset()
+    major: int = 0
+    """How many of the facts, which come first, are on sizes alone."""
+
+    @cached_property
+    def products(self) -> Products:
+        """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted.
+
+        Raises OverflowError.
+        """
+        # As many factors are on maxima or logarithms as these occur in one wanted term, and on logarithms alone.
+        minor = (sum(power for atom, power in term if not _is_size(atom)) for term in self.wanted)
+        rising = (sum(power for atom, power in term if _is_logarithmic(atom)) for term in self.wanted)
+        few = frozenset(place for place, each in enumerate(self.facts) if any(map(_is_logarithmic, each.atoms())))
+        shape = Shape(self.major, max((1, *minor)), few, max((1, *rising)))
+        return Products(self.facts, self.degree, self.wanted, shape, MAX_PRODUCTS)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The terms of the products. Raises OverflowError."""
+        return self.products.entries()
+
+    def proves(self, value: Poly, likely: Array | None = None) -> bool:
+        """Whether the value is a sum of products: proposed in floating point, decided by an exact solution.
+
+        `likely`: weights of the products for a value nearby, which are tried first.
+        """
+        if value.is_constant:
+            return bool(value.constant_term >= 0)
+        if _degree(value) > self.degree:
+            return False
+        if likely is not None and self._adds_up(value, likely):
+            return True
+        found = self._weights(value)
+        return found is not None and self._adds_up(value, found)
+
+    def _weights(self, value: Poly) -> Array | None:
+        """Weights with which the products about add up to the value."""
+        try:
+            rows, sums = self.entries.places, self._sums
+            level = np.zeros(len(rows))
+            for monomial, number in value.terms.items():
+                if monomial not in rows:
+                    return None
+                level[rows[monomial]] = as_float(number)
+        except OverflowError:
+            return None
+        sums.level(level)
+        return sums.solve()
+
+    @cached_property
+    def _sums(self) -> Program:
+        """Weighted sums of the products. Raises OverflowError."""
+        matrix = self.entries.matrix(len(self.products))
+        nothing = np.zeros(matrix.shape[0])
+        count = len(self.products)
+        return program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
+
+    def _adds_up(self, value: Poly, near: Array) -> bool:
+        """Whether products with weights that are not 0 near those given add up to the value exactly."""
+        weights = self.products.weights(np.flatnonzero(near > NEAR).tolist(), value)
+        return weights is not None and all(each >= 0 for each in weights)
+
+
+def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
+    """The facts on the atoms of some values, for expressions of their degree."""
+    degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
+    atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
+    known = _Known(facts)
+    # The sizes that floors and maxima are of.
+    atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
+    # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
+    for atom in list(atoms):
+        if not _is_size(atom):
+            atoms |= dict.fromkeys(other for each in known[atom] for other in each.atoms() if not _is_size(other))
+    found = dict.fromkeys(each for atom in atoms for each in known[atom])
+    kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
+    major = [each for each in kept if all(map(_is_size, each.atoms()))]
+    ordered = dict.fromkeys((*major, *kept))
+    wanted = frozenset(monomial for value in values for monomial in value.terms)
+    return Cone(tuple(ordered), degree, wanted, len(major))
+
+
+def proves(value: Poly, facts: Facts) -> bool:
+    """Whether a value is proved to be at least 0, its logarithms as symbols that are ordered as their sizes are."""
+    caller = Caller(facts, ())
+    ordered = caller.ordered(facts.simplify(value))
+    ordered = caller.facts.simplify(ordered)
+    return cone(caller.facts, [ordered]).proves(ordered)
+
+
+class _Known(dict[Atom, list[Poly]]):
+    """What is known of atoms, each looked at once."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self._facts = facts
+
+    def __missing__(self, atom: Atom) -> list[Poly]:
+        self[atom] = found = _of_atom(atom, self._facts)
+        return found
+
+
+def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
+    """What is known of an atom, as expressions that are at least 0."""
+    value = Poly.of_atom(atom)
+    match atom:
+        case Symbol():
+            known = facts.bounds.get(atom.name)
+            return [*(value - low for low in known.lower), *(high - value for high in known.upper)] if known else []
+        case a.Floor():
+            return list(of_floor(atom))
+        case a.PositivePart():
+            return [value, value - atom.argument, *(most - value for most in _most(atom.argument, facts))]
+        case a.Exponential():
+            return [value]
+        case _:
+            return []
+
+
+def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """What max(0, e) is at most: a number, e and a number, e without what is taken off it, or a bound of that."""
+    constant = first(len(SMALL), lambda which: facts.nonnegative(SMALL[which] - argument))
+    if constant is not None:
+        yield SMALL[constant]
+    least = first(len(BELOW), lambda which: facts.nonnegative(argument + BELOW[which]))
+    if least is not None:
+        yield argument + BELOW[least]
+    added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
+        yield added
+    symbol = a.symbol_of(argument - argument.constant_term)
+    known = facts.bounds.get(symbol) if symbol else None
+    for high in known.upper if known else ():
+        if not high.is_constant and facts.nonnegative(high + argument.constant_term):
+            yield high + argument.constant_term
+    yield from _beside(argument, facts)
+
+
+def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
+    """max(0, x - y) for logarithms x and y is at most z - y where another one, z, is at least both."""
+    high = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    low = high - argument
+    both = a.symbol_of(high), a.symbol_of(low)
+    if any(name is None or name.isidentifier() for name in both):
+        return
+    for name in facts.bounds:
+        most = Poly.symbol(name)
+        if not (name.isidentifier() or name in both) and all(map(facts.nonnegative, (most - high, most - low))):
+            yield most - low
+
+
+def _is_size(atom: Atom) -> bool:
+    """Whether an atom is a size or made of sizes, and no maximum."""
+    return not isinstance(atom, a.PositivePart) and not _is_logarithmic(atom)
+
+
+def _is_logarithmic(atom: Atom) -> bool:
+    """Whether the symbol of a logarithm, or of a power of one, is in an atom."""
+    return not all(name.isidentifier() for name in atom.names)
+
+
+def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:
+    """Without those that others with the same terms make needless."""
+    least: dict[Poly, fmpq] = {}
+    for each in found:
+        rest = each - each.constant_term
+        if rest.terms:
+            least[rest] = min(least.get(rest, each.constant_term), each.constant_term)
+    return tuple(rest + constant for rest, constant in least.items())
+
+
+def _degree(value: Poly) -> int:
+    return max((sum(abs(power) for _, power in monomial) for monomial in value.terms), default=0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """sum of c*gain + rest is to be in a cone; the c are the same in all parts."""
+
+    cone: Cone
+    gains: tuple[Poly, ...]
+    rest: Poly
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The coefficients, for each part the weight of each product, and the largest factor."""
+
+    coefficients: Array
+    weights: tuple[Array, ...]
+    factor: Fraction
+
+
+@dataclass(frozen=True)
+class Goal:
+    """mean.c is to be small, and far more so t where rows.c <= share*t for all rows and the share behind each."""
+
+    mean: Array
+    watched: Array
+
+    def little_lost(self, before: Array, after: Array, most: float) -> bool:
+        """Whether no factor is more than `most` times worse; those of lower bounds are below 0."""
+        factors = self.watched[self.watched[:, -1] > 0.0, :-1]
+        old, new = factors @ before, factors @ after
+        return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
+
+
+def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
+    """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c.
+
+    Up to `most` of the c that can be 0 at little loss are: the last ones first. Without parts there is nothing to prove
+    a bound by.
+    """
+    if not parts:
+        return None
+    count = len(goal.mean)
+    ends = [_ends(sign) for sign in (signs or [0] * count)]
+    try:
+        search = _program(parts, goal, ends)
+    except OverflowError:
+        # Numbers beyond those of floating point.
+        return None
+    best = search.solve()
+    if best is None or not len(goal.watched):
+        return None if best is None else _proposal(best, parts, goal)
+    start = best
+    search.mark()
+    for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
+        search.bound(index, (0.0, 0.0))
+        found = search.solve()
+        allowed = LITTLE if start[index] > 0 else MORE
+        if found is not None and goal.little_lost(start[:count], found[:count], allowed):
+            best = found
+            search.mark()
+        else:
+            search.bound(index, ends[index])
+            search.back()
+    return _proposal(best, parts, goal)
+
+
+def _ends(sign: int) -> Ends:
+    return 0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf
+
+
+def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> Program:
+    """Variables are the c, the largest factor, and the weights of each part's products."""
+    matrix, right = _identities(parts, len(goal.mean))
+    count = matrix.shape[1] - len(goal.mean) - 1
+    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
+    ends = [*ends, FREE, *[POSITIVE] * count]
+    low = high = right
+    if len(goal.watched):
+        watched = dense(_watching(goal), matrix.shape[1])
+        matrix = matrix.above(watched)
+        low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
+    return program(aim, matrix, low, high, ends, len(goal.mean) + 1)
+
+
+def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:
+    places = np.cumsum([len(goal.mean) + 1, *(len(part.cone.products) for part in parts)])
+    pieces = np.split(found, places[:-1])
+    # A lower bound's entries are those of 1/factor, with a minus.
+    largest = float(pieces[0][-1])
+    factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)
+    return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
+
+
+def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array]:
+    """For each part and term an equation: gains and rest add up to the weighted products."""
+    blocks: list[tuple[Places, Places, Array]] = []
+    right: list[Array] = []
+    # One column more for the largest factor.
+    height, width = 0, coefficients + 1
+    for part in parts:
+        products = part.cone.entries
+        own = Entries(products.places)
+        for column, value in enumerate(part.gains):
+            own.add(column, value)
+        rest = {own.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
+        numbers = -np.array(products.numbers, dtype=float)
+        blocks.append((places(products.rows, height), places(products.columns, width), numbers))
+        blocks.append((places(own.rows, height), places(own.columns), np.array(own.numbers)))
+        right.append(np.array([rest.get(row, 0.0) for row in range(len(own.places))]))
+        height, width = height + len(own.places), width + len(part.cone.products)
+    rows, columns, numbers = (np.concatenate([block[index] for block in blocks]) for index in range(3))
+    return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
+
+
+def _watching(goal: Goal) -> Array:
+    """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
+    rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
+    scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
+    return scaled

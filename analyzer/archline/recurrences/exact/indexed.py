@@ -1,0 +1,373 @@
+"""Closed forms of recursions by indices, such as those that cut a trapezoid of points in space and in time.
+
+Sizes shrink by halves; indices are moved about. What shrinks with them is in the text: the differences in `where`,
+`decreases` and conditions, t1 - t0, x1 - x0. Products of these linear quantities are the elements of closed forms.
+
+- An exact form satisfies the equation of every case identically: linear equations for its coefficients.
+- So do forms that each case hands on whole, f(x) = sum of f over the calls: areas and volumes. A bound is made of them,
+  of the quantities and a constant. A linear program over samples proposes it. That every case keeps it is then proved
+  from what is known in the case, by adding up multiples of facts (`combination`).
+- Calls may only be made where more holds than at the start: where a case cuts what is wide, both halves are still
+  fairly wide, and so are all that they call in turn. `invariants` finds such a fact, and where it holds the bound is
+  one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement
+from random import Random
+
+from flint import fmpq, fmpq_mat
+
+from archline.algebra.atoms import positive_part
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.lp.exact_vertex import corner
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, TooComplexError, budget, rational
+from archline.algebra.prove.farkas import Situation
+from archline.ir.ranking import Declaration
+from archline.language.evaluate import holds
+from archline.recurrences.evaluate.decisions import Cases, Point
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.model import Equation, Function, by_call, calls
+
+MAX_DEGREE = 3
+MAX_TERM_PRODUCTS = 4_000_000
+TRIES, ROUNDS = 400, 2
+MAX_STEPS = 1_500
+WIDEST, SHIFTS = 4, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What a case adds, and the arguments of its calls by name, with how often each is made."""
+
+    forcing: Poly
+    calls: tuple[tuple[int, Mapping[str, Poly]], ...]
+    pinned: Mapping[str, Poly]
+
+    def less_calls(self, form: Poly) -> Poly:
+        """A form at the sizes of the case less what it is at the calls."""
+        rest = form
+        for times, given in self.calls:
+            rest = rest - form.substitute(given).scaled(times)
+        return rest.substitute(self.pinned)
+
+
+@dataclass(frozen=True, eq=False)
+class Move(Cut):
+    """A case of a function."""
+
+    equation: Equation
+
+
+class NotIndexedError(Exception):
+    """The recursion is not one that indices alone decide."""
+
+
+def moves(function: Function) -> tuple[Move, ...]:
+    """The cases of a function that calls only itself. Raises NotIndexedError."""
+    return tuple(_move(function, equation) for equation in function.equations)
+
+
+def _move(function: Function, equation: Equation) -> Move:
+    try:
+        forcing, factors = by_call(equation.value)
+    except TooComplexError:
+        raise NotIndexedError from None
+    known = equation.facts.bounds
+    pinned = {name: low for name, each in known.items() for low in each.lower if low in each.upper}
+    made = []
+    for call, factor in factors.items():
+        number = factor.constant_term
+        plain = call.function == function.name and not any(map(calls, call.arguments))
+        if not plain or not factor.is_constant or number.q != 1 or number < 0:
+            raise NotIndexedError
+        made.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
+    if calls(forcing) or equation.data:
+        raise NotIndexedError
+    return Move(forcing, tuple(made), pinned, equation)
+
+
+# Exact forms
+def elements(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
+    """Products of up to three quantities, the constant first."""
+    found = [ONE]
+    for degree in range(1, MAX_DEGREE + 1):
+        for factors in combinations_with_replacement(quantities, degree):
+            product = ONE
+            for each in factors:
+                product = product * each
+            found.append(product)
+    return tuple(dict.fromkeys(found))
+
+
+def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
+    """The sum of multiples of forms that is what every case says, for all indices."""
+    rows = [row for move in all_moves for row in _identities(move, forms, move.forcing)]
+    if not rows:
+        return None
+    reduced, rank = fmpq_mat(rows).rref()
+    total = ZERO
+    for row in range(rank):
+        lead = next(column for column in range(len(forms) + 1) if reduced[row, column])
+        if lead == len(forms):
+            return None
+        total = total + forms[lead].scaled(reduced[row, len(forms)])
+    return total
+
+
+def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
+    """Forms that every case with calls hands on whole to them."""
+    rows = [row[:-1] for move in all_moves if move.calls for row in _identities(move, forms, ZERO)]
+    if not rows:
+        return []
+    reduced, rank = fmpq_mat(rows).rref()
+    leads = [next(column for column in range(len(forms)) if reduced[row, column]) for row in range(rank)]
+    found = []
+    for free in (each for each in range(len(forms)) if each not in leads):
+        form = forms[free]
+        for row, lead in enumerate(leads):
+            form = form - forms[lead].scaled(reduced[row, free])
+        found.append(form)
+    return found
+
+
+def _identities(move: Cut, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+    """The equations for the coefficients, one for each product of indices that occurs; what they add up to is last."""
+    columns = [*(move.less_calls(form) for form in forms), forcing.substitute(move.pinned)]
+    monomials: dict[Monomial, None] = {}
+    for column in columns:
+        monomials |= dict.fromkeys(column.terms)
+    for monomial in monomials:
+        yield [column.terms.get(monomial, fmpq(0)) for column in columns]
+
+
+# Bounds
+def weakened(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
+    """What is somewhat less than a value that is at least 0, and may still be handed on."""
+    for more in range(1, WIDEST + 1):
+        for quantity in quantities:
+            for shift in range(SHIFTS + 1):
+                yield condition + quantity.scaled(more) + shift
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A value that is never negative in the calls of some cases, nor in any call where it is not."""
+
+    value: Poly
+    begins: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Indices at which the case `number` applies, the function's value there, what is added, and the calls."""
+
+    number: int
+    point: Point
+    value: Fraction
+    forcing: Fraction
+    calls: tuple[tuple[int, Point], ...]
+
+
+class Search:
+    """Looks for bounds of one function."""
+
+    def __init__(self, function: Function, all_moves: Sequence[Move], declaration: Declaration, values: Values) -> None:
+        self._function, self._moves, self._values = function, all_moves, values
+        self._declaration = declaration
+        self._situations = [
+            Situation((*declaration.facts, *move.equation.known), declaration.ranges, move.pinned) for move in all_moves
+        ]
+        self._samples = [list(self._drawn(seed)) for seed in range(ROUNDS)]
+
+    def _drawn(self, seed: int) -> Iterator[Sample]:
+        function, random, cases = self._function, Random(seed), Cases(self._function)
+        for _ in range(TRIES):
+            sizes = self._declaration.drawn(function.parameters, function.least, function.facts, random)
+            if sizes is None or any(holds(fact, sizes) is False for fact in function.where):
+                continue
+            try:
+                equation, point = cases.at(tuple(sizes[name] for name in function.parameters))
+                number = function.equations.index(equation)
+                yield self._sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
+            except EvaluationError:
+                continue
+
+    def _sample(self, number: int, point: Point, value: Fraction) -> Sample:
+        move = self._moves[number]
+        made = tuple(
+            (times, {**point, **{name: evaluate(argument, point) for name, argument in given.items()}})
+            for times, given in move.calls
+        )
+        return Sample(number, point, value, evaluate(move.forcing, point), made)
+
+    @cached_property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """Facts that hold in all calls from some case on: a condition of the case, weakened as little as it takes."""
+        return tuple(self._invariants())
+
+    def _invariants(self) -> Iterator[Invariant]:
+        for number, move in enumerate(self._moves):
+            for condition in move.equation.known if move.calls else ():
+                for candidate in weakened(condition, self._declaration.quantities):
+                    if self._kept(candidate, number):
+                        begins = frozenset(n for n in range(len(self._moves)) if self._always(candidate, n, ()))
+                        yield Invariant(candidate, begins)
+                        break
+
+    def _kept(self, value: Poly, begin: int) -> bool:
+        return (
+            self._plausible(value, begin)
+            and self._always(value, begin, ())
+            and all(self._always(value, number, (value,)) for number in range(len(self._moves)))
+        )
+
+    def _plausible(self, value: Poly, begin: int) -> bool:
+        """Whether no sample speaks against it; and some for it: it says nothing where it always holds."""
+        negative = False
+        for sample in self._samples[0]:
+            inside = evaluate(value, sample.point) >= 0
+            negative = negative or not inside
+            kept = inside or sample.number == begin
+            if kept and any(evaluate(value, there) < 0 for _, there in sample.calls):
+                return False
+        return negative
+
+    def _always(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
+        """Whether it is proved to be at least 0 in every call of a case, where `more` is."""
+        situation = self._situations[number].knowing(more)
+        return all(situation.proves(value.substitute(given)) for _, given in self._moves[number].calls)
+
+    def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
+        """A bound that is proved, made of forms."""
+        program = _Program(self._moves, forms, upper, invariant)
+        for samples in self._samples:
+            for sample in samples:
+                program.require(sample)
+            found = program.solve()
+            if found is None:
+                return None
+            if all(self._situations[n].knowing(facts).proves(margin) for n, facts, margin in program.margins(*found)):
+                return found[0]
+        return None
+
+    def clamped(self, bound: Poly) -> Poly:
+        """A lower bound that says something where it is below 0."""
+        below = any(evaluate(bound, each.point) < 0 for each in self._samples[0])
+        return positive_part(bound) if below else bound
+
+    def size(self, bound: Poly) -> Fraction:
+        """How large a bound is beside the function, at the samples."""
+        return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
+
+
+class _Program:
+    """Coefficients of a bound at any indices, and of one where an invariant holds, such that every case keeps them."""
+
+    def __init__(
+        self, all_moves: Sequence[Move], forms: Sequence[Poly], upper: bool, invariant: Invariant | None
+    ) -> None:
+        self._moves, self._forms, self._invariant = all_moves, forms, invariant
+        self._sign = 1 if upper else -1
+        self._width = len(forms) * (1 if invariant is None else 2)
+        self._goal = [fmpq(0)] * self._width
+        self._rows: list[list[fmpq]] = []
+        self._limits: list[fmpq] = []
+
+    def require(self, sample: Sample) -> None:
+        """Both bounds keep the case at a sample; the first is to be tight there."""
+        here = [rational(evaluate(form, sample.point)) for form in self._forms]
+        weight = fmpq(1) / (1 + rational(sample.value))
+        for index, number in enumerate(here):
+            self._goal[index] -= number * weight * self._sign
+        for inside in self._sides(sample.point):
+            row = [fmpq(0)] * self._width
+            self._add(row, here, inside, 1)
+            within = inside or self._enters(sample.number)
+            for times, there in sample.calls:
+                self._add(row, [rational(evaluate(form, there)) for form in self._forms], within, -times)
+            self._at_least(row, rational(sample.forcing))
+            # What follows from the calls, at those that are no samples.
+            itself = [fmpq(0)] * self._width
+            self._add(itself, here, inside, 1)
+            self._at_least(itself, rational(sample.value))
+
+    def _at_least(self, row: Sequence[fmpq], limit: fmpq) -> None:
+        self._rows.append([-number * self._sign for number in row])
+        self._limits.append(-limit * self._sign)
+
+    def _add(self, row: list[fmpq], numbers: Sequence[fmpq], inside: bool, times: int) -> None:
+        start = len(self._forms) if inside else 0
+        for index, number in enumerate(numbers):
+            row[start + index] += number * times
+
+    def _sides(self, point: Point) -> tuple[bool, ...]:
+        inside = self._invariant is not None and evaluate(self._invariant.value, point) >= 0
+        return (False, True) if inside else (False,)
+
+    def _enters(self, number: int) -> bool:
+        return self._invariant is not None and number in self._invariant.begins
+
+    def solve(self) -> tuple[Poly, ...] | None:
+        """The bound at any indices, and the one where the invariant holds."""
+        found = corner(self._goal, self._rows, self._limits)
+        if found is None:
+            return None
+        count = len(self._forms)
+        return tuple(
+            sum((form.scaled(each) for form, each in zip(self._forms, found[start:], strict=False)), ZERO)
+            for start in range(0, self._width, count)
+        )
+
+    def margins(self, anywhere: Poly, within: Poly | None = None) -> Iterator[tuple[int, tuple[Poly, ...], Poly]]:
+        """By case, what must be at least 0 for the bounds to be ones, under which further facts."""
+        for number, move in enumerate(self._moves):
+            inner = within if self._enters(number) and within is not None else anywhere
+            yield number, (), self._margin(move, anywhere, inner)
+            if within is not None and self._invariant is not None:
+                yield number, (self._invariant.value,), self._margin(move, within, within)
+
+    def _margin(self, move: Move, here: Poly, inner: Poly) -> Poly:
+        rest = here - move.forcing
+        for times, given in move.calls:
+            rest = rest - inner.substitute(given).scaled(times)
+        return rest.scaled(self._sign)
+
+
+def closed(function: Function, declaration: Declaration, values: Values | None) -> tuple[Poly, Poly] | None:
+    """A lower and an upper bound, the same where the form is exact; None where none is found."""
+    if values is None or function.facts.rewrites or not declaration.quantities:
+        return None
+    try:
+        with budget(MAX_TERM_PRODUCTS):
+            return _closed(moves(function), function, declaration, values)
+    except (NotIndexedError, TooComplexError, EvaluationError):
+        return None
+
+
+def _closed(
+    all_moves: Sequence[Move], function: Function, declaration: Declaration, values: Values
+) -> tuple[Poly, Poly] | None:
+    forms = elements(declaration.quantities)
+    form = exact(all_moves, forms)
+    if form is not None:
+        return form, form
+    search = Search(function, all_moves, declaration, values)
+    kept = handed_on(all_moves, forms)
+    lower, upper = (_bound(search, kept, declaration.quantities, side) for side in (False, True))
+    return None if lower is None or upper is None else (search.clamped(lower), upper)
+
+
+def _bound(search: Search, kept: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
+    """The tightest of the bounds without invariants; where there is none, the first with one, of few quantities."""
+    sets = [(*kept, *each, ONE) for count in range(len(quantities) + 1) for each in combinations(quantities, count)]
+    plain = [found for forms in sets if (found := search.bound(forms, upper, None)) is not None]
+    if plain:
+        return (min if upper else max)(plain, key=search.size)
+    inside = (search.bound(forms, upper, invariant) for invariant in search.invariants for forms in sets)
+    return next((found for found in inside if found is not None), None)

@@ -1,0 +1,257 @@
+"""Sizes to try a recurrence at: small, odd, unequal and large ones that its declaration allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import ceil, floor
+from random import Random
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.language.evaluate import holds
+from archline.recurrences.evaluate.decisions import Cases, Point
+from archline.recurrences.model import Equation, Function
+
+SMALL = (1, 2, 3, 5)
+SCALES = (8, 20, 70, 300, 1_000, 5_000)
+FEW = 4
+TRIES = 400
+MAX_CORNER = 1_000
+MAX_CHOSEN = 3
+KEPT = 64
+"""How many sets of points are kept."""
+
+
+_Applying = tuple[Equation, dict[str, int | Fraction]]
+_Numbered = tuple[int, dict[str, int | Fraction]]
+"""A point, and which of the equations applies there."""
+
+
+class _Shape:
+    """What the points of a function depend on: all metrics of an algorithm have the same."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self._parts: tuple[object, ...] = (
+            function.algorithm,
+            function.facts,
+            *(part for each in function.equations for part in (each.decisions, each.facts)),
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self._parts)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Shape) or len(self._parts) != len(other._parts):
+            return False
+        one, two = self.function, other.function
+        same = one.parameters == two.parameters and one.least == two.least and one.where == two.where
+        return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
+
+
+def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
+    """Up to `each` points for every equation, with the equation that applies there."""
+    return tuple((function.equations[place], point) for place, point in _known(_Shape(function), each, seed))
+
+
+@lru_cache(maxsize=KEPT)
+def _cases(shape: _Shape) -> Cases:
+    """What applies where; of another function of the same shape, it is the equation in the same place."""
+    return Cases(shape.function)
+
+
+@lru_cache(maxsize=KEPT)
+def _known(shape: _Shape, each: int, seed: int) -> tuple[_Numbered, ...]:
+    return tuple(_points(shape, each, seed))
+
+
+def _points(shape: _Shape, each: int, seed: int) -> Iterator[_Numbered]:
+    function = shape.function
+    cases = _cases(shape)
+    places = {equation: place for place, equation in enumerate(cases.function.equations)}
+    found = [0] * len(places)
+    tried: set[tuple[int, ...]] = set()
+    for arguments in _arguments(function, seed):
+        if arguments in tried:
+            continue
+        tried.add(arguments)
+        try:
+            equation, point = cases.at(arguments)
+        except EvaluationError:
+            continue
+        place = places[equation]
+        if found[place] < each and _allowed(function, arguments):
+            found[place] += 1
+            yield place, point
+        if all(count >= each for count in found):
+            return
+
+
+def doubled(function: Function) -> tuple[Point, ...]:
+    """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
+
+    One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
+    """
+    return _known_doubled(_Shape(function))
+
+
+@lru_cache(maxsize=KEPT)
+def _known_doubled(shape: _Shape) -> tuple[Point, ...]:
+    return tuple(_doubled(shape))
+
+
+def _doubled(shape: _Shape) -> Iterator[Point]:
+    function = shape.function
+    names = function.sizes
+    leaf = max((_leaf(function, name) for name in names), default=0)
+    if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
+        return
+    cases = _cases(shape)
+    for size in (2 * leaf - 1, 2 * leaf + 1):
+        for choice in product((True, False), repeat=len(names)):
+            ends = zip(names, choice, strict=True)
+            arguments = tuple(size if chosen else function.least.get(name, 1) for name, chosen in ends)
+            if any(choice) and _allowed(function, arguments):
+                # Some of the cases by themselves have none there.
+                with suppress(EvaluationError):
+                    yield cases.at(arguments)[1]
+
+
+def _leaf(function: Function, name: str) -> int:
+    """The greatest value of a size in cases without calls, 0 where there is none."""
+    known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
+    return 0 if None in known else max((each for each in known if each is not None), default=0)
+
+
+def _allowed(function: Function, arguments: Sequence[int]) -> bool:
+    """Whether the algorithm's facts hold at the sizes."""
+    sizes = dict(zip(function.parameters, arguments, strict=True))
+    return all(holds(fact, sizes) for fact in function.where)
+
+
+def far(function: Function, exponent: int, others: tuple[int | None, ...] = (None,)) -> tuple[Point | None, ...]:
+    """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
+
+    `others` are exponents of the other sizes, None for the least.
+    """
+    return _known_far(_Shape(function), exponent, others)
+
+
+@lru_cache(maxsize=KEPT)
+def _known_far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> tuple[Point | None, ...]:
+    return tuple(_far(shape, exponent, others))
+
+
+def _far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> Iterator[Point | None]:
+    function = shape.function
+    names = function.parameters
+    powers = {power.name: power.every for power in function.facts.powers}
+    cases = _cases(shape)
+    for choice in product((*others, exponent), repeat=len(names)):
+        if len(names) > MAX_CHOSEN or exponent not in choice:
+            continue
+        arguments = tuple(
+            (2 ** (powers[name] * (scale // powers[name])) if name in powers and scale else 2**scale + 3)
+            if scale is not None
+            else function.least.get(name, 1)
+            for name, scale in zip(names, choice, strict=True)
+        )
+        try:
+            _, point = cases.at(arguments)
+        except EvaluationError:
+            yield None
+            continue
+        yield point if _allowed(function, arguments) else None
+
+
+def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
+    names = function.parameters
+    powers = {power.name: power.every for power in function.facts.powers}
+    random = Random(seed)
+    scales = SCALES if len(names) == 1 else SCALES[:FEW]
+    if not seed:
+        ends = [_start(function, name, powers.get(name)) for name in names]
+        corners = list(product(*ends))
+        random.shuffle(corners)
+        # Where all sizes are just above those of leaves, bounds of leaves matter most.
+        yield tuple(each[-1] for each in ends)
+        yield from corners
+    for turn in range(TRIES):
+        same = _below(random, 3) == 0
+        scale = scales[turn % len(scales)]
+        value = 1 + _below(random, scale)
+        most = 3, 20, scale
+        yield tuple(
+            _drawn(random, value if same else 1 + _below(random, most[_below(random, 3)]), powers.get(name))
+            for name in names
+        )
+
+
+def _below(random: Random, end: int) -> int:
+    """One of 0 to end - 1, each as likely, from few random bits: many are drawn."""
+    bits = end.bit_length()
+    while (number := random.getrandbits(bits)) >= end:
+        pass
+    return number
+
+
+def _start(function: Function, name: str, every: int | None) -> tuple[int, ...]:
+    """Small values, and those where a case begins or ends."""
+    if every is not None:
+        return tuple(2 ** (every * k) for k in range(7))
+    least = function.least.get(name, -2)
+    values = {least + more for more in (0, 1, 2)}
+    for equation in function.equations:
+        known = equation.facts.bounds.get(name)
+        for bound in (*known.lower, *known.upper) if known else ():
+            if bound.is_constant and bound.constant_term <= MAX_CORNER:
+                values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
+    return tuple(sorted(value for value in values if value >= least))
+
+
+def _drawn(random: Random, value: int, every: int | None) -> int:
+    if every is None:
+        return value
+    exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
+    return 1 << (every * exponent)
+
+
+def data_values(
+    names: Sequence[str], facts: Facts, point: Point, random: Random
+) -> Iterator[dict[str, int | Fraction]]:
+    """The point with values for what only the data gives: both ends of what is known, and between."""
+    if not names:
+        yield dict(point)
+        return
+    for choice in range(4):
+        full = dict(point)
+        for name in names:
+            ends = _ends(facts, name, full)
+            if ends is None or ends[0] > ends[1]:
+                break
+            full[name] = ends[choice] if choice < 2 else random.randint(*ends)
+        else:
+            yield full
+
+
+def _ends(facts: Facts, name: str, point: Point) -> tuple[int, int] | None:
+    bounds = facts.bounds[name]
+    try:
+        low = max((_ceil(each, point) for each in bounds.lower), default=None)
+        high = min((_floor(each, point) for each in bounds.upper), default=None)
+    except EvaluationError:
+        return None
+    return None if low is None or high is None else (low, high)
+
+
+def _ceil(value: Poly, point: Point) -> int:
+    return ceil(evaluate(value, point))
+
+
+def _floor(value: Poly, point: Point) -> int:
+    return floor(evaluate(value, point))

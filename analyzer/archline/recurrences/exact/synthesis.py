@@ -1,0 +1,407 @@
+"""Bounds together with their proofs: coefficients for which every inequality is a sum of products of facts.
+
+The margin of each step is linear in the coefficients of the bound, and a sum of products of what is known there with
+weights >= 0 is linear in the weights. So the best bound of a family that has such a proof is one linear program
+(as in J. Hoffmann, K. Aehlig, M. Hofmann, Multivariate amortized resource analysis, TOPLAS 2012). It is solved in
+floating point; short coefficients near the solution are then proved exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+from operator import mul
+
+import numpy as np
+from flint import fmpq
+
+from archline.algebra.evaluate.compiled import Number
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.floats import Array, as_float
+from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, combination, rational
+from archline.algebra.prove.enumerate import points
+from archline.recurrences.evaluate.decisions import Point
+from archline.recurrences.exact import unroll as heads
+from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
+from archline.recurrences.exact.coefficient_lp import Coefficients
+from archline.recurrences.exact.coefficients import Choice
+from archline.recurrences.exact.constraints import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
+from archline.recurrences.exact.handelman import NEAR, Cone, Goal, Part, Proposal, cone, propose
+from archline.recurrences.exact.lazy import Kept
+from archline.recurrences.exact.terms import leaf_sizes as caps
+from archline.recurrences.exact.terms.depths import limited
+from archline.recurrences.exact.terms.levels import leveled
+from archline.recurrences.exact.terms.master import reproduced
+from archline.recurrences.exact.terms.uneven import on_a_path, shrinking
+from archline.recurrences.exact.transitions import Step
+
+ENOUGH = 4
+MAX_LEFT_OUT, FEW = 8, 3_000
+"""How many terms it is tried to do without, and the products up to which that takes little time."""
+QUICK, LONG = 200, 4_000
+"""The products up to which a good bound is looked for, and one that is fair."""
+NEGLIGIBLE = 1e-4
+PLAIN = 7
+"""How many sets are tried where nothing grows as the function does."""
+MAX_EFFORT = 2_000_000
+ALIKE, ROUGHLY = Fraction(3, 2), Fraction(3)
+LOGARITHM = Fraction(FAR[1], FAR[0])
+"""How a logarithm grows from far points to farther ones."""
+STEADY = 1.4
+"""How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
+ROOM = Fraction(21, 20)
+"""How much larger the factor may get for shorter coefficients."""
+LARGE, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
+"""Above this factor it may get no more than this much larger."""
+PLAINLY = Fraction(5, 4)
+"""The factor at far points at which a lower bound of products alone is near enough."""
+MAX_POINTS = 40
+"""Of a case without calls that leaves no more sizes, each is looked at by itself."""
+NUMBERS = Cone((), 0)
+DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
+LATE = 10
+"""How much far points count beside near ones for products of logarithms, which show late."""
+LONGEST = 1_000_000
+"""The largest denominator of what shorter coefficients are compared with."""
+
+
+There = Sequence[Sequence[Number]]
+"""For each point where bounds are watched, the elements there."""
+
+
+class Synthesis:
+    """One search."""
+
+    def __init__(self, context: Context, capped: bool = True) -> None:
+        self._context = context
+        self._caps = capped and context.values is not None
+        self._sign = 1 if context.upper else -1
+        self._tried = 0
+        # Several ways to choose among the sets begin with the same ones.
+        self._leaf_sets, self._plain_sets = Kept(self._capped()), Kept(self._families())
+
+    def bound(self) -> Bound | None:
+        """The best proved bound: the first whose factor is good, else the one with the least."""
+        others: list[tuple[Element, ...]] = []
+        near = self._uncapped()
+        return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
+
+    def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
+        best: Bound | None = None
+        for turn, elements in enumerate(sets):
+            found = self._within_limits(elements)
+            if found is not None and found.better(best):
+                best = found
+            if best is not None and self._enough(best, turn):
+                break
+        return best
+
+    def _able_sets(self, others: list[tuple[Element, ...]]) -> Iterator[tuple[Element, ...]]:
+        """The sets in which something grows as the function does in all directions; of others the plain are kept.
+
+        Each as far as it can be written at the sizes of calls, which takes long, and once.
+        """
+        seen: set[tuple[Element, ...]] = set()
+        plain = 0
+        for elements, tolerance in self._sets():
+            plain += tolerance == ALIKE
+            if self._able(elements, tolerance):
+                yield from self._new(elements, tolerance, seen)
+            elif tolerance == ALIKE and plain <= PLAIN:
+                others.append(elements)
+
+    def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
+        """All sets, each with how far its growth may be from that of the function."""
+        context = self._context
+        yield from ((each, ALIKE) for each in self._special())
+        yield from ((each, ROUGHLY) for each in heads.families(context.function, context.steps))
+        several = [] if context.values is None else list(limited(context.function, context.steps))
+        # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
+        for elements in several:
+            yield elements, ROUGHLY
+            yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
+        if not several:
+            yield from ((each, ROUGHLY) for each in self._leaf_sets)
+        yield from ((each, ALIKE) for each in self._plain_sets)
+
+    def _new(
+        self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
+    ) -> Iterator[tuple[Element, ...]]:
+        """The set as far as it can be written, where that is able too and not seen before."""
+        written = self._context.written(elements)
+        if written not in seen and self._able(written, tolerance):
+            seen.add(written)
+            yield written
+
+    def _enough(self, best: Bound, turn: int) -> bool:
+        if self._context.values is None:
+            # Nothing tells how near it is; an upper bound of plain terms is seldom improved by richer ones.
+            return self._context.upper or turn >= ENOUGH
+        if not best.steady:
+            return False
+        if not self._context.far:
+            return best.factor <= (GOOD if turn < ENOUGH else FAIR)
+        # One that grows as the function does is seldom brought much nearer by richer sets, which take long.
+        patience = GOOD if self._tried <= QUICK else FAIR if self._tried <= LONG else self._context.wanted
+        return best.factor <= min(patience, self._context.wanted)
+
+    def _able(self, elements: Sequence[Element], tolerance: Fraction) -> bool:
+        """Whether in every direction one of the elements grows about as the function does."""
+        number = self._context.writer.number
+
+        def alike(element: Element, far: Point, farther: Point, growth: Fraction) -> bool:
+            before, after = number(element.value, far), number(element.value, farther)
+            if before <= 0:
+                return False
+            # Integers compare many times as fast as fractions do.
+            own = after.numerator * before.denominator, after.denominator * before.numerator
+            return _about(own, growth.as_integer_ratio(), tolerance)
+
+        return all(
+            any(alike(element, far, farther, growth) for element in elements)
+            for far, farther, growth in self._context.growths
+        )
+
+    def _special(self) -> Iterator[tuple[Element, ...]]:
+        """Sets for calls that do not halve all sizes."""
+        context = self._context
+        yield from shrinking(context.function, context.steps, context.upper)
+        if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
+            # Of what nothing tells the growth, the first bound is taken.
+            yield from logarithmic(context.function)
+
+    def _capped(self) -> Iterator[tuple[Element, ...]]:
+        """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
+        context = self._context
+        if self._caps and context.wanted == NEAR_ENOUGH:
+            yield from caps.families(context.function, context.steps, context.upper)
+
+    def _with_leaves(self, elements: tuple[Element, ...]) -> Iterator[tuple[Element, ...]]:
+        """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
+        context = self._context
+        # Beside logarithms, with the other sign, they would hide how a lower bound grows.
+        counts = caps.counts(context.function, context.steps) if context.upper else []
+        for leaves in islice(self._leaf_sets, 1):
+            yield distinct([*elements, *leaves, *counts])
+
+    def _families(self) -> Iterator[tuple[Element, ...]]:
+        """Sets of elements for any recursion, from the plain to the rich."""
+        context = self._context
+        powers = tuple(reproduced(context.function, context.steps, context.upper))
+        near = leveled(context.function, context.steps)
+        for turn, elements in enumerate(families(context.function, *context.forcings())):
+            if near and not turn:
+                yield (*elements, *near)
+            yield elements
+            if powers and not turn:
+                yield (*elements, *powers)
+
+    def _uncapped(self) -> Bound | None:
+        """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
+
+        An upper one pays for more and larger leaves than there are, so that it seldom is.
+        """
+        if self._context.upper or next(iter(self._leaf_sets), None) is None:
+            return None
+        products = (
+            each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+        )
+        able = next((each for each in products if self._able(each, ALIKE)), None)
+        found = None if able is None else self._within_limits(self._context.written(able))
+        near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
+        return found if near else None
+
+    def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
+        try:
+            with budget(MAX_EFFORT, own=True):
+                return self._try(elements)
+        except (OutOfBudgetError, OverflowError, EvaluationError):
+            return None
+
+    def _try(self, elements: Sequence[Element]) -> Bound | None:
+        parts = self._parts(elements)
+        signs = [self._sign * each.sign for each in elements]
+        products = sum(len(part.cone.products) for part in parts)
+        self._tried += products
+        there = self._there(elements)
+        goal = self._goal(elements, there)
+        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
+        if found is None:
+            return None
+        context = self._context
+        near = self._near(elements, there, found)
+        wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
+        known = list(zip(parts, found.weights, strict=True))
+        short = tuple(_short(found.coefficients.tolist(), self._sign))
+        choice = Choice(
+            short,
+            self._largest(goal, short),
+            lambda coefficients: self._bound(elements, there, coefficients),
+            lambda coefficients: self._proved(known, elements, coefficients),
+        )
+        return choice.best(wanted, lambda bound: bound.factor <= wanted and (bound.steady or not context.far))
+
+    def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
+        """The largest factor of the bound with each of several coefficients, in floating point."""
+        context = self._context
+        if not len(goal.watched):
+            return np.zeros(len(short))
+        numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
+        ones = np.array([1 / float(value + 1) for (_, value), _ in context.watched])[:, None]
+        shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
+        factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
+        largest: Array = (factors / np.array([float(share) for _, share in context.watched])[:, None]).max(axis=0)
+        return largest
+
+    def _near(self, elements: Sequence[Element], there: There, found: Proposal) -> Fraction:
+        """The factor of what floating point proposes, measured as those of bounds are."""
+        exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
+        return min(found.factor, self._seen(elements, there, exact).factor)
+
+    def _proposed(
+        self, parts: Sequence[Part], there: There, wanted: tuple[Goal, Sequence[int]], most: int
+    ) -> Proposal | None:
+        """The best bound that is steady, where one is about near enough, else the best of all."""
+        goal, signs = wanted
+        if self._context.directions:
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
+            found = propose(parts, steady, signs, most)
+            if found is not None and found.factor <= NEAR_ENOUGH:
+                return found
+        return propose(parts, goal, signs, most)
+
+    def _proved(self, parts: list[tuple[Part, Array]], elements: Sequence[Element], coefficients: Coefficients) -> bool:
+        """Whether all parts, each with weights that are near, are in their cones; one that is not moves to the front.
+
+        What fails with some coefficients mostly fails with others.
+        """
+        both = zip(elements, coefficients, strict=True)
+        if any(each.inner is not None and self._sign * each.sign * number < 0 for each, number in both):
+            # A term that another stands for needs a coefficient of its sign.
+            return False
+        for index, (part, weights) in enumerate(parts):
+            if not part.cone.proves(_margin(part, coefficients), weights):
+                parts.insert(0, parts.pop(index))
+                return False
+        return True
+
+    def _seen(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+        """The bound with some coefficients, from what its elements are where it is watched."""
+        scale = math.lcm(*(int(each.q) for each in coefficients))
+        whole = [int((each * scale).p) for each in coefficients]
+        numbers = (sum(map(mul, whole, row)) for row in there)
+        known = [(each.numerator, each.denominator * scale) for each in numbers]
+        return self._context.bound(combination([each.value for each in elements], coefficients), known)
+
+    def _bound(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+        bound = self._seen(elements, there, coefficients)
+        if all(each.inner is None for each in elements):
+            return bound
+        proved = [each.value if each.inner is None else each.inner.value for each in elements]
+        return replace(bound, proved=combination(proved, coefficients))
+
+    def _parts(self, elements: Sequence[Element]) -> list[Part]:
+        """For each step what must be at least 0."""
+        return [part for step in self._context.steps for part in self._of_step(step, elements)]
+
+    def _of_step(self, step: Step, elements: Sequence[Element]) -> Iterator[Part]:
+        writer, sign = self._context.writer, self._sign
+        function = self._context.function
+        sizes = frozenset(function.shared_exponents or function.least)
+        few = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
+        if few is not None:
+            # Each by itself: what cannot be written in symbols can, and nothing is lost.
+            for point in few:
+                numbers = [Poly.constant(sign * self._number(each, point)) for each in elements]
+                rest = Poly.constant(rational(-sign * evaluate(writer.forcing(step), point)))
+                yield Part(NUMBERS, tuple(numbers), rest)
+            return
+        known = [writer.gain(step, each) for each in elements]
+        gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in known if gain is not None)
+        rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
+        yield Part(cone(writer.facts(step), (*gains, rest)), gains, rest)
+
+    def _number(self, element: Element, point: Point) -> fmpq:
+        """The element at a point, or what it is in proofs, rounded so that a proof holds of it."""
+        if element.inner is not None:
+            return element.inner.number(point, not self._context.upper)
+        return rational(self._context.writer.number(element.value, point))
+
+    def _there(self, elements: Sequence[Element]) -> There:
+        """The elements at each of the points where bounds are watched."""
+        return self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
+
+    def _goal(self, elements: Sequence[Element], there: There) -> Goal:
+        """The bound at the samples and at far points, each beside the function there."""
+        context = self._context
+        rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]
+        near, far = rows[: len(context.near)], rows[len(context.near) :]
+        # Of a lower bound the entries are those of 1/factor.
+        shares = [float(share if context.upper else 1 / share) for _, share in context.watched]
+        watched = [[*each, share] for each, share in zip(rows, shares, strict=True)]
+        mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
+        if far and any(each.inner is not None for each in elements):
+            # At the factor that leaves allow, nothing else tells the coefficients of products of logarithms.
+            mean = mean + LATE * np.array(far).mean(axis=0)
+        return Goal(mean, np.array(watched if context.values is not None else []))
+
+    def _steadiness(self, there: There) -> Array:
+        """Rows that are at most 0 where the bound is no farther off at farther points than at far ones."""
+        context = self._context
+        far = [
+            np.array(self._factors(row, value))
+            for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
+        ]
+        pairs = zip(far[::2], far[1::2], strict=True)
+        ends = ((beyond, near) if context.upper else (-near, -beyond) for near, beyond in pairs)
+        return np.array([[*(more - less * STEADY), 0.0] for more, less in ends])
+
+    def _factors(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
+        above, below = self._sign * value.denominator, value.numerator + value.denominator
+        return [(n.numerator * above) / (n.denominator * below) for n in numbers]
+
+
+def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
+    """Whether two growths are about the same; a constant beside a logarithm still counts at far points."""
+    above, below = one[0] * other[1], other[0] * one[1]
+    most, least = tolerance.as_integer_ratio()
+    if above * least <= below * most and below * least <= above * most:
+        return True
+    return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
+
+
+def _margin(part: Part, coefficients: Coefficients) -> Poly:
+    return combination(part.gains, coefficients, part.rest)
+
+
+def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
+    """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
+    seen = set()
+    # What is this small is mostly no more than rounding.
+    numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
+    # Of two fractions that are as near, the safe one, whichever way the solver rounds.
+    leaning = [each + side * NEAR if each else each for each in numbers]
+    for most in DENOMINATORS:
+        plain = [Fraction(round(each * most), most) for each in leaning]
+        nearest = [
+            Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
+        ]
+        safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
+        for chosen in (plain, nearest, safe):
+            # Pairs of integers hash far faster than rationals.
+            told = tuple([each.as_integer_ratio() for each in chosen])
+            if told not in seen:
+                seen.add(told)
+                yield _exact(chosen)
+
+
+def _least(number: float) -> Fraction:
+    """A unit fraction no farther from 0 than a number, so that no term is lost."""
+    return Fraction(0) if abs(number) < NEAR else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))
+
+
+def _exact(numbers: Sequence[Fraction]) -> Coefficients:
+    return tuple(fmpq(each.numerator, each.denominator) for each in numbers)

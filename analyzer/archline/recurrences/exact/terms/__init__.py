@@ -1,0 +1,1 @@
+"""The terms that closed forms of recurrences may consist of."""

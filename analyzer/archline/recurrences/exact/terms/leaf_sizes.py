@@ -1,0 +1,226 @@
+"""Terms for leaves of a fixed size: how large a size is at a leaf, and how many leaves there are along it.
+
+Where sizes above T are halved, down to s at least, a size v is at most min(v, T) and at least min(v, s) at a leaf, and
+there are at most max(v, s)/s and at least max(v, T)/T leaves along it. At v > T the halves v' and v" of v keep all of
+it: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) + max(v", T) >= v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, combinations_with_replacement
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
+from archline.recurrences.exact.at_call import sizes_of_call
+from archline.recurrences.exact.basis import Element, distinct, divisors, rank, sided, sizes_in, times
+from archline.recurrences.exact.surrogate import Inner
+from archline.recurrences.exact.terms.halvings import halvings, most_halvings
+from archline.recurrences.exact.terms.leaf_counts import pieces, shared
+from archline.recurrences.exact.transitions import Step, least_of
+from archline.recurrences.model import Function
+
+MOST = 1 << 10
+
+
+@dataclass(frozen=True)
+class Split:
+    """How calls divide a size: in one call at a time or in several one after the other, down to `least` at least.
+
+    At leaves it is at most `most`. `whole`: the calls of each step have all of it together.
+    """
+
+    size: Poly
+    serial: bool
+    least: Poly
+    most: Poly
+    whole: bool = False
+
+    def along(self, power: int, upper: bool) -> Poly:
+        """What a leaf's term with the size to this power sums up to, along the size."""
+        leaf = self.at_leaf(upper)
+        if not self.serial:
+            return leaf**power
+        return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
+
+    def halvings(self, upper: bool) -> Element:
+        """How often at most, or at least, it is halved until it is at most that.
+
+        The one falls by at least 1 at ceil(v/2), the other by at most 1 at floor(v/2).
+        """
+        if not upper:
+            return Element(halvings(self.size, self.most + 1), sign=-1)
+        counted = most_halvings(self.size, self.most)
+        depth = a.exponent_of_two(self.most)
+        # Of powers of two it is the same, and easier to read.
+        value = counted if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
+        return Element(value, sign=1, inner=Inner(counted))
+
+    def at_leaf(self, upper: bool) -> Poly:
+        """What the size is at most, or at least, at a leaf."""
+        return a.minimum(self.size, self.most if upper else self.least)
+
+
+def splits(function: Function, steps: Sequence[Step]) -> dict[str, Split]:
+    """The sizes that calls divide, with what is known of them at leaves; none of others."""
+    found: dict[str, Split] = {}
+    divided = False
+    for name in function.sizes:
+        size = Poly.symbol(name)
+        given = [
+            (factor, value, step)
+            for step in steps
+            for factor, call in step.calls
+            if (value := sizes_of_call(function, call.arguments)[name]) != size
+        ]
+        most = _most(name, steps)
+        least = min((least_of(value, step.facts) or 0 for _, value, step in given), default=0)
+        if most is None or most <= 1:
+            continue
+        if not given:
+            # Other functions divide it, if any.
+            found[name] = Split(size, False, Poly.constant(most // 2), Poly.constant(most))
+        elif least > 0:
+            counts = [_count(step) for _, _, step in given]
+            if all(
+                0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, given, strict=True)
+            ):
+                whole = shared(name, most, steps, function)
+                found[name] = Split(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
+                divided = True
+    return found if divided else {}
+
+
+def _count(step: Step) -> fmpq:
+    """How many calls a step makes; 0 where that is no number."""
+    count = total(factor for factor, _ in step.calls)
+    return count.constant_term if count.is_constant else fmpq(0)
+
+
+def _divided(step: Step, function: Function) -> int:
+    """How many sizes its calls divide."""
+    given = [sizes_of_call(function, call.arguments) for _, call in step.calls]
+    return sum(any(each[name] != Poly.symbol(name) for each in given) for name in function.sizes)
+
+
+def _most(name: str, steps: Iterable[Step]) -> int | None:
+    """The greatest value of a size in cases without calls, where there is one."""
+    known = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
+    if not known or None in known:
+        return None
+    most = max(each for each in known if each is not None)
+    return most if most <= MOST else None
+
+
+def at_leaves(found: dict[str, Split], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
+    """What terms of leaves sum up to."""
+    for monomial in monomials:
+        powers = {atom.name: power for atom, power in monomial if isinstance(atom, Symbol)}
+        rest = Poly({tuple((x, k) for x, k in monomial if not (isinstance(x, Symbol) and x.name in found)): fmpq(1)})
+        yield (
+            product((split.along(powers.get(name, 0), upper) for name, split in found.items()), ONE.constant_term)
+            * rest
+        )
+
+
+def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[tuple[Element, ...]]:
+    """Sets of elements with terms for leaves of a fixed size, from the plain to the rich; none for other functions."""
+    found = splits(function, steps)
+    if not found:
+        return
+    added, own = (
+        {
+            part
+            for step in steps
+            if step.equation.recursive == inner
+            for monomial in _monomials(step.forcing, function)
+            for part in (divisors(monomial) if inner else (monomial,))
+        }
+        for inner in (True, False)
+    )
+    few = [Element(Poly({each: fmpq(1)})) for each in sorted(added, key=rank)]
+    leaves = [Element(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=rank), upper)]
+    leaves.extend(
+        Element(pieces(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
+    )
+    plain = [each for each in sided(function) if each.value.names.isdisjoint(found)]
+    logs = [*_levels(found, upper), *plain]
+    serial = [each for each in logs if any(found[n].serial for n in each.value.names if n in found)]
+    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    some = [each for each in few if each.degree <= 1]
+    yield distinct([*few, *leaves])
+    sums = list(_sums(some, leaves, found, upper))
+    if not upper:
+        yield from sums
+    yield distinct([*few, *leaves, *logs])
+    yield distinct([*some, *leaves, *logs, *squares])
+    yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in serial if x.degree)])
+    if upper:
+        yield from sums
+    deep = [*serial, *(times(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
+    yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
+
+
+def counts(function: Function, steps: Sequence[Step]) -> list[Element]:
+    """How often at most sizes are halved down to leaves of a fixed size, for upper bounds."""
+    return [each.halvings(True) for each in splits(function, steps).values()]
+
+
+def _sums(
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], upper: bool
+) -> Iterator[tuple[Element, ...]]:
+    """Sets for what calls of others add at each level, once and as a sum over levels.
+
+    Without sizes that are divided at once, other sets are as near from above.
+    """
+    in_turn, at_once = (any(each.serial == wanted for each in found.values()) for wanted in (True, False))
+    if in_turn and (at_once or not upper):
+        yield from (_deep(some, leaves, found, most, upper) for most in (1, 2))
+
+
+def _deep(
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], most: int, upper: bool
+) -> tuple[Element, ...]:
+    """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.
+
+    With the powers of numbers of halvings up to `most`.
+    """
+    long = [each for each in some if each.degree]
+    wide = [Element(x.value * each.at_leaf(upper)) for x in long for each in found.values() if not each.serial]
+    levels = {name: each.halvings(upper) for name, each in found.items()}
+    deep = [power for name, each in found.items() if each.serial for power in _powers(levels[name], most)]
+    counts = [power for each in levels.values() for power in _powers(each, most)]
+    return distinct([*some, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
+
+
+def _powers(element: Element, most: int) -> list[Element]:
+    return list(accumulate([element] * most, times))
+
+
+def _levels(found: Mapping[str, Split], upper: bool) -> Iterator[Element]:
+    """How often sizes are halved; in a lower bound also counted from the smallest leaf, where others have one more."""
+    for split in found.values():
+        for more in (0, 1):
+            ends = (split.most,) if upper or not more else (split.most, split.least)
+            for depth in dict.fromkeys(a.ceil_log2(end + more) for end in ends):
+                yield Element(a.positive_part(a.ceil_log2(split.size + more) - depth), sign=1 - 2 * more)
+
+
+def _monomials(value: Poly, function: Function) -> list[Monomial]:
+    """The products of sizes in a value, with 1 for what is cut off at a number."""
+
+    def short(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.PositivePart) or not (limit := atom.argument.constant_term):
+            return None
+        # min(v, c) is v - max(0, v - c), and c - max(0, c - v).
+        return ONE if limit > 0 else atom.argument - limit - 1
+
+    return list(sizes_in(_positive(value.map_atoms(short)), function).terms)
+
+
+def _positive(value: Poly) -> Poly:
+    """The same monomials, none of which cancels another once floors are away."""
+    return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})

@@ -1,0 +1,131 @@
+"""Recurrences over integer sizes: a metric of algorithms that call each other, as equations by cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Monomial, Poly, TooComplexError
+from archline.language import syntax as s
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds.
+
+    `condition` is that of the branch in terms of what a caller knows: for each `let` stands what it names.
+    """
+
+    branch: s.Branch
+    taken: bool
+    indicator: Poly
+    condition: s.Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
+
+    `data` names the integers in it that only the data gives: the function lies between its values for those. `known`
+    are values >= 0 that the decisions tell.
+    """
+
+    decisions: tuple[Decision, ...]
+    facts: Facts
+    value: Poly
+    data: tuple[str, ...]
+    known: tuple[Poly, ...] = ()
+
+    @cached_property
+    def recursive(self) -> bool:
+        """Whether a call occurs."""
+        return bool(calls(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
+
+    `where` is the part of the promise that tells which parameters there are.
+    """
+
+    name: str
+    algorithm: s.Algorithm
+    parameters: tuple[str, ...]
+    least: Mapping[str, int]
+    facts: Facts
+    equations: tuple[Equation, ...]
+    where: tuple[s.Fact, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes that are written as they are: those that are no indices, powers or multiples of another."""
+        return tuple(name for name in self.least if name not in self.facts.rewrites)
+
+    @cached_property
+    def shared_exponents(self) -> tuple[str, ...]:
+        """The exponents of sizes that are powers of 2, where a call has a part of one: with n = 2^k, of 2^floor(k/2).
+
+        The function is then one of k as others are of their sizes.
+        """
+        arguments = [
+            dict(zip(self.parameters, call.arguments, strict=True))
+            for equation in self.equations
+            for call in calls(equation.value)
+            if call.function == self.name
+        ]
+        return tuple(
+            power.exponent
+            for power in self.facts.powers
+            if not self.sizes and any(_is_part(given[power.name]) for given in arguments)
+        )
+
+
+def _is_part(argument: Poly) -> bool:
+    exponent = a.exponent_of_two(argument)
+    return exponent is not None and any(isinstance(atom, a.Floor) for atom in exponent.atoms())
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The functions by name. `exact`: each is one function of its sizes, and not a pair of bounds."""
+
+    metric: str
+    functions: Mapping[str, Function]
+    exact: bool
+
+
+def calls(value: Poly) -> tuple[a.Applied, ...]:
+    """The recursive calls in an expression, each once, those inside a max too."""
+    found: dict[a.Applied, None] = {}
+    for atom in value.atoms():
+        if isinstance(atom, a.Applied):
+            found[atom] = None
+        for part in atom.parts:
+            found |= dict.fromkeys(calls(part))
+    return tuple(found)
+
+
+def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
+    """The value without its calls, and the factor of each; calls inside a max stay where they are.
+
+    Raises TooComplexError where calls are multiplied with each other.
+    """
+    rest: dict[Monomial, fmpq] = {}
+    factors: dict[a.Applied, Poly] = {}
+    for monomial, coefficient in value.terms.items():
+        applied = [pair for pair in monomial if isinstance(pair[0], a.Applied)]
+        match applied:
+            case []:
+                rest[monomial] = coefficient
+            case [(a.Applied() as atom, 1)]:
+                others = tuple(pair for pair in monomial if pair not in applied)
+                factors[atom] = factors.get(atom, ZERO) + Poly({others: coefficient})
+            case _:
+                raise TooComplexError("the costs of recursive calls are multiplied with each other")
+    return Poly(rest), factors

@@ -21,7 +21,8 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.sympy_bridge import to_sympy
 from archline.execution.data import generate
-from stdlib_targets import TRIED
+from effort import drawn
+from stdlib_targets import TRIED, report
 
 ROOT = Path(__file__).resolve().parents[2]
 COSTS = [(target, metric) for target in TRIED for metric in ("flops", "work", "span")]
@@ -150,12 +151,12 @@ def test_ensures() -> None:
 @cache
 def translated(target: str, metric: str) -> list[tuple[Poly, sympy.Expr]]:
     """The bounds of a cost, each with its sympy expression."""
-    cost = al.algorithm(target).cost().costs[metric]
+    cost = report(target).costs[metric]
     return [(bound, to_sympy(bound)) for bound in dict.fromkeys((cost.lower, cost.upper)) if bound is not None]
 
 
 @pytest.mark.parametrize(("target", "metric"), COSTS, ids=lambda part: str(part))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=drawn(8, least=3), deadline=None)
 @given(data=st.data())
 def test_sympy_agrees_with_exact_evaluation(target: str, metric: str, data: st.DataObject) -> None:
     for bound, expression in translated(target, metric):

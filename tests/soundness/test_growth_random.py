@@ -1,6 +1,6 @@
 """Random questions: proofs and counterexamples are held against values far out, computed independently.
 
-Each of 16 sets of facts. A proof is wrong if the quotient still rises along some direction that the facts
+16 sets of facts, 130 questions each. A proof is wrong if the quotient still rises along some direction that the facts
 allow, a counterexample if it does not rise along its own curve, or its curve breaks the facts.
 """
 
@@ -15,12 +15,11 @@ from archline.algebra.asymptotic.counterexample import Divergence
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
-from effort import drawn
 from growth_questions import FACTS, NAMES, questions
 from growth_support import TIMES, grows_somewhere, log_of, point_at, satisfied
 
 DIRECTIONS = 6
-QUESTIONS = drawn(65)
+QUESTIONS = 130
 
 
 def curve_points(found: Divergence) -> list[dict[str, mpf]]:

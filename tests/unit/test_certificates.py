@@ -22,7 +22,7 @@ from archline.language.parser import parse_facts
 from cli_support import cli
 from test_growth import FAILS, FAR, HOLDS
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 Question = tuple[str, str, str]
 
 

@@ -19,7 +19,7 @@ from archline.recurrences.exact.terms.master import halved_sizes
 from archline.recurrences.exact.transitions import Step, steps_of
 from archline.recurrences.model import Function
 
-STDLIB = Path(__file__).parents[1] / "stdlib"
+STDLIB = Path(__file__).parents[2] / "stdlib"
 HALVES = {"n//2": (0, 0), "n - n//2": (1, 0), "m//2": (0, 0), "m - m//2": (1, 0), "n//2 + 1": (0, 1)}
 """What is added before and after a size is halved."""
 

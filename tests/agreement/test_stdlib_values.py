@@ -15,7 +15,7 @@ from archline.language.loader import load_target, stdlib_modules
 from stdlib_cases import CASES, execute_case
 from stdlib_recursive_cases import RECURSIVE
 
-MATRICES = sorted((Path(__file__).parent / "data" / "matrices").glob("*.mtx*"))
+MATRICES = sorted((Path(__file__).parents[1] / "data" / "matrices").glob("*.mtx*"))
 
 
 def test_every_algorithm_has_a_case() -> None:

@@ -23,7 +23,7 @@ from archline.algebra.sympy_bridge import to_sympy
 from archline.execution.data import generate
 from stdlib_targets import TRIED
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COSTS = [(target, metric) for target in TRIED for metric in ("flops", "work", "span")]
 
 

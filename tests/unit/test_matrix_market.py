@@ -17,7 +17,7 @@ from archline.execution.matrix_market import read_matrix
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError, Diagnostic
 
-MATRICES = Path(__file__).parent / "data" / "matrices"
+MATRICES = Path(__file__).parents[1] / "data" / "matrices"
 NAMES = sorted(path.name for path in MATRICES.glob("*.mtx*"))
 
 GENERAL = """%%MatrixMarket matrix coordinate real general

@@ -16,7 +16,7 @@ from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_target, load_text, stdlib_modules
 from archline.language.model import BoundBy, Kind, Module, ViewType
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 SKETCHES = sorted((DATA / "sketches").glob("*.algo"))
 
 STUBS = {

@@ -23,7 +23,7 @@ from stdlib_cases import execute_case, load
 from stdlib_recursive_cases import RECURSIVE
 
 TARGET = "sparse.csb::spmv_csb"
-MATRICES = sorted((Path(__file__).parent / "data" / "matrices").glob("*.mtx*"))
+MATRICES = sorted((Path(__file__).parents[1] / "data" / "matrices").glob("*.mtx*"))
 SMALL = [path for path in MATRICES if path.suffix == ".mtx"]
 
 

@@ -34,7 +34,7 @@ from archline.recurrences.exact.terms.leaf_counts import pieces, without_pieces
 from archline.recurrences.exact.terms.leaf_sizes import Split, splits
 from archline.recurrences.exact.transitions import steps_of
 
-STDLIB = Path(__file__).parents[1] / "stdlib"
+STDLIB = Path(__file__).parents[2] / "stdlib"
 N, M = Poly.symbol("n"), Poly.symbol("m")
 PRODUCT = """
 algorithm outer(X: inout real[n, m]):

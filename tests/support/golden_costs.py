@@ -18,7 +18,7 @@ import archline as al
 from archline.api.growth import order
 from archline.language.loader import load_target
 
-FOLDER = Path(__file__).parent / "golden"
+FOLDER = Path(__file__).parents[1] / "golden"
 METRICS = ("flops", "work", "span", "io")
 LINES = (1, 8)
 CAPACITIES = 9

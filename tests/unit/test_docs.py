@@ -1,8 +1,8 @@
 """The pages of the documentation do what they say: commands, programs, Python and links are followed.
 
-Commands in ```` ```console ```` blocks print what is shown (see `test_examples`); `python tests/test_docs.py` writes
-what they print now into the pages, for a reader to judge. Programs are held against what stands under them (see
-`doc_blocks`).
+Commands in ```` ```console ```` blocks print what is shown (see `test_examples`);
+`PYTHONPATH=tests/support python tests/unit/test_docs.py` writes what they print now into the pages, for a reader to
+judge. Programs are held against what stands under them (see `doc_blocks`).
 """
 
 from __future__ import annotations

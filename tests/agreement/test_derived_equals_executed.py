@@ -6,34 +6,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.cost import Costs
-from archline.execution.results import Run
 from archline.execution.run import execute
 from archline.language.loader import load_text
+from derived_counts import assert_agreement
 from programs import GeneratedProgram, program_from_seed, programs
 
 PROGRAMS = 500
 """Programs a test draws; there are four such tests, so that they run side by side."""
-
-
-def assert_agreement(costs: Costs, run: Run, text: str) -> None:
-    """Every derived count, flops by kind too, is met exactly or holds the executed one between its bounds."""
-    executed = {metric: getattr(run.counts, metric) for metric in ("flops", "work", "span")}
-    executed |= {f"flops.{kind}": count for kind, count in run.counts.flops_by_kind.items()}
-    derived = {cost.metric: cost for cost in (*costs, *costs.flops_by_kind.values())}
-    for metric, count in executed.items():
-        cost = derived.get(metric)
-        if cost is None:
-            assert costs["flops"].status == "unknown", f"{metric} is executed but not derived in\n{text}"
-            continue
-        if cost.lower is None or cost.upper is None:
-            assert cost.reason
-            continue
-        lower, upper = evaluate(cost.lower, run.sizes), evaluate(cost.upper, run.sizes)
-        assert 0 <= lower <= count <= upper, f"{metric}: {lower} <= {count} <= {upper} at {run.sizes} in\n{text}"
-        assert not cost.exact or lower == count == upper
 
 
 def check(program: GeneratedProgram, data: st.DataObject) -> None:

@@ -16,7 +16,7 @@ from archline.language.source import decode_source
 from programs import program_from_seed
 from programs.mutations import mutate
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 TEXTS = [path.read_text(encoding="utf-8") for path in sorted(DATA.glob("**/*.algo"))]
 SHARE = 250
 LIMIT = 5.0

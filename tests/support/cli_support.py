@@ -12,7 +12,7 @@ from pathlib import Path
 
 from archline.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

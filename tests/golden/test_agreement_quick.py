@@ -5,9 +5,9 @@ import pytest
 from archline.analysis.analyse import derive
 from archline.execution.run import execute
 from archline.language.loader import load_text
+from derived_counts import assert_agreement
 from programs import program_from_seed
 from programs.choice import Seeded
-from test_derived_equals_executed import assert_agreement
 
 PROGRAMS = 60
 

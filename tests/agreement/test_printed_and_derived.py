@@ -22,7 +22,7 @@ import scipy.io
 import archline as al
 from archline.api.data import run_matrix
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "printed_and_derived.py"
 MATRICES = ROOT / "tests" / "data" / "matrices"
 XEON, PHI = "xeon-e5-2650l-v3", "xeon-phi-31s1p"

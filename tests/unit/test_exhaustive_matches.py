@@ -10,7 +10,7 @@ from typing import get_args
 
 from archline.language import syntax as s
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 STATEMENTS = {kind.__name__ for kind in get_args(s.Stmt)}
 
 

@@ -3,7 +3,7 @@
 A fenced block ```` ```archline PATH ```` shows a file of the checkout. A ```` ```console ```` block holds
 commands (`$ archline ...`, `$ echo $?`), each followed by all that it prints. Output is compared as it stands,
 so a walkthrough shows only commands whose output is the same on every machine and every day.
-`python tests/test_examples.py` writes what the commands print now into the walkthroughs, for a reader to judge.
+`python tests/unit/test_examples.py` writes what the commands print now into the walkthroughs, for a reader to judge.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WALKTHROUGHS = sorted((ROOT / "examples").glob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```archline (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -21,7 +21,7 @@ from cli_support import cli
 F = Fraction
 MACHINE = "xeon-e5-2650l-v3"
 FORMATS = ("text", "json", "csv", "latex", "markdown")
-MATRICES = Path(__file__).parent / "data" / "matrices"
+MATRICES = Path(__file__).parents[1] / "data" / "matrices"
 BASIC, CO, GEMV, SUM = (
     "dense.matmul::matmul_basic",
     "dense.matmul::matmul_co",

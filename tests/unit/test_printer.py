@@ -13,7 +13,7 @@ from archline.language.source import Source
 from archline.language.syntax import structure
 from programs import programs
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 PROGRAM_FILES = sorted(DATA.glob("**/*.algo"))
 
 

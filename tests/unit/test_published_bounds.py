@@ -15,7 +15,7 @@ from archline.language.loader import load_target
 from archline.language.parser import parse_expression
 from cli_support import cli
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = json.loads((ROOT / "tests" / "data" / "published_bounds.json").read_text(encoding="utf-8"))
 
 

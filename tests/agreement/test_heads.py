@@ -19,7 +19,7 @@ from archline.recurrences.evaluate.values import Values
 from archline.recurrences.exact.constraints import Context
 from archline.recurrences.exact.unroll import START
 
-STDLIB = Path(__file__).parents[1] / "stdlib"
+STDLIB = Path(__file__).parents[2] / "stdlib"
 FFT = load_path(STDLIB / "fft" / "fft.algo")
 EXPONENTS = (*range(2, 70), 100, 127, 128, 129, 255, 256, 257, 400, 512, 1000)
 

@@ -1,4 +1,4 @@
-"""Derived costs of small programs, worked out by hand from the cost table (docs/cost-rules.md)."""
+"""Derived costs of small programs, worked out by hand from the cost table (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 

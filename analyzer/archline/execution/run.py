@@ -1,4 +1,4 @@
-"""Running an algorithm on data: its results, and its counts by the cost rules of docs/cost-rules.md."""
+"""Running an algorithm on data: its results, and its counts by the cost rules of docs/reference/cost-rules.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What evaluating an expression costs: the operators' rows of the cost table (docs/cost-rules.md)."""
+"""What evaluating an expression costs: the operators' rows of the cost table (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 

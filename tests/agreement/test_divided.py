@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.concave import Concave, added, covering, lesser, together
-from archline.algebra.evaluate.exact import Place
+from archline.algebra.evaluate.exact import PointValues
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.call_sites import caller
@@ -370,7 +370,7 @@ def test_what_the_calls_of_block_rows_add_up_to() -> None:
     module, algorithm = load_target("sparse.csb::spmv_csb")
     counted, copies = instrumented(module, algorithm, Counting(module))
     (site,) = caller(counted, copies[algorithm]).sites
-    point = Place({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
+    point = PointValues({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
     assert point.number(site.count) == 10
     assert {name: point.number(value) for name, value in site.same.items()} == {"g": 10, "b": 8}
     assert point.number(site.most["q"]) == 10

@@ -14,7 +14,7 @@ from archline.algebra.prove.residues import first
 from archline.analysis.metrics.statements import Statements
 from archline.language.loader import load_text
 from archline.recurrences.evaluate import decisions as cases
-from archline.recurrences.evaluate.codegen import HELPERS, Writer, coded
+from archline.recurrences.evaluate.codegen import HELPERS, EquationWriter, coded
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.model import Function
 from stdlib_cases import load
@@ -78,7 +78,7 @@ def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest
 
 def test_conditions_on_maxima() -> None:
     n, m, k = map(Poly.symbol, "nmk")
-    writer = Writer({"n": "n", "m": "m", "k": "k"})
+    writer = EquationWriter({"n": "n", "m": "m", "k": "k"})
     largest = a.maximum(n, a.maximum(m, k))
     values = (n, largest - 16, 20 - largest, a.minimum(n, m) - 4, a.positive_part(n - m) * k - 3)
     values += (largest + a.maximum(n, 2 * m) - 30, largest.scaled(2) - a.maximum(m, k) - 9, n / 2 - m / 3)

@@ -75,7 +75,7 @@ def points() -> list[dict[str, int]]:
 @pytest.mark.parametrize("real", [True, False])
 def test_logarithms_at_calls_lie_between_their_bounds(shift: int, call: dict[str, Poly], real: bool) -> None:
     whole = N + M + shift
-    atom = a.Function("log2", whole) if real else a.CeilLog2(whole)
+    atom = a.RealFunction("log2", whole) if real else a.CeilLog2(whole)
     caller = Caller(merging(), ())
     others = [a.CeilLog2(each) for each in (N, M, N + 1, M + 1, N + M, N + M + 1)]
     symbols: dict[str, Callable[[dict[str, int]], float]] = {}
@@ -111,11 +111,11 @@ def test_a_split_of_the_merge_keeps_some_and_loses_three_quarters(call: dict[str
 def test_a_logarithm_that_may_be_of_0_is_none() -> None:
     caller = Caller(merging(), ())
     with pytest.raises(NotComparableError):
-        caller.falling(a.Function("log2", M))
+        caller.falling(a.RealFunction("log2", M))
 
 
 def test_rounded_numbers_are_on_the_safe_side() -> None:
-    inner = Inner(logs=(a.Function("log2", N),) * 2)
+    inner = Inner(logs=(a.RealFunction("log2", N),) * 2)
     for n in range(1, 60):
         exact = Fraction(log2(n)) ** 2
         low, high = (inner.number({"n": n}, most) for most in (False, True))

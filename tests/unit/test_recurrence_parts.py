@@ -27,7 +27,7 @@ from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.solve import _System
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
 from archline.recurrences.asymptotic.validate import check_answer
-from archline.recurrences.closed.c_finite import Piece, fibonacci, solve_sequence
+from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
 
 
 def terms(text: str) -> tuple[Term, ...]:
@@ -242,7 +242,7 @@ def test_sequences_are_those_of_their_recurrences(
         assert sum((at(piece, k) for piece in pieces), fmpq(0)) == known[k]
 
 
-def at(piece: Piece, k: int) -> fmpq:
+def at(piece: ClosedTerm, k: int) -> fmpq:
     base = fmpq(fibonacci(k + piece.shift)) if piece.ratio is None else fmpq(k) ** piece.power * piece.ratio**k
     return piece.coefficient * base
 
@@ -251,19 +251,21 @@ def test_sequences_that_are_known() -> None:
     one, two = fmpq(1), fmpq(2)
     # 2^k - 1; and no rational roots in x^2 - 2*x - 2 and x^2 - x - 3.
     assert set(solve_sequence([(two, 1)], lambda _: fmpq(0), {one: [one]}) or ()) == {
-        Piece(one, 0, two),
-        Piece(-one, 0, one),
+        ClosedTerm(one, 0, two),
+        ClosedTerm(-one, 0, one),
     }
     assert solve_sequence([(two, 1), (two, 2)], lambda _: one, {}) is None
     assert solve_sequence([(one, 1), (fmpq(3), 2)], lambda _: one, {}) is None
     # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
-    assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (Piece(one, 0, None, 2),)
-    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (Piece(one, 0, None, -2),)
-    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (Piece(one, 0, None, 4),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (ClosedTerm(one, 0, None, 2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (ClosedTerm(one, 0, None, -2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (
+        ClosedTerm(one, 0, None, 4),
+    )
     # The numbers of Lucas are no multiple of one of Fibonacci's.
     assert solve_sequence([(one, 1), (one, 2)], lambda k: -one if k else two, {}) == (
-        Piece(-one, 0, None, 0),
-        Piece(two, 0, None, 1),
+        ClosedTerm(-one, 0, None, 0),
+        ClosedTerm(two, 0, None, 1),
     )
     assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
-from archline.language.checking.context import Body, Facts, Findings, Library, leaves
+from archline.language.checking.context import Body, CheckedFacts, Findings, Library, leaves
 from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
@@ -34,7 +34,7 @@ class Formulas:
     """Checks formulas. `known` says which names mean something, `why_not` what is wrong with another."""
 
     findings: Findings
-    facts: Facts
+    facts: CheckedFacts
     known: Callable[[str], bool]
     why_not: Callable[[s.Name], Reason]
     algorithms: Library | None = None
@@ -199,7 +199,7 @@ def _check_subject(body: Body, ensures: s.Ensures) -> None:
     body.facts.types[processors] = Kind.STATIC
 
 
-def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
+def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> None:
     """Check an extern's declaration."""
     seen: set[str] = set()
     for parameter in extern.parameters:
@@ -221,7 +221,7 @@ def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
         check_metric(findings, metric, METRICS, amount.span)
 
 
-def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Claim) -> None:
+def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
     """Check a claim: metrics of algorithms in sight, in their sizes, machine symbols and cost symbols."""
     named = [name for side in (claim.left, claim.right) for name in _algorithms(side)]
     known = set(MACHINE_SYMBOLS) | set(library.cost_symbols)

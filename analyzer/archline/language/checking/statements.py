@@ -23,7 +23,7 @@ from archline.language.checking.expressions import (
     type_of,
 )
 from archline.language.checking.extents import shown
-from archline.language.checking.points import Definition, Interval
+from archline.language.checking.points import Interval, LetDefinition
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import array_type, element_kind
 from archline.language.model import ExprType, Kind, ViewType
@@ -141,7 +141,7 @@ def _let(body: Body, statement: s.Let) -> None:
         body.report(type_rules.WRONG_KIND, message, value.span, hint)
     body.define(Symbol(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
     if found is Kind.STATIC:
-        body.path.append(Definition(name, value))
+        body.path.append(LetDefinition(name, value))
 
 
 def _limited(body: Body, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:

@@ -15,7 +15,7 @@ from archline.algebra.polynomial import ZERO, TooComplexError, budget
 from archline.analysis.cache.data_dependent.call_sites import Caller, caller
 from archline.analysis.cache.data_dependent.cases import State, Volumes
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
-from archline.analysis.cache.data_dependent.solve import Lines, Making, Stack
+from archline.analysis.cache.data_dependent.solve import FetchedLines, Making, Stack
 from archline.analysis.cache.data_dependent.sum import Around, Totals
 from archline.analysis.metrics.accesses import Instrumented, instrumented
 from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, makes_arrays, rows
@@ -62,7 +62,7 @@ class Divisions:
         table = self._table(line, way)
         if table is None:
             return None
-        solving = Lines(table.volumes, line=line, room=lines * line, making=table.making)
+        solving = FetchedLines(table.volumes, line=line, room=lines * line, making=table.making)
         totals = Totals(table.around, table.lines, solving, table.making, lines * line)
         try:
             return int((totals.at(self.algorithm, point) / line).floor())

@@ -28,7 +28,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Function
 
 SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
@@ -55,7 +55,7 @@ class Inner:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class DivisionCase:
     """A case of an algorithm: what is at least 0 in it, what it costs itself, and its calls.
 
     `bounds`: between what sizes and integers of the data lie, from old to young. `share`: what part of the volume all
@@ -84,7 +84,7 @@ class Divided:
     words: Poly
     rest: Poly
     apart: Poly
-    cases: tuple[Case, ...] = ()
+    cases: tuple[DivisionCase, ...] = ()
 
     @cached_property
     def plain_volume(self) -> Poly:
@@ -248,7 +248,7 @@ def _parted(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
     return Poly(varying), value - Poly(varying)
 
 
-def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
+def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[DivisionCase]:
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
@@ -256,7 +256,7 @@ def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
             inner = [_inner(step, divided, others[call.function], factor, call, decided) for factor, call in step.calls]
             volumes = [factor * each for (factor, _), (_, each) in zip(step.calls, inner, strict=True)]
             whole, bounds = sum(volumes, ZERO), step.facts.bounds
-            yield Case(
+            yield DivisionCase(
                 tuple(map(restore, equation.known)),
                 step.facts,
                 {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
@@ -267,7 +267,7 @@ def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
 
 
 def _inner(
-    step: Step, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
+    step: Transition, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
 ) -> tuple[Inner, Poly]:
     """A call, and the volume it has of what is divided."""
     restore = step.facts.restore
@@ -282,7 +282,7 @@ def _inner(
     return Inner(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
 
 
-def _within(step: Step, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
+def _within(step: Transition, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
             # The one of the same name first: recursion keeps to it.

@@ -41,6 +41,8 @@ class Event:
 
 INT_OPERATION = Event("int")
 ITERATION, TEST, CALL = Event("iteration"), Event("test"), Event("call")
+FORK = Event("fork")
+"""A level of the tree of forks that starts a parallel loop, which lengthens paths and is no work."""
 DECLARED = "declared"
 """The kind of the flops that `costs` statements and externs declare."""
 
@@ -50,8 +52,9 @@ class Metric:
     """What is known of a metric.
 
     `composition` and `counts` (the events that are 1 each) are given where a walk over the statements derives it,
-    `composition` alone where other things than events count. `by_kind`: it is split into kinds of events. `within`
-    names the metrics that count all that it counts. `letter` stands for it in recurrences.
+    `composition` alone where other things than events count. `by_kind`: it is split into kinds of events. A
+    declared amount of it counts `within` other metrics too. `at_most` names one that it never exceeds, unless it is
+    declared and not within that. `letter` stands for it in recurrences.
 
     `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
     energy may take it.
@@ -65,6 +68,7 @@ class Metric:
     counts: Callable[[Event], bool] | None = None
     by_kind: bool = False
     within: tuple[str, ...] = ()
+    at_most: str | None = None
     letter: str = ""
     declared: bool = False
     claimed: bool = False
@@ -87,7 +91,8 @@ def _registry(*metrics: Metric) -> Mapping[str, Metric]:
 METRICS = _registry(
     Metric(
         "flops", "flop", "operations on reals; on one processor, where there are several",
-        Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span"), letter="F",
+        Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span"), at_most="work",
+        letter="F",
         declared=True, claimed=True, executed=True, taken=True,
     ),
     Metric(
@@ -97,8 +102,12 @@ METRICS = _registry(
     ),
     Metric(
         "span", "op", "the critical path of the work",
-        Derived.ALWAYS, Composition.MAX_PLUS, _anything, letter="S",
+        Derived.ALWAYS, Composition.MAX_PLUS, _anything, at_most="work", letter="S",
         declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric(
+        "calls", "call", "calls of algorithms",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, letter="K",
     ),
     Metric(
         "accesses", "word", "elements of arrays read and written",

@@ -19,7 +19,6 @@ from archline.language.source import Span
 from archline.recurrences.explanation import Recurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
-METRICS = ("flops", "work", "span")
 
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]

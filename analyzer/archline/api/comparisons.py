@@ -30,6 +30,7 @@ from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import names
 from archline.language.printer import format_fact
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL}
-COMPARED = ("flops", "work", "span", "io", "words", "messages", "memory")
+COMPARED = names(lambda each: each.taken and each.declared)
 """Metrics whose growth is compared."""
 
 

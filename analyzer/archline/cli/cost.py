@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+from archline.language.metrics import ALWAYS
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
@@ -27,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
-        choices=("flops", "work", "span", "io"),
+        choices=ALWAYS,
         help="show this metric alone; with --explain, derive it (default: work)",
     )
     parser.add_argument(

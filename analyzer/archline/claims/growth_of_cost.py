@@ -98,9 +98,11 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
 
 def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
-    solved = solved_recurrence(costs, cost)
+    solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost)
     if solved is None or solved.upper is None:
         return found
+    if cost.recursion is not None and cost.recursion.indices is not None:
+        solved = solved.mapped(cost.recursion.indices.restored)
     domain = _domain((*algorithm.where, *assumed(algorithm)))
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
@@ -113,10 +115,13 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
 
 
 def solved_recurrence(costs: Costs, cost: Cost) -> BySolving | None:
-    """What the recurrence of a cost tells of its growth; None where there is no recurrence, or none that ends."""
+    """What the recurrence of a cost tells of its growth; None where there is no recurrence, or none that ends.
+
+    It is in the length of a range where the recurrence is.
+    """
     if cost.recursion is None:
         return None
-    sizes, indices = tuple(cost.recursion.most.least), cost.recursion.indices
+    sizes = tuple(cost.recursion.most.least)
 
     def added(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
         # Of a call that another one makes, the facts of the case are what is known.
@@ -124,11 +129,7 @@ def solved_recurrence(costs: Costs, cost: Cost) -> BySolving | None:
         upper, lower = (None if each is None else parse_expression(each) for each in (found.upper, found.lower))
         return upper, lower
 
-    found = by_solving(cost.recursion, added)
-    if indices is None:
-        return found
-    ends = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
-    return replace(found, **dict(zip(("upper", "lower"), ends, strict=True)), size=indices.restored(found.size))
+    return by_solving(cost.recursion, added)
 
 
 def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:

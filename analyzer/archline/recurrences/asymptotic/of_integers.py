@@ -84,7 +84,7 @@ class OneSide:
     @cached_property
     def size(self) -> str:
         """The parameter that calls make smaller; all others they hand on."""
-        function = self._function
+        function = self.recurrence.most
         if function.facts.rewrites:
             raise OutOfReachError("its sizes are written in terms of others")
         changed = {
@@ -106,8 +106,6 @@ class OneSide:
         size, others = self.size, [each for each in self._function.least if each != self.size]
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
-        if not any(step.calls for step in beyond):
-            raise OutOfReachError("large sizes make no calls")
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
         base = Base((_number(fmpq(1)),), self._base(steps) if others else _number(fmpq(1)))
@@ -125,7 +123,7 @@ class OneSide:
             raise OutOfReachError(str(problem)) from None
 
     def _rank(self, value: Poly) -> tuple[Fraction, str]:
-        """Where one of several sums suffices as a bound, that with the calls at the largest parts of the size counts."""
+        """Of several sums of which one suffices as a bound, that with calls at the largest parts of the size counts."""
         total = Fraction(0)
         for call in calls(value):
             found = _linear(call.arguments[self._function.parameters.index(self.size)], self.size)
@@ -197,7 +195,7 @@ class OneSide:
     def positive_from(self) -> int | None:
         """From which size on the function is at least 1, by induction; None where that is not shown.
 
-        A case has to add 1, or to make a call at such a size: the recursion ends, so that calls are there for induction.
+        A case has to add 1, or to make a call at such a size, to which induction applies, as the recursion ends.
         """
         size = self.size
         open_ = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]

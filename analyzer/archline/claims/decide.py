@@ -86,7 +86,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
     found = _growth(ensures, algorithm, costs, cost, scope)
     if found.outcome == "unknown":
         solved = _by_recursion(ensures, algorithm, costs, cost, scope)
-        return solved if solved is not None and solved.outcome != "unknown" else found
+        found = found if solved is None or solved.outcome == "unknown" else solved
     if found.outcome != "fails":
         return found
 

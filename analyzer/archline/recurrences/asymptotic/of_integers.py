@@ -185,10 +185,11 @@ class OneSide:
         bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
         if not self.upper:
             bounded = [step for step in bounded if not step.calls]
-        found = list(dict.fromkeys(filter(None, (self._grown(step) for step in bounded))))
+        grown = [self._grown(step) for step in bounded]
         # A size between 1 and a constant grows as 1 does.
-        plain = list(dict.fromkeys(substituted(each, {self.size: _number(fmpq(1))}) for each in found))
-        if not plain or (not self.upper and (len(plain) > 1 or len(found) < len(bounded))):
+        one = {self.size: _number(fmpq(1))}
+        plain = list(dict.fromkeys(substituted(each, one) for each in grown if each is not None))
+        if not plain or (not self.upper and (len(plain) > 1 or None in grown)):
             return _number(fmpq(1))
         return reduce(_plus, plain)
 

@@ -143,14 +143,15 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
     tell = cache(partial(statements.recursions.told, algorithm, metric, more))
+    cost = replace(cost, regimes=regimes, tell=tell, recursion=statements.recursions.recurrence(algorithm, metric))
     if ends is None:
-        return replace(cost, regimes=regimes, tell=tell)
+        return cost
 
     def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         least, most = ends(sizes)
         return least + more, most + more
 
-    return replace(cost, regimes=regimes, ends=moved, tell=tell)
+    return replace(cost, ends=moved)
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -217,9 +217,7 @@ class AlgorithmSubject:
     def growth(self, metric: str) -> Growth:
         """How a metric grows, under the facts of the algorithm and those that its growth depends on."""
         cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
-        if cost.upper is None:
-            return Growth(None, None, self.where)
-        if not cost.upper:
+        if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(module, node, self.report.costs, cost)
         if not found.under:
@@ -257,11 +255,11 @@ class AlgorithmSubject:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
         cost, write = self.cost(metric), self.report.write
+        growth = self.report.growth(cost) if metric != "accesses" else None
         if cost.lower is None or cost.upper is None:
-            return SymbolicMetric(metric, "unknown", None, reason=cost.reason or "")
+            return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]
         regimes = tuple((each.when, write(each.upper)) for each in shown)
-        growth = self.report.growth(cost) if metric != "accesses" else None
         return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
 
 

@@ -34,9 +34,10 @@ from archline.recurrences.exact.search import Given, Side, bound, exact_form
 from archline.recurrences.exact.termination import ends
 from archline.recurrences.exact.terms.halvings import at_halves, without_halvings
 from archline.recurrences.exact.terms.leaf_counts import without_pieces
+from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.explanation import Recurrence
 from archline.recurrences.guards import among
-from archline.recurrences.model import Decision, Equation, Function, System, calls
+from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, System, calls
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
@@ -188,6 +189,21 @@ class Recursions:
         meanings = {most.indices.size: most.indices.distance}
         return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
 
+    def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
+        """What a metric satisfies, for other ways to its growth; None where no recurrence is proved to end."""
+        extracted = self.extracted(algorithm)
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        if lower is None or upper is None or self._unproved(algorithm) is not None:
+            return None
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least.indices is None or most.indices is None:
+            least, most = Reduced(lower), Reduced(upper)
+
+        def foreign(above: bool) -> Foreign:
+            return self._foreign(metric, upper, Side.UPPER if above else Side.LOWER)
+
+        return IntegerRecurrence(least.function, most.function, most.indices, foreign)
+
     def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
         key = function.name, upper
@@ -259,8 +275,7 @@ class Recursions:
     def _given(self, metric: str, function: Function) -> Given:
         """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
         functions = self._extraction.systems(metric)
-        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
-        foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
+        foreign = {side: self._foreign(metric, function, side) for side in Side}
         # All metrics are looked at in the same points, and their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, Places())
         if not _settled(function, functions):
@@ -269,6 +284,12 @@ class Recursions:
             return Given(foreign, self._values_of(metric), places=places)
         narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
         return Given(foreign, narrow, places=places)
+
+    def _foreign(self, metric: str, function: Function, side: Side) -> Foreign:
+        """What is known of the calls of other algorithms."""
+        functions = self._extraction.systems(metric)
+        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
+        return {name: self._at_call(each, metric, side) for name, each in others.items()}
 
     def _values_of(self, metric: str) -> Values:
         """The values of all functions of a metric, those found before included."""

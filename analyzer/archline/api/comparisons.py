@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from html import escape
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +77,16 @@ class Compared:
         return text.render(self.result, 100)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from archline.report.documents import html
+        from archline.report.documents.comparisons import document
+
+        return html.render(document(self.result))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.comparisons import document
+
+        return latex.render(document(self.result))
 
 
 def compare(

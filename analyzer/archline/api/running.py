@@ -143,6 +143,18 @@ class Run:
 
         return run(self.view, 100)
 
+    def _repr_html_(self) -> str:
+        from archline.report.documents import html
+        from archline.report.documents.runs import document
+
+        return html.render(document(self.view))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.runs import document
+
+        return latex.render(document(self.view))
+
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:
     """The derived values at a point; and for those without one, why."""

@@ -92,7 +92,7 @@ def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
     return bases.growing
 
 
-def _of_symbols(branches: tuple[Branch, ...], terms: Iterable[Term]) -> Terms:
+def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
     """What an exponential is multiplied with: each amount, wherever it is added, grows as the exponential does."""
     found = leading(replace(term, power=ZERO, log=ZERO, loglog=fmpq(0)) for term in terms)
     if len(branches) > 1 and any(term.symbols for term in found):

@@ -89,6 +89,7 @@ class Accesses(WordModel):
             case s.Assign(target=s.Element() as target, op=op):
                 return op != "=" and not self.is_view(target)
             case _:
+                # Other statements are no updates.
                 return False
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:

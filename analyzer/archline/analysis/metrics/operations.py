@@ -20,7 +20,7 @@ FLOP_KINDS = {
 }  # fmt: skip
 
 
-class Costs(Protocol):
+class OperationCosts(Protocol):
     """What the steps of an expression cost."""
 
     @property
@@ -31,7 +31,7 @@ class Costs(Protocol):
         """What a call of an algorithm or an extern costs."""
 
 
-def evaluation(expr: s.Expr, scope: Scope, costs: Costs) -> Tally:
+def evaluation(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
     """The cost of evaluating an expression once."""
     match expr:
         case s.Integer() | s.Real() | s.Name():
@@ -51,7 +51,7 @@ def evaluation(expr: s.Expr, scope: Scope, costs: Costs) -> Tally:
             return evaluations((base, *shape), scope, costs)
 
 
-def evaluations(parts: tuple[s.Expr, ...], scope: Scope, costs: Costs) -> Tally:
+def evaluations(parts: tuple[s.Expr, ...], scope: Scope, costs: OperationCosts) -> Tally:
     """The cost of evaluating several expressions, one after the other."""
     total = FREE
     for part in parts:
@@ -59,7 +59,7 @@ def evaluations(parts: tuple[s.Expr, ...], scope: Scope, costs: Costs) -> Tally:
     return total
 
 
-def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: Costs) -> Tally:
+def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: OperationCosts) -> Tally:
     total = FREE
     for subscript in subscripts:
         if isinstance(subscript, s.Slice):
@@ -92,7 +92,7 @@ def update(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
     return _operator(FLOP_KINDS[assign.op], (assign.target, assign.value), 1, scope, model)
 
 
-def _call(call: s.Call, scope: Scope, costs: Costs) -> Tally:
+def _call(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
     if call in scope.module.targets:
         return evaluations(call.arguments, scope, costs).then(costs.call(call, scope), scope.facts)
     operands = evaluations(call.arguments, scope, costs)
@@ -102,7 +102,7 @@ def _call(call: s.Call, scope: Scope, costs: Costs) -> Tally:
     return operands.then(_operator(call.function, call.arguments, uses, scope, costs.model), scope.facts)
 
 
-def _short_circuit(expr: s.Binary, scope: Scope, costs: Costs) -> Tally:
+def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:
     """`and`, `or`: the right side is evaluated where the left does not decide."""
     first = evaluation(expr.left, scope, costs)
     second = evaluation(expr.right, scope, costs)

@@ -11,7 +11,6 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from archline.analysis.analyse import derive
 from archline.execution.data import bind_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.run import execute
@@ -19,7 +18,7 @@ from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from recursive_programs.agreement import disagreements, executed
-from stdlib_cases import execute_case, load
+from stdlib_cases import derived, execute_case, load
 from stdlib_recursive_cases import RECURSIVE
 
 TARGET = "sparse.csb::spmv_csb"
@@ -48,7 +47,7 @@ def test_real_matrices(path: Path, b: int) -> None:
     assert nz == reference.nnz
     # 2 a nonzero; of c chunks in a row of blocks, c - 1 bring b additions, and (c - 1)*b is at most twice its entries.
     assert 2 * nz <= run.counts.flops <= 4 * nz
-    assert not list(disagreements(derive(*load(TARGET)), executed(run.counts), run.sizes))
+    assert not list(disagreements(derived(TARGET), executed(run.counts), run.sizes))
     # The bounds of the paper, with room for the constant of a binary search at each of few entries.
     assert run.counts.work <= 40 * (nb**2 + nz)
     assert run.counts.span <= 80 * (b * math.log2(2 + nb) + nb)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from archline.analysis.analyse import derive
-from archline.analysis.cost import Costs
 from archline.claims.decide import decide
 from recursive_programs.agreement import disagreements, executed
-from stdlib_cases import execute_case, load
+from stdlib_cases import derived, execute_case, load
 from stdlib_csb_cases import by_quadrants
 from stdlib_recursive_cases import RECURSIVE
 
 BLOCK = "sparse.csb::csb_block"
-
-
-@cache
-def derived(target: str) -> Costs:
-    return derive(*load(target))
 
 
 @pytest.mark.parametrize("target", [target for target in RECURSIVE if target.startswith("sparse.csb::")])

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import product
 
 import pytest
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.analysis.analyse import derive
-from archline.analysis.cost import Cost, Costs
+from archline.analysis.cost import Cost
 from archline.language.evaluate import holds
-from stdlib_cases import load
+from stdlib_cases import derived, load
 from stdlib_recursive_cases import RECURSIVE
 
 FACTOR = 4
@@ -32,11 +30,6 @@ SHAPES: dict[int, Sequence[int]] = {1: EQUAL, 2: PAIRS, 3: TRIPLES}
 """The values of each size, by the number of sizes."""
 FEW = {1: EQUAL[15:40], 2: (1, 2, 17, 33, 1025), 3: (1, 16, 17, 33, 1025)}
 """Those at which the recurrence itself is followed."""
-
-
-@cache
-def derived(target: str) -> Costs:
-    return derive(*load(target))
 
 
 def points(target: str, values: dict[int, Sequence[int]]) -> Iterator[dict[str, int]]:

@@ -1,45 +1,24 @@
-"""The standard library: what is derived is what is executed, everything it ensures is decided, no sum is left."""
+"""The standard library: costs are exact unless the data decides, everything it ensures is decided, no sum is left."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.analyse import derive
 from archline.claims.decide import decide
-from stdlib_cases import CASES, execute_case, load
-from test_stdlib_counts import BOUNDED
-
-
-@pytest.mark.parametrize("target", CASES)
-@settings(max_examples=12, deadline=None)
-@given(data=st.data())
-def test_derived_equals_executed(target: str, data: st.DataObject) -> None:
-    module, algorithm = load(target)
-    costs = derive(module, algorithm)
-    arguments = data.draw(CASES[target].arguments)
-    ran = execute_case(target, arguments, CASES[target].results(arguments))
-    for cost in costs:
-        count = getattr(ran.counts, cost.metric)
-        assert cost.lower is not None
-        assert cost.upper is not None
-        lower, upper = evaluate(cost.lower, ran.sizes), evaluate(cost.upper, ran.sizes)
-        assert lower <= count <= upper, (cost.metric, ran.sizes)
-        assert lower == upper or cost.metric in BOUNDED.get(target, set())
+from stdlib_cases import CASES, derived, load
+from stdlib_targets import BOUNDED
 
 
 @pytest.mark.parametrize("target", CASES)
 def test_costs_are_exact_unless_the_data_decides(target: str) -> None:
-    costs = derive(*load(target))
+    costs = derived(target)
     assert {cost.metric for cost in costs if not cost.exact} == BOUNDED.get(target, set())
 
 
 @pytest.mark.parametrize("target", CASES)
 def test_everything_derived_is_decided(target: str) -> None:
-    module, algorithm = load(target)
-    for verdict in decide(module, algorithm, derive(module, algorithm)):
+    for verdict in decide(*load(target), derived(target)):
         if verdict.ensures.metric not in ("flops", "work", "span", "time"):
             assert verdict.outcome == "not decided yet", verdict
         else:
@@ -57,12 +36,12 @@ def test_everything_derived_is_decided(target: str) -> None:
     ],
 )
 def test_kernels_that_others_leave_as_sums(target: str, flops: object) -> None:
-    costs = derive(*load(target))
+    costs = derived(target)
     for n in (1, 2, 3, 10, 101):
         assert evaluate(costs["flops"].lower, {"n": n}) == flops(n)  # type: ignore[operator]
 
 
 def test_exact_at_a_size_of_thirty_digits() -> None:
-    costs = derive(*load("dense.lu::lu"))
+    costs = derived("dense.lu::lu")
     n = 10**30
     assert evaluate(costs["flops"].lower, {"n": n}) == n * (n - 1) * (4 * n + 1) // 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from math import log2
 
@@ -20,7 +19,6 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.log_enclosures import MOST, above, below, least_fall, most_fall
 from archline.analysis.analyse import derive
-from archline.analysis.cost import Costs
 from archline.analysis.metrics.statements import Statements
 from archline.claims.decide import Verdict, decide
 from archline.language.loader import load_text
@@ -29,7 +27,7 @@ from archline.recurrences.exact.surrogate import Inner
 from archline.recurrences.exact.terms.depths import limited
 from archline.recurrences.exact.transitions import steps_of
 from recursive_programs.agreement import disagreements, executed
-from stdlib_cases import execute_case, load
+from stdlib_cases import derived, execute_case, load
 
 N, M, Q, ONE = Poly.symbol("n"), Poly.symbol("m"), Poly.symbol("q"), Poly.constant(1)
 NEAR = 1e-9
@@ -142,11 +140,6 @@ def test_logarithms_of_limits_are_limits_of_logarithms(target: str, names: str) 
 
 
 # Programs
-@cache
-def derived(target: str) -> Costs:
-    return derive(*load(target))
-
-
 def worst_halves(n: int, m: int) -> tuple[list[float], list[float]]:
     """Each middle of the longer array splits the shorter one into all and nothing, again and again."""
     return [float(i) for i in range(n)], [n / 2 + (i + 1) / (4 * m + 4) for i in range(m)]

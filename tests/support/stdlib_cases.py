@@ -14,6 +14,8 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from hypothesis import strategies as st
 
+from archline.analysis.analyse import derive
+from archline.analysis.cost import Costs
 from archline.execution.run import Counts, execute
 from archline.language import syntax as s
 from archline.language.loader import load_target
@@ -328,11 +330,21 @@ class Ran:
 
 
 @cache
+def _module(place: str) -> Module:
+    return load_target(place)[0]
+
+
 def load(target: str) -> tuple[Module, s.Algorithm]:
-    """The algorithm of a target and its module."""
-    module, algorithm = load_target(target)
-    assert algorithm is not None
-    return module, algorithm
+    """The algorithm of a target and its module, which is read once."""
+    place, _, name = target.partition("::")
+    module = _module(place)
+    return module, module.algorithms[name]
+
+
+@cache
+def derived(target: str) -> Costs:
+    """What is derived of a target, once."""
+    return derive(*load(target))
 
 
 def execute_case(target: str, arguments: Arguments, expected: Results, *, compiled: bool | None = None) -> Ran:

@@ -43,6 +43,15 @@ from stdlib_csb_cases import (
 
 RECURSIVE: dict[str, Case] = {}
 """The cases by target, of what is recursive and of what belongs to it."""
+HELPERS = frozenset(
+    (
+        "arithmetic.karatsuba::convolve", "dense.matmul_rows::matmul_rows_basic", "dense.strassen::copy_padded",
+        "dense.strassen::difference_padded", "dense.strassen::matmul_leaf", "dense.strassen::sum_padded",
+        "sort.mergesort::merge_runs", "sparse.csb::csb_chunk", "sparse.csb::quadrant_split",
+        "stencil.trapezoid::heat_1d_steps", "string.lcs::lcs",
+    )
+)  # fmt: skip
+"""Those of them that do not recurse."""
 
 # Leaves end at 16: sizes on both sides, odd ones that halve to odd ones, and twice what halves once.
 ACROSS = st.sampled_from([1, 2, 3, 7, 16, 17, 19, 23, 33, 35])

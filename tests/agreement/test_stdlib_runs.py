@@ -1,26 +1,21 @@
-"""The standard library costs what it ensures: executed counts against each `ensures` at the sizes of a run."""
+"""Runs of the standard library: results are those of numpy and scipy, counts those that are derived and ensured."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.language import syntax as s
 from archline.language.evaluate import holds
-from stdlib_cases import CASES, execute_case, load
+from recursive_programs.agreement import disagreements, executed
+from stdlib_cases import CASES, Ran, derived, execute_case, load
+from stdlib_recursive_cases import RECURSIVE
+from stdlib_targets import ALL, BOUNDED
 
 METRICS = ("flops", "work", "span")
 COMPARISONS = ("==", "<=", ">=")
-
-BOUNDED = {
-    "sort.lower_bound::lower_bound": {"flops", "work", "span"},
-    "sort.insertion_sort::insertion_sort": {"flops", "work", "span"},
-    "sort.merge::merge": {"flops", "work", "span"},
-    "nbody.fmm_u::fmm_u": {"flops", "work", "span"},
-    "sparse.block::spmv_block": {"span"},
-}
-"""What depends on the data; everything else is ensured exactly."""
 
 
 def compared(target: str) -> list[s.Ensures]:
@@ -37,12 +32,23 @@ def test_every_cost_is_ensured(target: str) -> None:
         assert ("<=" in found and "==" not in found) if metric in bounded else found == {"=="}, metric
 
 
-@pytest.mark.parametrize("target", CASES)
+@pytest.mark.parametrize("target", ALL)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_counts(target: str, data: st.DataObject) -> None:
-    arguments = data.draw(CASES[target].arguments)
-    ran = execute_case(target, arguments, CASES[target].results(arguments))
+def test_runs(target: str, data: st.DataObject) -> None:
+    case = {**CASES, **RECURSIVE}[target]
+    arguments = data.draw(case.arguments)
+    expected = case.results(arguments)
+    ran = execute_case(target, arguments, expected)
+    assert set(ran.results) == set(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(ran.results[name], value, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert_ensured(target, ran)
+    assert not list(disagreements(derived(target), executed(ran.counts), ran.sizes))
+
+
+def assert_ensured(target: str, ran: Ran) -> None:
+    """What the algorithm requires of its sizes and ensures of its costs is so in this run."""
     assert all(holds(fact, ran.sizes) for fact in load(target)[1].where)
     for each in compared(target):
         count = s.Integer(value=getattr(ran.counts, each.metric), span=each.span)

@@ -21,7 +21,7 @@ from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact
-from archline.language.metrics import SET_APART
+from archline.language.metrics import SET_APART, TEST
 from archline.language.model import Kind
 
 
@@ -236,7 +236,7 @@ def _branches(fn: Function, branches: tuple[s.Branch, ...]) -> None:
     """Each test is reached, and paid for, only where those before it failed."""
     first, *rest = branches
     assert first.condition is not None
-    fn.step()
+    fn.step(TEST)
     test = condition(fn, first.condition)
     with fn.counted(f"if {test}:", first.span):
         block(fn, first.body)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from types import MappingProxyType
 
 
 class Composition(Enum):
@@ -87,7 +86,7 @@ def _anything(event: Event) -> bool:
 
 
 def _registry(*metrics: Metric) -> Mapping[str, Metric]:
-    return MappingProxyType({each.name: each for each in metrics})
+    return {each.name: each for each in metrics}
 
 
 METRICS = _registry(

@@ -11,9 +11,12 @@ import pytest
 from archline.analysis.analyse import derive, derive_metric
 from archline.analysis.cost import Costs, ends_at
 from archline.analysis.metrics.cost_model import CostModel
+from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import loads
 from archline.execution.results import Counts
 from archline.execution.run import execute
+from archline.ir.amounts import UNIT, Unknown
+from archline.ir.max_plus import serial
 from archline.language import metrics
 from archline.language.loader import load_target, load_text
 from archline.language.metrics import METRICS, Composition, Derived, Metric
@@ -168,3 +171,18 @@ def test_the_command_shows_metrics_on_request() -> None:
     assert "accesses  <= 4*n*m*p" in cli("cost", "dense.matmul::matmul_basic", "--metric", "accesses").out
     explained = cli("cost", "dense.matmul::matmul_basic", "--metric", "accesses", "--explain").out
     assert "together: accesses >= 0 and <= 4*n*m*p" in explained
+
+
+def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
+    """Where neither of two derivations counts all, a path without its unknown parts is no span."""
+    nothing = Unknown("of one thing")
+    here = Tally({"work": nothing}, {"span": serial(nothing)})
+    elsewhere = Tally({}, {"span": serial(UNIT)}, gap=Unknown("of another"))
+    assert isinstance(here.or_else(elsewhere).amount("span"), Unknown)
+    assert isinstance(elsewhere.or_else(here).amount("span"), Unknown)
+    assert here.or_else(Tally({"work": UNIT}, {"span": serial(UNIT)})).known
+    # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
+    program = program_from_seed(152)
+    module = load_text(program.text)
+    span = derive(module, module.algorithms[program.entry])["span"]
+    assert span.status == "unknown"

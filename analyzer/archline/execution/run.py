@@ -25,7 +25,7 @@ from archline.execution.results import Cache, Counts, Run, Trace
 from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import CALL, SET_APART, STEPS
+from archline.language.metrics import CALL, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
@@ -124,9 +124,9 @@ def _counts(finished: Finished) -> Counts:
             owner, metric = key.split(" ")
             if owner != name:
                 continue
-            if metric == "flops":
+            if METRICS[metric].by_kind:
                 totals[DECLARED] += calls * amount
-            if metric in ("flops", "work"):
+            if "work" in (metric, *METRICS[metric].within):
                 work += calls * amount
             elif metric in declared:
                 declared[metric] += calls * amount

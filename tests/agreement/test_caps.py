@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.at_call import Caller
@@ -193,7 +193,7 @@ def test_halves_keep_what_leaves_sum_up_to(most: int, less: int, more: int) -> N
 
 
 def test_sizes_in_turn_and_at_once() -> None:
-    function = Statements(MODULE, False).recursions.extracted(ALGORITHM).function("span", True)
+    function = Derivation(MODULE, False).recursions.extracted(ALGORITHM).function("span", True)
     assert function is not None
     steps = [step for equation in function.equations for step in steps_of(equation, True)]
     found = splits(function, steps)
@@ -211,7 +211,7 @@ def test_no_terms_where_sizes_shrink_by_one() -> None:
         "algorithm down(x: inout real[n]):\n    if n > 1:\n        down(x[0..n - 1])\n        down(x[0..n - 1])\n"
         "        down(x[0..n - 1])\n    else:\n        x[0] += 1.0\n"
     )
-    function = Statements(module, False).recursions.extracted(module.algorithms["down"]).function("work", True)
+    function = Derivation(module, False).recursions.extracted(module.algorithms["down"]).function("work", True)
     assert function is not None
     assert splits(function, [step for equation in function.equations for step in steps_of(equation, True)]) == {}
 

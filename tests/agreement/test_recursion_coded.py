@@ -11,7 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import first
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.language.loader import load_text
 from archline.recurrences.evaluate import decisions as cases
 from archline.recurrences.evaluate.codegen import HELPERS, EquationWriter, coded
@@ -41,7 +41,7 @@ algorithm f(x: inout real[n]):
 
 def functions(target: str, metric: str) -> dict[str, Function]:
     module, algorithm = load(target)
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(algorithm)
     return recursions._extraction.systems(metric)
 
@@ -101,7 +101,7 @@ algorithm f(x: inout real[n]):
         f(x[1..n])
 """
     )
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(module.algorithms["f"])
     known = recursions._extraction.systems("flops.add")
     (name,) = known
@@ -125,7 +125,7 @@ def test_steps_are_counted() -> None:
 def test_fractions_are_whole_where_counts_are() -> None:
     """n*(n - 1)/2 inner iterations, by conditions that are no comparison with a sum."""
     module = load_text(GUARDED)
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(module.algorithms["f"])
     (function,) = recursions._extraction.systems("flops.add").values()
     code = coded(function)

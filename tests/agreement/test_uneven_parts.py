@@ -19,7 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.log_enclosures import MOST, above, below, least_fall, most_fall
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.claims.decide import Verdict, decide
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller, NotComparableError
@@ -125,7 +125,7 @@ def test_rounded_numbers_are_on_the_safe_side() -> None:
 @pytest.mark.parametrize(("target", "names"), [("dense.matmul_recursive::matmul_temporary", "nmp")])
 def test_logarithms_of_limits_are_limits_of_logarithms(target: str, names: str) -> None:
     module, algorithm = load(target)
-    function = Statements(module, False).recursions.extracted(algorithm).function("span", True)
+    function = Derivation(module, False).recursions.extracted(algorithm).function("span", True)
     assert function is not None
     steps = [step for equation in function.equations for step in steps_of(equation, True)]
     (elements,) = limited(function, steps)

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.polynomial import TooComplexError
 from archline.analysis.cost import Cost, ends_at
-from archline.analysis.metrics.accesses import accesses_of
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
@@ -30,7 +28,6 @@ from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.ir.scope import declared
-from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import Derived, names
@@ -113,19 +110,11 @@ class AlgorithmSubject:
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
         """A derived cost; with processors, time in place of span and the misses of all their caches."""
-        if metric == "accesses":
-            # Each element that `+=` updates is read and written, as runs count.
-            try:
-                return accesses_of(self.algorithm.module, self.algorithm.node, updates=2)
-            except UntracedError as problem:
-                return Cost(metric, "unknown", None, None, problem.reason, problem.span)
-            except TooComplexError as problem:
-                return Cost(metric, "unknown", None, None, str(problem), self.algorithm.node.span)
         if procs is not None and metric == "span":
             return self.report._time(procs)
         if procs is not None and metric == "io":
             return self.report._io_on(procs)
-        return self.report.costs[metric]
+        return self.report.including(metric).costs[metric]
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.

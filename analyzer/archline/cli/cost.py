@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
-from archline.language.metrics import ALWAYS
+from archline.language.metrics import DERIVABLE
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
-        choices=ALWAYS,
+        choices=DERIVABLE,
         help="show this metric alone; with --explain, derive it (default: work)",
     )
     parser.add_argument(
@@ -64,6 +64,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is told as text or JSON")
     reports = [subject.cost() for subject in shared.subjects(options)]
+    if options.metric is not None:
+        reports = [report.including(options.metric) for report in reports]
     given = _given(options)
     points = _points(options, reports, given)
     assumed = given is not None and _without_cache(given)

@@ -25,7 +25,7 @@ from archline.execution.results import Cache, Counts, Run, Trace
 from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import SET_APART
+from archline.language.metrics import CALL, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
@@ -112,6 +112,8 @@ def _counts(finished: Finished) -> Counts:
             totals[kind] += amount * times
     # The outermost call counts one.
     work = totals.pop(WORK, 0) + 1
+    steps = {each.kind: totals.pop(each.kind, 0) for each in STEPS}
+    steps[CALL.kind] += 1
     reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
     declared = dict.fromkeys(SET_APART, 0.0)
     for place, metric in enumerate(SET_APART):
@@ -122,9 +124,9 @@ def _counts(finished: Finished) -> Counts:
             owner, metric = key.split(" ")
             if owner != name:
                 continue
-            if metric == "flops":
+            if METRICS[metric].by_kind:
                 totals[DECLARED] += calls * amount
-            if metric in ("flops", "work"):
+            if "work" in (metric, *METRICS[metric].within):
                 work += calls * amount
             elif metric in declared:
                 declared[metric] += calls * amount
@@ -138,6 +140,7 @@ def _counts(finished: Finished) -> Counts:
         reads=reads,
         writes=writes,
         memory=int(state[PEAK]),
+        steps=steps,
         declared={metric: amount for metric, amount in declared.items() if amount},
     )
 

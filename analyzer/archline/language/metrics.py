@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from types import MappingProxyType
 
 
 class Composition(Enum):
@@ -41,6 +40,8 @@ class Event:
 
 INT_OPERATION = Event("int")
 ITERATION, TEST, CALL = Event("iteration"), Event("test"), Event("call")
+STEPS = (INT_OPERATION, ITERATION, TEST, CALL)
+"""What counts as work and is no operation on reals."""
 FORK = Event("fork")
 """A level of the tree of forks that starts a parallel loop, which lengthens paths and is no work."""
 DECLARED = "declared"
@@ -85,7 +86,7 @@ def _anything(event: Event) -> bool:
 
 
 def _registry(*metrics: Metric) -> Mapping[str, Metric]:
-    return MappingProxyType({each.name: each for each in metrics})
+    return {each.name: each for each in metrics}
 
 
 METRICS = _registry(
@@ -106,8 +107,13 @@ METRICS = _registry(
         declared=True, claimed=True, executed=True, taken=True,
     ),
     Metric(
+        "comparisons", "op", "comparisons of reals",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == Event("compare", real=True),
+        within=("flops", "work", "span"), at_most="flops", letter="C",
+    ),
+    Metric(
         "calls", "call", "calls of algorithms",
-        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, letter="K",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, at_most="work", letter="K",
     ),
     Metric(
         "accesses", "word", "elements of arrays read and written",
@@ -141,8 +147,6 @@ def names(choice: Callable[[Metric], bool]) -> tuple[str, ...]:
 DECLARABLE = names(lambda each: each.declared)
 CLAIMABLE = names(lambda each: each.claimed)
 EXECUTED = names(lambda each: each.executed)
-ALWAYS = names(lambda each: each.derived is Derived.ALWAYS)
-"""Those that the costs of an algorithm have."""
 DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
 SET_APART = names(lambda each: each.declared and each.composition is None)
 """Those whose declared amounts are added up by themselves."""

@@ -487,6 +487,29 @@ def nodes(value: object) -> Iterator[Node]:
             pending.extend(reversed(part))
 
 
+def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The blocks inside a statement."""
+    match statement:
+        case Loop(body=body) | While(body=body) | Split(body=body):
+            return (body,)
+        case If(branches=branches):
+            return tuple(each.body for each in branches)
+        case (
+            Let()
+            | Local()
+            | Assign()
+            | Invoke()
+            | Sync()
+            | Pass()
+            | Return()
+            | Assume()
+            | Costs()
+            | Transfer()
+            | Communicate()
+        ):
+            return ()
+
+
 def names(value: object) -> frozenset[str]:
     """The names in a part of a program, or in several in a tuple."""
     return frozenset(node.id for node in nodes(value) if isinstance(node, Name))

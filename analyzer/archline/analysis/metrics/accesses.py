@@ -10,6 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.cost_model import CostModel, nest
+from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, Tally
 from archline.analysis.regimes import with_regimes
@@ -31,20 +32,25 @@ def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cos
     accesses of its target: one finds the element in the cache that the other brought. Raises UntracedError where io is
     declared, or words move otherwise; TooComplexError.
     """
+    return derive_accesses(module, algorithm, updates)[0]
+
+
+def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[Step, ...]]:
+    """The same, with the steps of the derivation."""
     require_accesses(module, algorithm)
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))
-    tally, _ = statements.algorithm(algorithm)
+    tally, steps = statements.algorithm(algorithm)
     amount = tally.amount(METRIC)
     if isinstance(amount, Unknown):
-        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span)
+        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span), steps
     cost = Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
         regimes = tuple(replace(each, lower=ZERO) for each in closed.regimes)
         ends = closed.ends
         # From below they count both sides of `and` too.
-        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1])))
-    return with_regimes(cost, declared(module, algorithm).facts, module.signatures[algorithm].size_names)
+        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1]))), steps
+    return with_regimes(cost, declared(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 
 class WordModel(CostModel):

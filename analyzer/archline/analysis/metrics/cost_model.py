@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
@@ -102,6 +103,7 @@ def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) ->
     return cost
 
 
+@cache
 def events_of(*names: str) -> CostModel:
     """The model of some metrics of the registry, which count events."""
     return CostModel(METRICS[name] for name in names)

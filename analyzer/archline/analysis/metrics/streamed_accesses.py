@@ -61,7 +61,7 @@ class Streamed(WordModel):
         super().__init__(module)
         self.lines = 1
         self.nested = False
-        self._line, self._rows = line, rows
+        self._line = line
         self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
         self._before: dict[s.Stmt, int] = {}
         self._each: dict[s.Loop | s.While, int] = {}
@@ -105,14 +105,11 @@ class Streamed(WordModel):
                 self._walked_along(statement)
             case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
                 self._walked_by_all(statement)
-            case s.Loop(body=body):
-                self._block(body)
-            case s.While(condition=condition, body=body):
-                self._each[statement] = self._words(condition)
-                self._block(body)
-            case s.If(branches=branches):
-                for each in branches:
-                    self._block(each.body)
+            case s.Loop() | s.While() | s.If():
+                if isinstance(statement, s.While):
+                    self._each[statement] = self._words(statement.condition)
+                for block in s.blocks(statement):
+                    self._block(block)
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
@@ -274,7 +271,7 @@ class Made(WordModel):
                 case _:
                     # No other statement makes an array itself, nor is repeated.
                     pass
-            for block in blocks(statement):
+            for block in s.blocks(statement):
                 self._place(block, inside)
 
     def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
@@ -289,18 +286,6 @@ class Made(WordModel):
 
     def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         return FREE
-
-
-def blocks(statement: s.Stmt) -> tuple[tuple[s.Stmt, ...], ...]:
-    """The blocks inside a statement."""
-    match statement:
-        case s.Loop(body=body) | s.While(body=body):
-            return (body,)
-        case s.If(branches=branches):
-            return tuple(each.body for each in branches)
-        case _:
-            # No other statement has statements inside.
-            return ()
 
 
 def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:

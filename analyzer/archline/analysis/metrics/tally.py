@@ -89,8 +89,9 @@ class Tally:
     def or_else(self, other: Tally) -> Tally:
         """The same stretch, with what is known of it elsewhere where it is unknown here."""
         declared = self.declared | other.declared
-        if self.gap is not None:
-            return replace(other, declared=declared)
+        if self.gap is not None or other.gap is not None:
+            # What is counted beside a gap is not all.
+            return replace(self if other.gap is not None else other, declared=declared)
         sums = {name: other.amount(name) if isinstance(each, Unknown) else each for name, each in self.sums.items()}
         paths = {
             name: other.paths.get(name, IDLE) if isinstance(each.finish, Unknown) else each

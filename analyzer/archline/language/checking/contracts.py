@@ -13,11 +13,11 @@ from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule
-from archline.language.metrics import CLAIMABLE, DECLARABLE
+from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
 from archline.language.model import Kind
 from archline.language.source import Span
 
-ENSURED = (*DECLARABLE, "time(P)")
+ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
 
 

@@ -207,7 +207,7 @@ class Planner:
         # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
-                yield from (known.filled(sample, owners, first, few) for few in FEW)
+                yield from known.filled(sample, owners, first, FEW)
 
     def _choices(self, cluster: Cluster) -> Choices:
         whole = self._measured(cluster.units)

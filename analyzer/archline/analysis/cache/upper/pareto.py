@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,22 +59,78 @@ class Choices:
         misses = np.where(some, self.misses[each, best], np.inf)
         return Choices(self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best])
 
-    def filled(self, sample: int, owners: Sequence[object], first: Sequence[bool], capacity: int) -> list[int]:
+    def filled(
+        self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
+    ) -> Iterator[list[int]]:
         """One choice of each owner: from the `first` on the one that saves most and fits, again and again."""
-        all_space, scratch, misses = self.space[:, sample], self.scratch[:, sample].astype(int), self.misses[sample]
         places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
         owner = np.array([places[each] for each in owners], dtype=np.intp)
-        chosen = np.zeros(len(places), dtype=np.intp)
-        chosen[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
+        start = np.zeros(len(places), dtype=np.intp)
+        start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
+        filling = _Filling(self.space[:, sample], self.scratch[:, sample].astype(int), self.misses[sample], owner, start)
+        for capacity in capacities:
+            yield [int(unit) for unit in self.units[sample, filling.within(capacity)].ravel() if unit >= 0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Filling:
+    """One choice of each owner, `start` at first: for each choice by region its lines, and whether it fetches there."""
+
+    space: NDArray[np.float64]
+    scratch: NDArray[np.int_]
+    misses: NDArray[np.float64]
+    owner: NDArray[np.intp]
+    start: NDArray[np.intp]
+
+    def within(self, capacity: int) -> NDArray[np.intp]:
+        """The choices, where the one that saves most and fits in place of another is taken until none saves."""
+        chosen = self.start.copy()
+        needs, region = self._at_first
+        # Where a choice did not fit when it was looked at last, which seldom changes; -1 if it did.
+        full = np.where(needs > capacity, region, -1)
+        every = np.arange(len(self.owner))
+        held, fetching = self.space[:, chosen].sum(axis=1), self.scratch[:, chosen].sum(axis=1)
         while True:
-            now = chosen[owner]
-            space = all_space[:, chosen].sum(axis=1, keepdims=True) + all_space - all_space[:, now]
-            anew = scratch[:, chosen].sum(axis=1, keepdims=True) + scratch - scratch[:, now] > 0
-            saved = np.where((space + anew).max(axis=0) <= capacity, misses[now] - misses, 0.0)
+            now = chosen[self.owner]
+            still = held[full] + self.space[full, every] - self.space[full, now]
+            still += fetching[full] + self.scratch[full, every] - self.scratch[full, now] > 0
+            saved = np.where((full >= 0) & (still > capacity), 0.0, self.misses[now] - self.misses)
+            best = self._best(saved, now, held, fetching, full, capacity)
+            if best is None:
+                return chosen
+            held += self.space[:, best] - self.space[:, now[best]]
+            fetching += self.scratch[:, best] - self.scratch[:, now[best]]
+            chosen[self.owner[best]] = best
+
+    def _best(
+        self,
+        saved: NDArray[np.float64],
+        now: NDArray[np.intp],
+        held: NDArray[np.float64],
+        fetching: NDArray[np.int_],
+        full: NDArray[np.intp],
+        capacity: int,
+    ) -> int | None:
+        """The choice that saves most of those that fit; of others is noted where they do not."""
+        while True:
             best = int(saved.argmax())
             if saved[best] <= 0:
-                return [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
-            chosen[owner[best]] = best
+                return None
+            needs = held + self.space[:, best] - self.space[:, now[best]]
+            needs += fetching + self.scratch[:, best] - self.scratch[:, now[best]] > 0
+            full[best] = needs.argmax()
+            if needs[full[best]] <= capacity:
+                return best
+            saved[best] = 0.0
+
+    @cached_property
+    def _at_first(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """What each choice takes at first in the region where it takes most, and that region."""
+        now = self.start[self.owner]
+        held, fetching = self.space[:, self.start].sum(axis=1), self.scratch[:, self.start].sum(axis=1)
+        needs = held[:, None] + self.space - self.space[:, now]
+        needs += fetching[:, None] + self.scratch - self.scratch[:, now] > 0
+        return needs.max(axis=0), needs.argmax(axis=0)
 
 
 def together(parts: Sequence[Choices]) -> Choices:

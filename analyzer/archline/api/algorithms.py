@@ -24,7 +24,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
-from archline.language.loader import load_path, load_target, load_text
+from archline.language.loader import Read, load_path, load_target, load_text
 from archline.language.parser import parse_facts
 
 if TYPE_CHECKING:
@@ -311,7 +311,10 @@ def algorithm(target: str) -> Algorithm:
     return Algorithm(module, node)
 
 
-def algorithms(target: str) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file. Raises ArchlineError."""
-    module, node = load_target(target)
+def algorithms(target: str, read: Read | None = None) -> tuple[Algorithm, ...]:
+    """The algorithm a target names, or all of its file; adds to `read` what files were looked for.
+
+    Raises ArchlineError.
+    """
+    module, node = load_target(target, read)
     return tuple(Algorithm(module, each) for each in ([node] if node is not None else module.algorithms.values()))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from archline.algebra.asymptotic.is_big_o import Proved
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
@@ -137,8 +136,9 @@ def shown_place(place: str) -> str:
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
-    `proofs` show growth that holds. Of a failing one, `derived` is the cost as text; if it fails only `fails_where`,
-    at small sizes, `suggestion` is the same claim with a `when` under which it is proved to hold.
+    `certificates` prove growth that holds, where they are asked for. Of a failing one, `derived` is the cost as text;
+    if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a `when` under which it is
+    proved to hold.
     """
 
     text: str
@@ -146,7 +146,7 @@ class Contract:
     reason: str
     point: Point | None
     place: Place
-    proofs: tuple[Proved, ...] = ()
+    certificates: tuple[Mapping[str, object], ...] = ()
     derived: str = ""
     suggestion: str = ""
     fails_where: str = ""
@@ -415,15 +415,15 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
 
 
-def contract(verdict: Verdict) -> Contract:
-    """A verdict as reports show it."""
+def contract(verdict: Verdict, certificates: bool = False) -> Contract:
+    """A verdict as reports show it, with the `certificates` of what holds or without."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,
         verdict.reason,
         verdict.deciding,
         Place.of(verdict.ensures.span),
-        verdict.proofs if verdict.outcome == "holds" else (),
+        tuple(each.certificate for each in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
         verdict.derived,
         contract_text(verdict.guarded.ensures) if verdict.guarded else "",
         verdict.guarded.fails_where if verdict.guarded else "",

@@ -18,8 +18,8 @@ from archline.recurrences.asymptotic import exponents
 from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
-from archline.recurrences.asymptotic.logspace import exponents as multi_exponents
 from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
+from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
 from archline.recurrences.asymptotic.perron import Spectrum
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -406,7 +406,7 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
     ],
 )  # fmt: skip
 def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: str | None) -> None:
-    low, high = multi_exponents.bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    low, high = multi_system.exponents({fmpq(factor): fmpq(count) for factor, count in branches.items()})
     assert text is None or str(low) == str(high) == text
     first, last = (
         sum(float_of(c) * float_of(f) ** -multi_numbers.approximate(p) for f, c in branches.items())

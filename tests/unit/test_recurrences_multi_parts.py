@@ -16,22 +16,19 @@ from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.logspace.compare import as_maximum, covered, prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, whole
 from archline.recurrences.asymptotic.logspace.costs import pieces
-from archline.recurrences.asymptotic.logspace.exponents import bounds
 from archline.recurrences.asymptotic.logspace.lattice import as_lattice, equals
 from archline.recurrences.asymptotic.logspace.numbers import (
     Irrational,
     Number,
     approximate,
     logarithm,
-    power_of,
-    primitive,
     rational,
     reciprocal,
     sign,
 )
 from archline.recurrences.asymptotic.logspace.paths import paths
 from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
-from archline.recurrences.asymptotic.logspace.system import read_system
+from archline.recurrences.asymptotic.logspace.system import exponents, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
 from archline.recurrences.asymptotic.logspace.text import Printer
 from archline.recurrences.asymptotic.logspace.validate import check
@@ -189,13 +186,6 @@ def test_numbers_out_of_reach() -> None:
     assert rational(logarithm(fmpq(8), fmpq(2))) == 3
 
 
-def test_primitive_roots() -> None:
-    assert primitive(fmpq(64)) == (2, 6)
-    assert primitive(fmpq(8, 27)) == (fmpq(3, 2), -3)
-    assert power_of(fmpq(1, 8), fmpq(2)) == -3
-    assert power_of(fmpq(12), fmpq(2)) is None
-
-
 @pytest.mark.parametrize(
     ("branches", "power"),
     [
@@ -208,7 +198,7 @@ def test_primitive_roots() -> None:
     ],
 )
 def test_the_power_by_which_nodes_multiply(branches: dict[fmpq, fmpq], power: str | None) -> None:
-    low, high = bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    low, high = exponents({fmpq(factor): fmpq(count) for factor, count in branches.items()})
     if power is not None:
         assert (str(low), str(high)) == (power, power)
     else:

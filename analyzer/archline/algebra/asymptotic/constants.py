@@ -8,7 +8,7 @@ constants that are written differently cannot be told apart, `OutOfReachError` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ MAX_POWER = 4096
 
 
 class OutOfReachError(Exception):
-    """What the method does not reach, or constants that cannot be told apart; the reason is for people."""
+    """What a method does not treat, or constants that cannot be told apart; the reason is for people."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,13 +188,10 @@ class Constant:
         """-1, 0 or 1. OutOfReachError where enclosures do not separate it from zero."""
         if not self.terms:
             return (self.rational > 0) - (self.rational < 0)
-        for precision in PRECISIONS:
-            value = self.enclosed(precision)
-            if value > 0:
-                return 1
-            if value < 0:
-                return -1
-        raise OutOfReachError(f"the sign of {self} is not decided")
+        sign = sign_of(self.enclosure)
+        if sign is None:
+            raise OutOfReachError(f"the sign of {self} is not decided")
+        return sign
 
     def enclosed(self, precision: int) -> arb:
         """A rigorous enclosure computed with this many bits."""
@@ -227,6 +224,22 @@ class Constant:
 
 
 NOTHING, UNITY = Constant(ZERO), Constant(ONE)
+
+
+def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
+    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where they do not tell."""
+    before = ctx.prec
+    try:
+        for precision in PRECISIONS[:1] if quick else PRECISIONS:
+            ctx.prec = precision
+            ball = enclose()
+            if ball > 0:
+                return 1
+            if ball < 0:
+                return -1
+    finally:
+        ctx.prec = before
+    return None
 
 
 def exactly(value: arb) -> fmpq:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.akra_bazzi import Parts, contribution, excess, exponent_of, gathered
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, compare, rational
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases
 from archline.recurrences.asymptotic.inline import matrix_of
 from archline.recurrences.asymptotic.normal_form import Branches, CallSum, WeightedCall

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from archline.recurrences.asymptotic.exponents import OutOfReachError
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.normal_form import (
     MAX_BRANCHES,
     Argument,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
-from archline.recurrences.asymptotic.exponents import ONE, OutOfReachError
+from archline.recurrences.asymptotic.exponents import ONE
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
 from archline.recurrences.asymptotic.terms import Term, multiplied, summed

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.initial_values import Bases, bases_of
 from archline.recurrences.asymptotic.inline import at_argument, callees, components, written_out
 from archline.recurrences.asymptotic.normal_form import Branches, CallSum, WeightedCall, branches_of

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.decrease import by_steps
 from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, primitive
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, primitive
 from archline.recurrences.asymptotic.initial_values import Bases
 from archline.recurrences.asymptotic.normal_form import Branches, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, leading, order

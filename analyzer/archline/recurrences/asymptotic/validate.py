@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.compile import Formula, value_at
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.problem import Recurrence
 from archline.recurrences.asymptotic.terms import Term
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found

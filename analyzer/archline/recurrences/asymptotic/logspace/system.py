@@ -14,15 +14,17 @@ from flint import fmpq
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import Vector
-from archline.recurrences.asymptotic.logspace.exponents import bounds
 from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality, alternatives
 from archline.recurrences.asymptotic.logspace.minima import without_minima
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, approximate, logarithm
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
 from archline.recurrences.asymptotic.problem import Recurrence
 
+RESOLUTION = 1 << 30
+"""An exponent that has no closed form lies between two multiples of 1/RESOLUTION."""
 Enclosed: TypeAlias = tuple[str, Number, Number]
 """Calls, and two numbers between which lies the power by which their nodes multiply."""
 
@@ -206,7 +208,7 @@ class _Reader:
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join(_called(count, call) for count, call in calls)
-        low, high = bounds(branches)
+        low, high = exponents(branches)
         if low != high:
             self.enclosed.append((text, low, high))
         return SelfCalls(direction, high if self._above else low, _log2(min(branches)), text)
@@ -237,6 +239,19 @@ class _Reader:
                 return self._ratio(index, inner) / self._number(factor)
             case _:
                 raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
+
+
+def exponents(branches: dict[fmpq, fmpq]) -> tuple[Number, Number]:
+    """Two numbers between which the p with sum of count*factor^-p = 1 lies: p itself, twice, in closed form.
+
+    `branches` are the factors by which calls shrink a size, each with the number of such calls.
+    """
+    exponent = exponent_of(tuple((count, ONE / factor) for factor, count in branches.items()))
+    if exponent.root is None:
+        exact = exponent.rational + exponent.factor * logarithm(exponent.of, exponent.to)
+        return exact, exact
+    ball = exponent.ball() * RESOLUTION
+    return fmpq(ball.lower().floor().fmpq(), RESOLUTION), fmpq(ball.upper().ceil().fmpq(), RESOLUTION)
 
 
 def _names(expr: s.Expr) -> bool:

@@ -92,7 +92,7 @@ class _Writer:
                 return f"gcd({', '.join(self.text(part) for part in atom.parts)})"
             case a.CeilLog2():
                 return f"ceil(log2({self._at_least_one(atom.argument)}))"
-            case a.Function():
+            case a.RealFunction():
                 inner = f"({self.text(atom.argument)})"
                 return f"floor(sqrt{inner})" if atom.function == "isqrt" else f"{atom.function}{inner}"
             case a.Exponential():

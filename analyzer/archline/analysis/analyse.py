@@ -15,7 +15,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.between import related
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
+from archline.analysis.metrics.tally import Tally, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.ir.amounts import Amount, Unknown
@@ -25,6 +25,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
+from archline.language.metrics import CALL
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
@@ -72,15 +73,17 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
     statements, (tally, steps) = _within_budget(module, algorithm, recursive)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
-    tally = STEP.then(tally, scope.facts)
-    flops = flops_total(tally)
-    amounts = {"flops": flops, "work": tally.work, "span": tally.span}
-    metrics = {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()}
+    model = statements.model
+    tally = model.event(CALL).then(tally, scope.facts)
+    metrics = {metric: _cost(metric, tally.whole(metric), tally, algorithm) for metric in model.wanted}
+    # What is unknown may hold flops of any kind.
+    flops = tally.whole("flops")
     kinds = {
-        # What is unknown may hold flops of any kind.
-        kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
-        for kind, amount in sorted(tally.flops.items())
-        if kind not in (TOTAL, UNKNOWN)
+        name.removeprefix("flops."): _cost(
+            name, flops if isinstance(flops, Unknown) else tally.amount(name), tally, algorithm
+        )
+        for name in sorted(tally.sums)
+        if name.startswith("flops.")
     }
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
@@ -133,10 +136,10 @@ def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> 
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 to work and span."""
-    metric = f"flops.{TOTAL}" if cost.metric == "flops" else cost.metric
+    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 where calls count."""
+    metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
-    more = 0 if metric.startswith("flops") else 1
+    more = int(metric in model.event(CALL).names)
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
     tell = cache(partial(statements.recursions.told, algorithm, metric, more))

@@ -20,7 +20,6 @@ from archline.recurrences.explanation import Recurrence
 from archline.recurrences.model import IntegerRecurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
-METRICS = ("flops", "work", "span")
 
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]

@@ -201,6 +201,18 @@ class Algorithm:
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
 
+    def _repr_html_(self) -> str:
+        from archline.report.documents import html
+        from archline.report.documents.algorithms import document
+
+        return html.render(document(self._node, self.signature))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.algorithms import document
+
+        return latex.render(document(self._node, self.signature))
+
 
 @lru_cache(maxsize=MAX_KNOWN)
 def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:

@@ -402,12 +402,14 @@ class CostReport:
 
         return first_page(self.view(), 100)
 
-    def _repr_latex_(self) -> str:
-        from archline.report.latex import costs
-
-        return costs(self.view(growth=False))
-
     def _repr_html_(self) -> str:
-        from archline.report.costs.html import first_page
+        from archline.report.documents import html
+        from archline.report.documents.costs import document
 
-        return first_page(self.view())
+        return html.render(document(self.view()))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.costs import document
+
+        return latex.render(document(self.view()))

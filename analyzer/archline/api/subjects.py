@@ -33,13 +33,15 @@ from archline.ir.scope import declared
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import Derived, names
 from archline.language.parser import parse_expression, parse_facts
 
 if TYPE_CHECKING:
     from archline.api.running import Run
 
-DERIVED = ("flops", "work", "span", "io", "accesses")
-EXECUTED = ("flops", "work", "span", "io", "accesses", "memory")
+INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
+"""What is derived of an algorithm for models."""
+COUNTED = names(lambda each: each.taken and each.executed)
 NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
@@ -106,7 +108,7 @@ class AlgorithmSubject:
         """The facts of its sizes."""
         return self.report.where
 
-    metrics: Collection[str] = ("flops", "work", "span", "io", "accesses", "Z", "L")
+    metrics: Collection[str] = (*INPUTS, "Z", "L")
     """What models may take of it."""
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
@@ -133,7 +135,7 @@ class AlgorithmSubject:
         """
         if not settings.runs and settings.cache.policy == "optimal":
             found = self.derived(at, metrics, settings)
-            if not found.unknown or not found.unknown.keys() & set(EXECUTED):
+            if not found.unknown or not found.unknown.keys() & set(COUNTED):
                 return found
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
@@ -159,7 +161,7 @@ class AlgorithmSubject:
     ) -> tuple[dict[str, Input], dict[str, str]]:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
-        for name in (each for each in DERIVED if each in metrics):
+        for name in (each for each in INPUTS if each in metrics):
             cost = self.cost(name, procs)
             try:
                 if cost.lower is None or cost.upper is None:
@@ -200,11 +202,11 @@ class AlgorithmSubject:
         if not settings.measured:
             optimal = [name for name in metrics if name != "io" or cache.policy == "optimal"]
             found, unknown = self._derived_at(point, optimal, settings.procs)
-        counts = {name: getattr(ran.counts, name) for name in EXECUTED}
-        for name in EXECUTED:
+        counts = {name: getattr(ran.counts, name) for name in COUNTED}
+        for name in COUNTED:
             if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in DERIVED if name in metrics and name not in found]
+        missing = [name for name in INPUTS if name in metrics and name not in found]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")

@@ -22,7 +22,7 @@ from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
 from archline.claims.any_order_growth import least
 from archline.claims.growth import (
-    Piece,
+    ConditionalCost,
     counterexample,
     decide_growth,
     facts_of,
@@ -114,7 +114,7 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     some = solved.lower is not None and known.nonnegative(Poly.symbol(solved.size) - solved.least)
     if ensures.relation != "O" and not some:
         return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
-    piece = Piece("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)
+    piece = ConditionalCost("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)
     outcome, reason, proofs = decide_growth(ensures.relation, [piece], bound, _along_one_size)
     if outcome != "unknown":
         # What a recurrence grows like has no values at sizes that a reader could check.

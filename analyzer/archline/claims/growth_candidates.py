@@ -205,9 +205,9 @@ class _Reader:
                 return (Shape.of({atom.name: ONE}),)
             case a.PositivePart(argument=argument):
                 return self.terms(argument)
-            case a.CeilLog2(argument=argument) | a.Function(function="log2", argument=argument):
+            case a.CeilLog2(argument=argument) | a.RealFunction(function="log2", argument=argument):
                 return (self._logarithm(argument),)
-            case a.Function(function="sqrt" | "isqrt", argument=argument):
+            case a.RealFunction(function="sqrt" | "isqrt", argument=argument):
                 return (_only(self.terms(argument)).raised(fmpq(1, 2)),)
             case a.Floor() | a.Quotient():
                 above, below = (self.terms(part) for part in atom.parts)
@@ -233,7 +233,7 @@ class _Reader:
                     continue
                 case ((Symbol(name=name), 1),):
                     result = result.product(Shape.of({f"{_TWO}{name}": Exponent.of({base: coefficient})}))
-                case (((a.CeilLog2(argument=x) | a.Function(function="log2", argument=x)), 1),):
+                case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
                     result = result.product(self._least(x).with_base(base).raised(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
                     share = self._exponential(base, whole.scaled(1 / parts.constant_term))

@@ -15,7 +15,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import least
-from archline.claims.growth import Piece, facts_of, facts_of_case, in_any_cache, over_range, pieces
+from archline.claims.growth import ConditionalCost, facts_of, facts_of_case, in_any_cache, over_range, pieces
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
@@ -219,7 +219,9 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
 
 
 class _Search:
-    def __init__(self, cost: Cost, sizes: Sequence[str], facts: tuple[s.Fact, ...], known: Sequence[Piece]) -> None:
+    def __init__(
+        self, cost: Cost, sizes: Sequence[str], facts: tuple[s.Fact, ...], known: Sequence[ConditionalCost]
+    ) -> None:
         self._cost, self._sizes, self._pieces = cost, sizes, known
         self._facts = facts
         self._domains = [_domain(each.facts) for each in known]

@@ -29,7 +29,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one run cost, by the rules of docs/cost-rules.md.
+    """What one run cost, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
     `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at

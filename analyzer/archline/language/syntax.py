@@ -1,4 +1,4 @@
-"""The syntax tree: frozen dataclasses, each with the span it came from. docs/language.md says what they mean.
+"""The syntax tree: frozen dataclasses, each with the span it came from. docs/reference/language.md says what they mean.
 
 Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure` compares meaning.
 """

@@ -25,6 +25,7 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
 from archline.report.numbers import point_text
+from archline.resources import resource
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -120,6 +121,16 @@ def relative(path: str) -> str:
     """A path from the current folder, where it is inside."""
     here = Path.cwd()
     return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
+
+
+def shown_place(place: str) -> str:
+    """`path:line` with the path from the library's folder, `stdlib/dense/lu.algo:3`, or from the current one."""
+    path, _, line = place.rpartition(":")
+    library = resource("stdlib")
+    found = Path(path)
+    if found.is_relative_to(library):
+        return f"stdlib/{found.relative_to(library).as_posix()}:{line}"
+    return f"{relative(path)}:{line}"
 
 
 @dataclass(frozen=True)

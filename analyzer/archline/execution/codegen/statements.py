@@ -21,18 +21,8 @@ from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact
+from archline.language.metrics import SET_APART
 from archline.language.model import Kind
-
-METRICS = (
-    "io",
-    "words",
-    "messages",
-    "memory",
-    "node_words",
-    "node_messages",
-    "node_memory",
-)
-"""The metrics, beside flops, work and span, whose declared amounts are added up; their places in the array of sums."""
 
 
 def block(fn: Function, statements: tuple[s.Stmt, ...]) -> None:
@@ -227,9 +217,9 @@ def _costs(fn: Function, node: s.Costs) -> None:
     """Declared flops are work and span too; declared work and span are themselves; the rest is added up apart."""
     for amount, metric in node.amounts:
         with fn.uncounted():
-            if metric in METRICS:
+            if metric in SET_APART:
                 value, _ = quantity(fn, amount)
-                fn.emit(f"mem[{MEM_DECLARED}][{METRICS.index(metric)}] += {value.text}")
+                fn.emit(f"mem[{MEM_DECLARED}][{SET_APART.index(metric)}] += {value.text}")
                 continue
             count = atom(fn, integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, which is {{0}} here"

@@ -12,7 +12,7 @@ from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nin
 from archline.recurrences.asymptotic.dispatch import check_terms
 from archline.recurrences.asymptotic.exponents import ONE, ZERO, OutOfReachError, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branch, Call
+from archline.recurrences.asymptotic.normal_form import CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, dominates, leading
 
 Terms = tuple[Term, ...]
@@ -33,7 +33,7 @@ class Summed:
     value: float = 1.0
 
 
-def stride_of(calls: Iterable[Call]) -> fmpq:
+def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
     """The largest number of which all steps are multiples."""
     top, bottom = 0, 1
     for call in calls:
@@ -46,13 +46,13 @@ def stride_of(calls: Iterable[Call]) -> fmpq:
     return fmpq(top, bottom)
 
 
-def strides(branch: Branch, stride: fmpq) -> Strides:
+def strides(branch: CallSum, stride: fmpq) -> Strides:
     """The calls of a branch by multiples of the stride."""
     pairs = gathered((call.weight.coefficient, -call.argument.offset / stride) for call in branch.calls)
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
-def by_steps(branches: tuple[Branch, ...], bases: Bases) -> Summed:
+def by_steps(branches: tuple[CallSum, ...], bases: Bases) -> Summed:
     """The growth where weights add up to 1 (a sum over sizes), to less (f itself) or to more (exponential)."""
     stride = stride_of(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
@@ -82,7 +82,7 @@ def by_steps(branches: tuple[Branch, ...], bases: Bases) -> Summed:
     return Summed(above, stride)
 
 
-def _growing(branches: tuple[Branch, ...], bases: Bases) -> Terms:
+def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
     """What the base values add: one that is not 0, among those from which a single sum starts, grows as all would.
 
     Its steps have no common part, so that the matrix of the recurrence is primitive.
@@ -92,7 +92,7 @@ def _growing(branches: tuple[Branch, ...], bases: Bases) -> Terms:
     return bases.growing
 
 
-def _of_symbols(branches: tuple[Branch, ...], terms: Iterable[Term]) -> Terms:
+def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
     """What an exponential is multiplied with: each amount, wherever it is added, grows as the exponential does."""
     found = leading(replace(term, power=ZERO, log=ZERO, loglog=fmpq(0)) for term in terms)
     if len(branches) > 1 and any(term.symbols for term in found):

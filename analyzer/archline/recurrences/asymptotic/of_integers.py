@@ -29,8 +29,8 @@ from archline.language import syntax as s
 from archline.language.source import Source, Span
 from archline.language.substitution import substituted
 from archline.recurrences.asymptotic.exponents import OutOfReachError
-from archline.recurrences.asymptotic.problem import Base, Case, Definition, Recurrence
-from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
+from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, calls
 
 Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
@@ -109,10 +109,10 @@ class OneSide:
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
         base = Base((_number(fmpq(1)),), self._base(steps) if others else _number(fmpq(1)))
-        return Recurrence((Definition(NAME, (size,), (Case(value),), (base,)),))
+        return Recurrence((Definition(NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[Transition]:
         function = self._function
         foreign = self.recurrence.foreign(self.upper)
         try:
@@ -130,7 +130,7 @@ class OneSide:
             total += Fraction(0) if found is None else Fraction(int(found[0].p), int(found[0].q))
         return total, value.key
 
-    def _branch(self, step: Step) -> Branch:
+    def _branch(self, step: Transition) -> Branch:
         if step.data:
             raise OutOfReachError("its calls or amounts depend on the data")
         found: dict[Called, fmpq] = {}
@@ -158,7 +158,7 @@ class OneSide:
             f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
         )
 
-    def _grown(self, step: Step) -> s.Expr | None:
+    def _grown(self, step: Transition) -> s.Expr | None:
         if not step.forcing:
             return None
         above, below = self.added(step.forcing, step.facts)
@@ -180,7 +180,7 @@ class OneSide:
             raise OutOfReachError("its cases differ in what they call and in what they add")
         return found
 
-    def _base(self, steps: Iterable[Step]) -> s.Expr:
+    def _base(self, steps: Iterable[Transition]) -> s.Expr:
         """What the function is worth at sizes up to a constant, in the other sizes."""
         bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
         if not self.upper:
@@ -206,7 +206,7 @@ class OneSide:
         least = max([self._function.least[size], 1, *(each + 1 for each in leaves if each is not None)])
         return least if all(self._calls_from(step, least) for step in open_ if step.calls) else None
 
-    def _calls_from(self, step: Step, least: int) -> bool:
+    def _calls_from(self, step: Transition, least: int) -> bool:
         """Whether a step calls itself at such a size at least, wherever it is at one itself."""
         place = self._function.parameters.index(self.size)
         known = step.facts.with_nonnegative(Poly.symbol(self.size) - least)

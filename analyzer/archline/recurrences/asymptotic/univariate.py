@@ -14,7 +14,7 @@ from archline.recurrences.asymptotic.decrease import by_steps
 from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
 from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, primitive
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branches, Call
+from archline.recurrences.asymptotic.normal_form import Branches, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, leading, order
 from archline.recurrences.asymptotic.text import growth_text
 from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits
@@ -77,7 +77,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
     raise OutOfReachError("sizes that shrink in different ways in one recurrence")
 
 
-def _check_call(name: str, call: Call) -> None:
+def _check_call(name: str, call: WeightedCall) -> None:
     if call.argument.is_same:
         raise OutOfReachError(f"{name} calls itself at the same size")
     if call.weight.symbols:
@@ -88,7 +88,7 @@ def _check_call(name: str, call: Call) -> None:
         raise OutOfReachError("a recursive call is subtracted")
 
 
-def _shrinking(calls: list[Call]) -> str:
+def _shrinking(calls: list[WeightedCall]) -> str:
     if any(call.argument.is_step for call in calls):
         return STEPS
     return ROOTS if all(call.argument.is_root for call in calls) else SPLITS

@@ -1,0 +1,231 @@
+"""The growth of derived costs: what textbooks say of the algorithms, and nothing where nothing is proved."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import archline as al
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import Poly
+from archline.api.growth import order
+from archline.claims.growth import ConditionalCost, decide_growth
+from archline.claims.growth_candidates import ShapelessError, shapes, written
+from archline.language.parser import parse_expression
+from archline.report.json import costs as documented
+from cli_support import cli
+from stdlib_targets import TRIED
+
+TEXTBOOK = [
+    # Dense linear algebra: products, factorisations, solves.
+    ("dense.matmul::matmul_parallel", "flops", "Theta(n*m*p)"),
+    ("dense.matmul::matmul_parallel", "work", "Theta(n*m*p)"),
+    ("dense.matmul::matmul_parallel", "span", "Theta(m + log2(n) + log2(p))"),
+    ("dense.matmul::matmul_ijk", "span", "Theta(n*m*p)"),
+    ("dense.gemv::gemv", "work", "Theta(n*m)"),
+    ("dense.gemv::gemv", "span", "Theta(m + log2(n))"),
+    ("dense.cholesky::cholesky", "work", "Theta(n^3)"),
+    ("dense.lu::lu", "work", "Theta(n^3)"),
+    ("dense.trisolv::trisolv", "flops", "Theta(n^2)"),
+    ("dense.transpose::transpose", "work", "Theta(n*m)"),
+    ("dense.floyd_warshall::floyd_warshall", "flops", "Theta(n^3)"),
+    ("polybench.durbin::durbin", "work", "Theta(n^2)"),
+    # A row without entries still costs; the longest row is the path.
+    ("sparse.csr::spmv_csr", "flops", "Theta(nz)"),
+    ("sparse.csr::spmv_csr", "work", "Theta(n + nz)"),
+    ("sparse.csr::spmv_csr", "span", "Theta(nr + log2(n))"),
+    ("scan.reduce::dot", "work", "Theta(n)"),
+    ("nbody.direct::nbody_direct", "work", "Theta(n^2)"),
+    ("stencil.jacobi_2d::jacobi_2d", "work", "Theta(n*m*steps)"),
+    ("string.lcs::lcs", "work", "Theta(n*m)"),
+    # The data decides between the best and the worst case.
+    ("sort.insertion_sort::insertion_sort", "work", "O(n^2), Omega(n)"),
+    ("sort.merge::merge", "flops", "O(n + m)"),
+    ("sort.lower_bound::lower_bound", "work", "O(log2(n)), Omega(1)"),
+    # Recursive algorithms.
+    ("fft.fft::fft", "work", "Theta(n*log2(n))"),
+    ("fft.fft::fft", "span", "Theta(log2(n)^2)"),
+    ("scan.recursive::sum_tree", "work", "Theta(n)"),
+    ("scan.recursive::sum_tree", "span", "Theta(log2(n))"),
+    ("dense.transpose_recursive::transpose_co", "work", "Theta(n*m)"),
+    ("fft.fft::fft_co", "work", "Theta(n*log2(n))"),
+    ("fft.fft::fft_co", "span", "Theta(log2(log2(n))*log2(n))"),
+    ("string.lcs::lcs_length", "work", "Theta(n*m)"),
+    ("string.lcs::lcs_co", "span", "Theta(n*m*min(n, m)^(-2 + log2(3)))"),
+    ("sort.mergesort::mergesort", "flops", "O(n*log2(n))"),
+]
+
+
+@pytest.mark.parametrize(("target", "metric", "expected"), TEXTBOOK)
+def test_growth_is_what_textbooks_say(target: str, metric: str, expected: str) -> None:
+    assert al.algorithm(target).cost()[metric].growth == expected
+
+
+@pytest.mark.parametrize("target", TRIED)
+def test_no_growth_is_refuted(target: str) -> None:
+    """The question put to `archline order` with the reported bounds; what it refutes was wrong."""
+    algorithm = al.algorithm(target)
+    view = algorithm.cost().view()
+    where = ", ".join(each for each in view.assumptions if " (assumed" not in each)
+    for cost in documented(view)["costs"].values():
+        if "where Z" in (cost["growth"] or ""):
+            # The growth of io's recurrence under a condition on the cache, not of the bound that holds everywhere.
+            continue
+        for part in (cost["growth"] or "").replace("), ", ")|").split("|"):
+            said, _, from_sizes = part.partition(" where ")
+            relation, _, rest = said.partition("(")
+            for side in {"Theta": ("upper", "lower"), "O": ("upper",), "Omega": ("lower",)}.get(relation, ()):
+                asked = "O" if side == "upper" else "Omega"
+                if "gcd(" in cost[side]:
+                    # No function of the language; growth is proved of what is left without it.
+                    continue
+                facts = ", ".join(filter(None, (where, from_sizes)))
+                assert order(cost[side], rest[:-1], facts, asked).holds is not False
+
+
+# Small programs
+def growth(text: str, metric: str = "work", where: str | None = None) -> str | None:
+    module = al.loads(text)
+    return module[list(module)[-1]].assuming(where).cost()[metric].growth
+
+
+PAIRS = """algorithm pairs(x: inout real[n]):
+    for i in 0..n:
+        for j in i+1..n:
+            x[i] += x[j]
+"""
+
+
+def test_a_cost_that_vanishes_somewhere_has_its_growth_from_there_on() -> None:
+    """n(n - 1)/2 is 0 at n = 1, where n^2 is 1."""
+    assert growth(PAIRS, "flops") == "Theta(n^2) where n >= 2"
+    assert growth(PAIRS, "flops", "n >= 2") == "Theta(n^2)"
+
+
+def test_growth_holds_from_the_least_sizes_on() -> None:
+    """(n - 2)(m - 1) is 0 at n = 2 and at m = 1; (n - 1)*m at n = 1 alone."""
+    text = "algorithm f(x: inout real[n, m]):\n    where n >= 2\n    for i in {}..n:\n        for j in {}..m:\n"
+    text += "            x[i, j] += 1\n"
+    assert growth(text.format(2, 1), "flops") == "Theta(n*m) where n >= 3 and m >= 3"
+    assert growth(text.format(1, 0).replace(" n >= 2", " m >= 1"), "flops") == "Theta(n*m) where n >= 2"
+    assert growth(text.format(1, 1), "flops") == "Theta(n*m) where m >= 2"
+    assert growth(text.format(0, 9), "flops") == "O(n*m)"
+
+
+def test_facts_drop_terms() -> None:
+    text = "algorithm f(x: inout real[n], y: inout real[m]):\n    for i in 0..n:\n        x[i] += 1\n"
+    text += "    for i in 0..m:\n        y[i] += 1\n"
+    assert growth(text) == "Theta(n + m)"
+    assert growth(text, where="m >= n") == "Theta(m)"
+    assert growth(text, where="m <= 7") == "Theta(n)"
+
+
+def test_constants_and_nothing() -> None:
+    text = "algorithm f(x: inout real[n]):\n    x[0] = 1\n"
+    assert growth(text) == "Theta(1)"
+    # Nothing is added: 0 has no growth.
+    assert growth(text, "flops") is None
+
+
+def test_a_larger_of_two() -> None:
+    """Two branches at once: the longer is the span."""
+    text = "algorithm one(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1\n"
+    text += "algorithm both(x: inout real[n], y: inout real[m]):\n    spawn one(x)\n    one(y)\n    sync\n"
+    assert growth(text, "span") == "Theta(n + m)"
+
+
+def test_powers_of_sizes_are_no_polynomial() -> None:
+    text = "algorithm f(x: inout real[n]):\n    for i in 0..{}:\n        x[0] += 1\n"
+    assert growth(text.format("2^n")) == "Theta(2^n)"
+    assert growth(text.format("n*3^n + 2^n")) == "Theta(n*3^n)"
+    assert growth(text.format("2^(n^2)")) is None
+
+
+def test_indices_may_be_negative_and_have_no_growth() -> None:
+    loop = "    for k in i..j:\n        x[k] += 1\n"
+    text = "algorithm f(x: inout real[n], i: index, j: index):\n    where i >= 0, j < n\n"
+    assert growth(text + loop) is None
+
+
+def test_what_ranges_of_indices_cost_grows_with_their_length() -> None:
+    text = "algorithm f(x: inout real[n], i: index, j: index):\n    where i >= 0, i <= j, j < n\n"
+    assert growth(text + "    for k in i..j:\n        x[k] += 1\n") == "Theta(j - i)"
+    assert growth(text + "    for k in 0..j:\n        x[k] += 1\n") is None
+
+
+def test_symbols_of_declared_costs_may_vanish_and_have_no_growth() -> None:
+    text = "extern g(x: real) -> real costs f flops\n"
+    text += "algorithm a(x: inout real[n]):\n    for i in 0..n:\n        x[i] = g(x[i])\n"
+    assert growth(text, "flops") is None
+
+
+def test_unknown_costs_have_no_growth() -> None:
+    text = "algorithm f(x: inout real[n]):\n    while x[0] < 1.0 at most n^n times:\n        x[0] += 1.0\n"
+    assert growth(text) is None
+
+
+def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
+    """What the analysis derives is no mistake of the program, however long it is."""
+    deep = "max(1, " * 400 + "n" + ")" * 400
+    outcome, reason, _ = decide_growth(
+        "O", [ConditionalCost("", (), deep, deep)], parse_expression("n"), lambda *_: True
+    )
+    assert (outcome, reason) == (
+        "unknown",
+        "the derived bounds have too many terms, or are nested too deeply, to compare",
+    )
+
+
+# Reports
+def test_reports_show_growth() -> None:
+    shown = cli("cost", "dense.gemv::gemv").out
+    assert re.search(r"span .* Theta\(m \+ log2\(n\)\)", shown)
+    costs = json.loads(cli("cost", "dense.gemv::gemv", "--format", "json").out)
+    assert costs["costs"]["work"]["growth"] == "Theta(n*m)"
+    assert costs["flops_by_kind"]["add"]["growth"] == "Theta(n*m)"
+    assert cli("cost", "fft.fft::fft", "--explain").out.endswith("W(n) is Theta(n*log2(n))\n")
+
+
+def test_checks_do_without_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("growth was derived")
+
+    monkeypatch.setattr("archline.api.costs.growth", refused)
+    assert cli("check", "dense.gemv::gemv").code == 0
+    with pytest.raises(AssertionError, match="growth was derived"):
+        al.algorithm("dense.gemv::gemv").cost().view()
+
+
+# Shapes
+N, M = Poly.symbol("n"), Poly.symbol("m")
+LOG = a.ceil_log2(N)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (N * N + N.scaled(3) + 7, "n^2"),
+        (N * M - N * N, "n*m"),
+        (N * N + M, "n^2 + m"),
+        (a.floor_div(N * M, Poly.constant(2)), "n*m"),
+        (a.floor_div(N - 1, M) + 2, "n/m + 1"),
+        (N * LOG + N, "n*log2(n)"),
+        # 3^log2(n) and n^2*(7/4)^log2(n).
+        (a.exponential(3, LOG), "n^log2(3)"),
+        (N**2 * a.exponential(7, LOG) * a.exponential(2, LOG) ** -2, "n^log2(7)"),
+        (N * a.exponential(7, LOG) * a.exponential(2, LOG) ** -2, "n^(-1 + log2(7))"),
+        (a.sqrt(N) * M, "n^(1/2)*m"),
+        (M + a.positive_part(N - M), "n + m"),
+        (a.ceil_log2(N + M + 1), "log2(n + m)"),
+    ],
+)
+def test_shapes_leave_out_what_is_small(value: Poly, expected: str) -> None:
+    assert written(shapes(value, ("n", "m")), ("n", "m")) == expected
+
+
+@pytest.mark.parametrize("value", [a.exponential(2, N**2), (N + M + 1) ** 2 * a.exponential(3, N * M)])
+def test_other_functions_have_no_shape(value: Poly) -> None:
+    with pytest.raises(ShapelessError):
+        shapes(value, ("n", "m"))

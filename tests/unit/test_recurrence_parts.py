@@ -1,0 +1,508 @@
+"""The parts of the solver of recurrences in one size: exponents and sums of terms, from what mathematics says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy
+from flint import fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic import exponents
+from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
+from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
+from archline.recurrences.asymptotic.logspace import exponents as multi_exponents
+from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
+from archline.recurrences.asymptotic.normal_form import branches_of
+from archline.recurrences.asymptotic.perron import Spectrum
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.read_terms import TermReader
+from archline.recurrences.asymptotic.solve import _System
+from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
+from archline.recurrences.asymptotic.validate import check_answer
+from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    return TermReader("n").read(parse_expression(text))
+
+
+# Exponents.
+def test_a_sum_of_equal_logarithms_doubles_them() -> None:
+    log = exponents.log_ratio(fmpq(3), fmpq(2))
+    both = log.plus(log)
+    assert float(both.ball().mid()) == pytest.approx(2 * float(mp.log(3, 2)))
+    assert exponents.compare(both, log) > 0
+
+
+def test_tables_of_primes() -> None:
+    assert tuple(sympy.primerange(3, 100)) == multi_numbers.PRIMES
+    assert tuple(sympy.primerange(2, 62)) == exponents._PRIMES
+
+
+@pytest.mark.parametrize("root", [fmpq(2), fmpq(6), fmpq(3, 2), fmpq(12, 5), fmpq(10**9 + 7)])
+@pytest.mark.parametrize("power", [1, 2, 3, 5, 12, 17, 31])
+def test_primitive_roots(root: fmpq, power: int) -> None:
+    assert exponents.primitive(root**power) == (root, power)
+    assert exponents.primitive(1 / root**power) == (root, -power)
+
+
+# Sums of terms.
+@pytest.mark.parametrize(
+    ("text", "least", "known"),
+    [
+        ("n - 4", 4, True),
+        ("n - 4", 3, False),
+        ("n^2 + n - 5*n", 4, True),
+        ("n^2 + n - 5*n", 3, False),
+        ("n - n", 1, True),
+        ("n + 1 - 3", 2, True),
+        ("n - n^2", 1, False),
+        # log2(2 + n) is 2 at n = 2, log2(3) = 1.58 at 1, and log2(2 + log2(2 + n)) is 2 at 2.
+        ("10*n*log2(n) - 19*n", 2, True),
+        ("10*n*log2(n) - 21*n", 2, False),
+        ("10*n*log2(log2(n)) - 19*n", 2, True),
+        ("10*n*log2(log2(n)) - 21*n", 2, False),
+        ("10*n^2*log2(n) - 39*n", 2, True),
+        ("10*n^2*log2(n) - 41*n", 2, False),
+        ("n - log2(n)", 1, False),
+        # One share of n for each of the two.
+        ("2*n - 3 - 1/n", 2, True),
+        ("2*n - 3 - 9*n^(1/2)", 2, False),
+        ("n*P - P", 1, True),
+        ("n*P - n", 1, False),
+        # log2(2 + n^2) is 1.58 at 1, and stands for anything that grows alike; nothing is known at 0.
+        ("n - log2(n^2)", 1, False),
+        ("n - 1", 0, False),
+        ("n^2 - 3*n", 0, False),
+    ],
+)
+def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> None:
+    assert nonnegative_from(terms(text), fmpq(least)) is known
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("log2(n)", True),
+        ("log2(log2(n))", True),
+        ("log2(P)", True),
+        # log2(2 + n^2) is not 2*log2(2 + n), though it grows alike.
+        ("log2(n^2)", False),
+        ("log2(2*n)", False),
+        ("log2(n + 1)", False),
+        ("log2(n*log2(n))", False),
+        ("log2(log2(n)^2)", False),
+        ("log2(2*log2(n))", False),
+        ("log2(P^2)", False),
+        ("log2(2*P)", False),
+        ("log(n)", False),
+        ("log2(1/n)", False),
+        ("log2(n^log2(3))", False),
+        ("log2(n + n^2)", False),
+    ],
+)
+def test_logarithms_that_are_terms(text: str, exact: bool) -> None:
+    (term,) = terms(text)
+    assert term.exact is exact
+
+
+@pytest.mark.parametrize(
+    ("text", "growth"),
+    [
+        # What is subtracted grows more slowly, or alike and less.
+        ("max(n^2 - n, 1)", "n^2"), ("ceil(n - 1)", "n"), ("max(n - 3*log2(n), log2(n))", "n"), ("max(2*n - n, 1)", "n"), ("sqrt(n^2 - n)", "n"), ("min(n^2 - n, n^3)", "n^2"),
+        ("max(n - n^2, 1)", None), ("max(n/2 - n^2/3, 1)", None), ("ceil(n - 5*n^2)", None), ("max(n*P - n, 1)", None), ("max(n*P - P, 1)", None),
+        ("max(n + P - 1, 1)", None), ("max(n - n, 1)", None), ("max(1 - 2, 3)", "1"), ("1/(n^2 - n)", None), ("log2(n^2 - n)", None), ("rsqrt(n - 1)", None),
+        # Of negative numbers there is no root; 0 has no inverse.
+        ("sqrt(-n)", None), ("1/(n - n)", None), ("(n - n)^2", ""), ("(n - n)^(-1)", None), ("(n - 1)^2", "n^2"), ("(n + 1)^(-2)", "1/n^2"), ("(n + 1)^9", "n^9"),
+        ("(n + log2(n))^(1/2)", "sqrt(n)"), ("rsqrt(n^2)", "1/n"), ("min(n, log2(n)^5, n^2)", "log2(n)^5"), ("min(n, P)", None), ("max(n, log2(n))", "n"),
+        # log2(2 + w) of a power, of something small, of a logarithm.
+        ("log2(n^3)", "log2(n)"), ("log2(1/n)", "1"), ("log2(n^log2(3))", "log2(n)"), ("log2(log2(n)^2)", "log2(log2(n))"), ("log2(1/log2(n))", None),
+        ("log2(log2(log2(n)))", None), ("log2(7)", "1"), ("log2(n*P)", None), ("log2(n + P)", None), ("log2(P*Q)", None), ("log2(1/P)", None), ("log2(n + n^2)", "log2(n)"),
+        ("n^P", None), ("(2*n)^log2(3)", None), ("(n^2)^log2(3)", None), ("n^log2(3)", "n^log2(3)"), ("abs(n)", None), ("pi*n", "n"),
+    ],
+)  # fmt: skip
+def test_functions_of_terms(text: str, growth: str | None) -> None:
+    if growth is None:
+        with pytest.raises(exponents.OutOfReachError):
+            terms(text)
+    else:
+        assert {each.kind for each in leading(terms(text))} == {each.kind for each in (terms(growth) if growth else ())}
+
+
+@pytest.mark.parametrize(
+    ("text", "negative"), [("exp(1) - 3", True), ("exp(1) - 2", False), ("(1 - exp(1))*n", True), ("-n/3", True)]
+)
+def test_signs_of_terms(text: str, negative: bool) -> None:
+    (term,) = terms(text)
+    assert (term.coefficient < 0) is negative
+
+
+# Exponents written out, and their values.
+RATIOS = st.builds(exponents.log_ratio, st.sampled_from([fmpq(3), fmpq(9), fmpq(8, 27), fmpq(5, 2), fmpq(1), fmpq(4)]),
+                   st.sampled_from([fmpq(2), fmpq(4), fmpq(1, 8), fmpq(3), fmpq(9, 4)]))  # fmt: skip
+RATIONALS = st.fractions(-4, 4, max_denominator=70).map(lambda each: fmpq(each.numerator, each.denominator))
+
+
+def valued(text: str) -> mpf:
+    """What an exponent's text means."""
+    return eval(re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)", r"mpf('\1')", text), {"mpf": mpf, "log2": lambda x: mp.log(x, 2)})
+
+
+@given(RATIOS, RATIONALS, RATIONALS)
+def test_exponents_are_written_as_what_they_are(ratio: exponents.Exponent, factor: fmpq, added: fmpq) -> None:
+    found = ratio.times(factor).plus(exponents.rational(added))
+    expected = mpf(ratio.ball().mid().str(15, radius=False)) * int(factor.p) / int(factor.q) + mpf(int(added.p)) / int(
+        added.q
+    )
+    assert abs(valued(found.text()) - expected) < 1e-9
+    assert found.is_zero == (abs(expected) < 1e-9)
+    sign = exponents.compare(found, exponents.ZERO)
+    assert sign == 0 if found.is_zero else sign == (1 if expected > 0 else -1)
+    assert exponents.compare(exponents.ZERO, found) == -sign
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "value"),
+    [
+        (fmpq(8), fmpq(2), fmpq(3)), (fmpq(8), fmpq(4), fmpq(3, 2)), (fmpq(1, 9), fmpq(3), fmpq(-2)),
+        (fmpq(9), fmpq(1, 3), fmpq(-2)), (fmpq(8, 27), fmpq(9, 4), fmpq(-3, 2)), (fmpq(1), fmpq(7), fmpq(0)),
+    ],
+)  # fmt: skip
+def test_logarithms_that_are_rational(of: fmpq, to: fmpq, value: fmpq) -> None:
+    assert exponents.log_ratio(of, to) == exponents.rational(value)
+
+
+@pytest.mark.parametrize(
+    ("of", "factor", "text"),
+    [
+        (fmpq(3), 2, "log2(9)"), (fmpq(3, 2), 2, "2*log2(3/2)"), (fmpq(3, 2), 1, "log2(3/2)"),
+        (fmpq(3, 2), fmpq(2, 5), "log2(9/4)/5"), (fmpq(3), 101, "101*log2(3)"),
+    ],
+)  # fmt: skip
+def test_multiples_of_logarithms_are_written_in_one_where_that_is_shorter(
+    of: fmpq, factor: fmpq | int, text: str
+) -> None:
+    assert exponents.Exponent(fmpq(0), fmpq(factor), of, fmpq(2)).text() == text
+
+
+def test_exponents_known_by_enclosures_have_no_multiples() -> None:
+    root = exponent_of(((fmpq(1), fmpq(1, 2)), (fmpq(1), fmpq(1, 4))))
+    one = exponents.ONE
+    assert root.root is not None
+    assert root.times(fmpq(0)) == exponents.ZERO
+    assert root.times(fmpq(1)) is root
+    assert root.plus(exponents.ZERO) is root
+    assert exponents.ZERO.plus(root) is root
+    for meet in (
+        lambda: root.times(fmpq(2)),
+        lambda: root.plus(one),
+        lambda: exponents.log_ratio(fmpq(3), fmpq(2)).plus(exponents.log_ratio(fmpq(5), fmpq(2))),
+    ):
+        with pytest.raises(exponents.OutOfReachError):
+            meet()
+    assert (exponents.compare(root, one), exponents.compare(one, root), exponents.compare(root, root)) == (-1, 1, 0)
+    with pytest.raises(exponents.OutOfReachError, match="not decided"):
+        exponents.compare(
+            exponents.log_ratio(fmpq(9), fmpq(4)),
+            exponents.Exponent(
+                fmpq(0), root=exponents.Root("1.58", lambda: exponents.log_ratio(fmpq(3), fmpq(2)).ball())
+            ),
+        )
+
+
+# Sequences.
+SMALL = st.integers(-3, 3).map(fmpq)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.tuples(st.integers(1, 3).map(fmpq), st.integers(1, 3)), min_size=1, max_size=3),
+    st.lists(SMALL, min_size=3, max_size=3),
+    st.dictionaries(st.sampled_from([fmpq(1), fmpq(2), fmpq(-1), fmpq(1, 2)]), st.lists(SMALL, max_size=3), max_size=2),
+)
+def test_sequences_are_those_of_their_recurrences(
+    calls: list[tuple[fmpq, int]], before: list[fmpq], forcing: dict[fmpq, list[fmpq]]
+) -> None:
+    pieces = solve_sequence(calls, lambda k: before[-k], forcing)
+    if pieces is None:
+        return
+    known = {-index: value for index, value in enumerate(before)}
+    for k in range(1, 25):
+        added = sum((c * fmpq(k) ** i * r**k for r, cs in forcing.items() for i, c in enumerate(cs)), fmpq(0))
+        known[k] = added + sum((weight * known[k - step] for weight, step in calls), fmpq(0))
+        assert sum((at(piece, k) for piece in pieces), fmpq(0)) == known[k]
+
+
+def at(piece: ClosedTerm, k: int) -> fmpq:
+    base = fmpq(fibonacci(k + piece.shift)) if piece.ratio is None else fmpq(k) ** piece.power * piece.ratio**k
+    return piece.coefficient * base
+
+
+def test_sequences_that_are_known() -> None:
+    one, two = fmpq(1), fmpq(2)
+    # 2^k - 1; and no rational roots in x^2 - 2*x - 2 and x^2 - x - 3.
+    assert set(solve_sequence([(two, 1)], lambda _: fmpq(0), {one: [one]}) or ()) == {
+        ClosedTerm(one, 0, two),
+        ClosedTerm(-one, 0, one),
+    }
+    assert solve_sequence([(two, 1), (two, 2)], lambda _: one, {}) is None
+    assert solve_sequence([(one, 1), (fmpq(3), 2)], lambda _: one, {}) is None
+    # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
+    assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (ClosedTerm(one, 0, None, 2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (ClosedTerm(one, 0, None, -2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (
+        ClosedTerm(one, 0, None, 4),
+    )
+    # The numbers of Lucas are no multiple of one of Fibonacci's.
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: -one if k else two, {}) == (
+        ClosedTerm(-one, 0, None, 0),
+        ClosedTerm(two, 0, None, 1),
+    )
+    assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
+
+
+@pytest.mark.parametrize(
+    ("text", "integral"),
+    [
+        # Substitute v = log2(u), and w = log2(v) once more.
+        ("n*log2(n)", "n*log2(n)^2"), ("n", "n*log2(n)"), ("n/sqrt(log2(n))", "n*sqrt(log2(n))"),
+        ("n/log2(n)", "n*log2(log2(n))"), ("n/log2(n)*log2(log2(n))", "n*log2(log2(n))^2"), ("n/log2(n)^2", "n"),
+        ("n/log2(n)/log2(log2(n))^2", "n"), ("n/log2(n)/sqrt(log2(log2(n)))", "n*sqrt(log2(log2(n)))"),
+        ("n*log2(log2(n))", "n*log2(n)*log2(log2(n))"), ("n/log2(n)^2*log2(log2(n))", "n"),
+    ],
+)  # fmt: skip
+def test_levels_that_cost_alike_together(text: str, integral: str) -> None:
+    (term,), (expected,) = terms(text), terms(integral)
+    assert integrated(term).kind == expected.kind
+
+
+# Arithmetic.
+E = 2.718281828459045
+
+
+@pytest.mark.parametrize("numbers", [EXACT, FLOATS, WIDE], ids=["exact", "floats", "wide"])
+@pytest.mark.parametrize(
+    ("operation", "values", "expected"),
+    [
+        ("divide", (7, 2), 3.5), ("floor_divide", (7, 2), 3), ("floor_divide", (-7, 2), -4), ("remainder", (7, 3), 1), ("remainder", (-7, 3), 2),
+        ("remainder", (7.5, 2), 1.5), ("floor", (2.5,), 2), ("floor", (-2.5,), -3), ("floor", (3,), 3), ("ceil", (2.5,), 3), ("ceil", (3,), 3),
+        ("ceil", (-2.5,), -2), ("power", (3, 4), 81), ("power", (4, 0.5), 2), ("power", (2, -3), 0.125), ("power", (-2, 3), -8), ("power", (0, 2), 0),
+        ("power", (0, 0), 1), ("power", (8, -0.5), None), ("power", (-1, 5000), 1), ("power", (1, -5000), 1), ("sqrt", (49,), 7), ("sqrt", (0,), 0),
+        ("sqrt", (0.25,), 0.5), ("rsqrt", (4,), 0.5), ("log2", (8,), 3), ("log2", (0.25,), -2), ("log2", (1,), 0), ("log2", (6,), None), ("log", (1,), 0),
+        ("log", (8,), None), ("exp", (0,), 1), ("exp", (1,), None), ("fibonacci", (10,), 55), ("fibonacci", (0,), 0), ("harmonic", (4,), Fraction(25, 12)),
+        ("harmonic", (0,), 0), ("difference", (7, 5), 2), ("difference", (5, 5), 0),
+    ],
+)  # fmt: skip
+def test_operations(numbers: Arithmetic, operation: str, values: tuple[float, ...], expected: float | None) -> None:
+    given = [numbers.number(Fraction(each)) for each in values]
+    if expected is None and numbers is EXACT:
+        with pytest.raises(NoValueError):
+            getattr(numbers, operation)(*given)
+        return
+    irrational = {"power": 8**-0.5, "log2": 2.584962500721156, "log": 2.0794415416798357, "exp": E}
+    found = float(numbers.plain(getattr(numbers, operation)(*given)))
+    assert found == pytest.approx(irrational[operation] if expected is None else float(expected), rel=1e-14)
+
+
+@pytest.mark.parametrize("numbers", [EXACT, FLOATS, WIDE], ids=["exact", "floats", "wide"])
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        ("divide", (1, 0)), ("floor_divide", (1, 0)), ("power", (0, -1)), ("power", (-2, 0.5)), ("sqrt", (-1,)), ("rsqrt", (0,)), ("log2", (0,)),
+        ("log2", (-4,)), ("log", (0,)), ("log", (-1,)), ("fibonacci", (-1,)), ("fibonacci", (2.5,)), ("harmonic", (-1,)), ("harmonic", (1 << 17,)),
+    ],
+)  # fmt: skip
+def test_operations_without_a_value(numbers: Arithmetic, operation: str, values: tuple[float, ...]) -> None:
+    with pytest.raises(NoValueError):
+        getattr(numbers, operation)(*(numbers.number(Fraction(each)) for each in values))
+
+
+@pytest.mark.parametrize("numbers", [FLOATS, WIDE], ids=["floats", "wide"])
+def test_sizes_that_rounding_has_moved_are_moved_back(numbers: Arithmetic) -> None:
+    third = numbers.divide(numbers.number(1), numbers.number(3))
+    for size in (3, 2_999_997, 27):
+        moved = numbers.number(size) * third * numbers.number(3)
+        assert numbers.key(moved) == numbers.key(numbers.number(size))
+        assert float(numbers.plain(numbers.floor(moved))) == (size if size < 10**6 else pytest.approx(size, abs=1))
+        assert numbers.difference(moved, numbers.number(size)) == 0
+        near = numbers.number(Fraction(size * 10**11 - 1, 10**11))
+        assert float(numbers.plain(numbers.size(near))) == (size if size < 10**6 else pytest.approx(size))
+    assert numbers.key(numbers.number(1000)) != numbers.key(numbers.number(Fraction(1000001, 1000)))
+    assert numbers.key(numbers.number(0)) != numbers.key(numbers.number(-1))
+    assert numbers.difference(numbers.number(1000001), numbers.number(1000000)) == 1
+
+
+# The check that may veto an answer.
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("T(n) = 2*T(n/2) + n", ["n/log2(n)", "n*log2(n)^3", "n^1.1*log2(n)", "n^0.9"]),
+        ("T(n) = 7*T(n/2) + n^2", ["n^2", "n^3", "n^2*log2(n)", "n^log2(6)", "n^log2(7)*log2(n)^2"]),
+        ("T(n) = T(n/3) + T(2*n/3) + n", ["n^0.8", "n^1.2", "n*log2(n)^5"]),
+        ("T(n) = T(n-1) + n", ["n", "n^3"]),
+        ("T(n) = T(sqrt(n)) + 1", ["log2(n)"]),
+        ("T(n) = 2*T(sqrt(n)) + log2(n)", ["log2(n)^2"]),
+        ("T(n) = 2*T(n/2) + n/L + 1", ["n^2/L", "n/L*log2(n)^3"]),
+        ("T(n) = n^2 + 3", ["n", "n^3", "n^1.9", "n^2.1"]),
+    ],
+)
+def test_wrong_growth_is_vetoed(text: str, wrong: list[str]) -> None:
+    problem = parse_recurrence(text)
+    found = _System(problem).solve(problem.asked.name)
+    check_answer(problem, found)
+    for growth in wrong:
+        with pytest.raises(exponents.OutOfReachError, match="does not agree"):
+            check_answer(problem, replace(found, terms=terms(growth), exact=None))
+
+
+@pytest.mark.parametrize(
+    ("text", "closed", "wrong"),
+    [
+        ("T(n) = 2*T(n/2) + n", "n*log2(n) + n", ["n*log2(n)", "n*log2(n) + n + 1", "n*log2(n) + n^1.0001"]),
+        ("T(n) = T(n-1) + n, T(0) = 0", "n^2/2 + n/2", ["n^2/2", "n^2/2 + n/2 + 1"]),
+        ("T(n) = 3*T(n/2) + n", "3*n^log2(3) - 2*n", ["3*n^log2(3) - n", "3*n^1.585 - 2*n"]),
+    ],
+)
+def test_wrong_closed_forms_are_vetoed(text: str, closed: str, wrong: list[str]) -> None:
+    problem = parse_recurrence(text)
+    found = _System(problem).solve(problem.asked.name)
+    check_answer(problem, replace(found, exact=closed))
+    for each in wrong:
+        with pytest.raises(exponents.OutOfReachError, match="closed form"):
+            check_answer(problem, replace(found, exact=each))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"), [("T(n) = 2*T(n-1) + 1", ["3^n", "1.5^n", "(2*n)^2"]), ("T(n) = 4*T(n-2)", ["4^n", "1.9^n"])]
+)
+def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None:
+    problem = parse_recurrence(text)
+    found = _System(problem).solve(problem.asked.name)
+    check_answer(problem, found)
+    for growth in wrong:
+        with pytest.raises(exponents.OutOfReachError, match="does not agree"):
+            check_answer(problem, replace(found, growth=growth, exact=None))
+    with pytest.raises(exponents.OutOfReachError, match="does not agree"):
+        check_answer(parse_recurrence("T(n) = T(n-1) + 1/n"), replace(found, growth=None, exact=None))
+
+
+# Exponents of several sizes.
+@pytest.mark.parametrize(
+    ("branches", "text"),
+    [
+        ({2: 2}, "1"), ({2: 7}, "log2(7)"), ({4: 7}, "log2(7)/2"), ({2: 1, 4: 2}, "1"), ({3: 3, 9: 54}, "2"), ({2: 1, 4: 6}, "log2(3)"),
+        ({2: 1, 8: 18}, "log2(3)"), ({2: fmpq(1, 2), 4: fmpq(1, 2)}, "0"), ({2: fmpq(1, 2), 3: fmpq(1, 2)}, "0"), ({2: fmpq(1, 4), 4: fmpq(1, 8)}, "-1"),
+        ({3: 1, fmpq(3, 2): 1}, "1"), ({3: 3, fmpq(3, 2): fmpq(3, 2)}, "2"), ({3: 9, fmpq(3, 2): fmpq(9, 4)}, "3"),
+        ({3: 27, fmpq(3, 2): fmpq(27, 8)}, "4"), ({3: 1, fmpq(3, 2): fmpq(4, 9)}, None), ({2: 1, 4: 1}, None), ({2: 1, 3: 1}, None), ({2: 16, 3: 1}, None),
+    ],
+)  # fmt: skip
+def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: str | None) -> None:
+    low, high = multi_exponents.bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    assert text is None or str(low) == str(high) == text
+    first, last = (
+        sum(float_of(c) * float_of(f) ** -multi_numbers.approximate(p) for f, c in branches.items())
+        for p in (low, high)
+    )
+    assert last - 1e-7 <= 1 <= first + 1e-7
+    assert first - last < 1e-6
+
+
+def float_of(value: fmpq | int) -> float:
+    return int(fmpq(value).p) / int(fmpq(value).q)
+
+
+# Exponents of one size, and bases of exponential growth.
+WEIGHTS = st.fractions(Fraction(1, 4), 6, max_denominator=4).map(lambda each: fmpq(each.numerator, each.denominator))
+SHARES = st.sampled_from([fmpq(1, 2), fmpq(1, 4), fmpq(1, 3), fmpq(2, 3), fmpq(3, 4), fmpq(1, 8), fmpq(1, 9)])
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([(2, fmpq(1, 2))], "1"), ([(7, fmpq(1, 2))], "log2(7)"), ([(1, fmpq(1, 2))], "0"), ([(fmpq(1, 4), fmpq(1, 2))], "-2"),
+        ([(1, fmpq(1, 2)), (6, fmpq(1, 4))], "log2(3)"), ([(1, fmpq(1, 3)), (1, fmpq(2, 3))], "1"), ([(1, fmpq(9, 25)), (1, fmpq(16, 25))], "1"),
+        ([(1, fmpq(1, 9)), (1, fmpq(4, 9))], "1/2"), ([(fmpq(1, 4), fmpq(1, 2)), (fmpq(1, 8), fmpq(1, 4))], "-1"), ([(8, fmpq(1, 4)), (8, fmpq(1, 16))], None),
+        ([(fmpq(1, 2), fmpq(1, 2)), (fmpq(1, 2), fmpq(1, 3))], "0"), ([(1, fmpq(1, 2)), (1, fmpq(1, 4))], "0.694241914"), ([(1, fmpq(1, 8)), (1, fmpq(1, 64))], "0.231413971"),
+    ],
+)  # fmt: skip
+def test_exponents_that_are_known(parts: list[tuple[fmpq, fmpq]], text: str | None) -> None:
+    found = exponent_of(gathered((fmpq(weight), share) for weight, share in parts))
+    assert text is None or found.text() == text
+
+
+@settings(max_examples=120)
+@given(st.lists(st.tuples(WEIGHTS, SHARES), min_size=1, max_size=3), st.integers(-3, 5))
+def test_exponents_solve_their_equation(drawn: list[tuple[fmpq, fmpq]], other: int) -> None:
+    parts = gathered(drawn)
+    assert len({share for _, share in parts}) == len(parts)
+    p = exponent_of(parts)
+    near = float(p.ball().mid())
+    assert sum(float_of(weight) * float_of(share) ** near for weight, share in parts) == pytest.approx(1, rel=1e-9)
+    assert float(valued(p.text())) == pytest.approx(near, rel=1e-8, abs=1e-12)
+    assert not p.is_rational or excess(parts, p) == 0
+    assert excess(parts, exponents.rational(other)) == (near > other + 1e-9) - (near < other - 1e-9)
+
+
+@settings(max_examples=120)
+@given(st.lists(st.tuples(WEIGHTS, st.integers(1, 4)), min_size=1, max_size=3, unique_by=lambda each: each[1]))
+def test_bases_of_exponential_growth(calls: list[tuple[fmpq, int]]) -> None:
+    text, near = characteristic(tuple(calls))
+    assert sum(float_of(weight) * near**-step for weight, step in calls) == pytest.approx(1, rel=1e-9)
+    plain = re.sub(r"\bsqrt", "mp.sqrt", text)
+    assert float(eval(plain, {"mp": mp})) == pytest.approx(near, rel=1e-8)
+    # It is the base of a power.
+    assert text.isidentifier() or re.fullmatch(r"[\d.]+|\(.*\)|sqrt\(\d+\)", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "stride"), [("T(n-1)", fmpq(1)), ("T(n-4) + T(n-6)", fmpq(2)), ("T(n-1/2) + T(n-3/4)", fmpq(1, 4)), ("T(n-2/3) + T(n-4)", fmpq(2, 3))]
+)  # fmt: skip
+def test_strides(text: str, stride: fmpq) -> None:
+    problem = parse_recurrence(f"T(n) = {text}, T(0) = 1")
+    (branch,) = branches_of(problem.asked, frozenset("T"))
+    assert stride_of(branch.calls) == stride
+    assert all(weight == 1 for weight, _ in strides(branch, stride))
+    assert sorted(step * stride for _, step in strides(branch, stride)) == sorted(
+        -call.argument.offset for call in branch.calls
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("n", "n^2"), ("1", "n"), ("1/n", "log2(n)"), ("1/n^2", "1"), ("log2(n)", "n*log2(n)"), ("log2(n)/n", "log2(n)^2"), ("1/(n*log2(n))", "log2(log2(n))"),
+        ("1/(n*log2(n)^2)", "1"), ("log2(n)/n^2", "1"), ("1/sqrt(n)", "sqrt(n)"), ("n^2*log2(log2(n))", "n^3*log2(log2(n))"),
+    ],
+)  # fmt: skip
+def test_sums_over_sizes(text: str, total: str) -> None:
+    (term,), (expected,) = terms(text), terms(total)
+    assert summed_up(term).kind == expected.kind
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([[1, 1], [1, 1]], "1"), ([[1, 2], [3, 2]], "2"), ([[2, 1], [1, 2]], "log2(3)"), ([[0, 2], [2, 0]], "1"), ([[1, 1], [1, 0]], "0.694241914"),
+        ([[0, 1, 0], [0, 0, 1], [8, 0, 0]], "1"), ([[2, 1], [1, 1]], "1.38848383"), ([[fmpq(1, 4), fmpq(1, 4)], [fmpq(1, 4), fmpq(1, 4)]], "-1"), ([[fmpq(1, 4), fmpq(1, 4)], [fmpq(1, 4), 0]], "-1.30575809"),
+    ],
+)  # fmt: skip
+def test_spectral_radii(rows: list[list[int]], text: str) -> None:
+    """The exponent is the binary logarithm of the greatest eigenvalue."""
+    spectrum = Spectrum([[fmpq(each) for each in row] for row in rows], fmpq(1, 2))
+    assert spectrum.exponent.text() == text
+    eigenvalues = mp.matrix([[float_of(each) for each in row] for row in rows])
+    radius = max(abs(each) for each in mp.eig(eigenvalues, left=False, right=False))
+    assert float(spectrum.exponent.ball().mid()) == pytest.approx(float(mp.log(radius, 2)), rel=1e-12)
+    for other in (-2, 0, 1, 2, 3):
+        expected = (mp.log(radius, 2) > other + 1e-9) - (mp.log(radius, 2) < other - 1e-9)
+        assert spectrum.excess(exponents.rational(other)) == expected
+    assert spectrum.excess(exponents.log_ratio(fmpq(17), fmpq(2))) == -1

@@ -16,7 +16,6 @@ from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.analysis.analyse import Derivation
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.metrics.tally import TOTAL
 from archline.claims.growth_of_cost import solved_recurrence
 from archline.claims.growth_of_recursion import BySolving
 from archline.language.loader import load_text
@@ -82,7 +81,7 @@ def solved(text: str) -> BySolving:
     """What the recurrence tells, without the search for bounds, which takes longer."""
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    recursion = Derivation(module, coarse=False).recursions.recurrence(algorithm, f"flops.{TOTAL}")
+    recursion = Derivation(module, coarse=False).recursions.recurrence(algorithm, "flops")
     if recursion is None:
         return BySolving(None, None, reason="not proved to end")
     costs = Costs(algorithm.name, module.signatures[algorithm].size_names, (), {}, {})

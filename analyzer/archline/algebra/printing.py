@@ -91,11 +91,11 @@ class _Writer:
             case a.Floor() | a.Quotient():
                 name = "floor" if isinstance(atom, a.Floor) else ""
                 return f"{name}({'/'.join(self._factor(part) for part in atom.parts)})"
-            case _Shown(form="ceil"):
+            case Shown(form="ceil"):
                 return f"ceil({'/'.join(self._factor(part) for part in atom.arguments)})"
-            case _Shown(form="%"):
+            case Shown(form="%"):
                 return f"({self._remainder(atom)})"
-            case _Shown():
+            case Shown():
                 return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
             case a.CommonDivisor():
                 return f"gcd({', '.join(self.text(part) for part in atom.parts)})"
@@ -124,7 +124,7 @@ class _Writer:
             case _:
                 return self.text(value)
 
-    def _remainder(self, atom: _Shown) -> str:
+    def _remainder(self, atom: Shown) -> str:
         return "%".join(self._factor(part) for part in atom.arguments)
 
     def _factor(self, value: Poly) -> str:
@@ -154,9 +154,9 @@ class _Writer:
         match atom:
             case Symbol(name=name):
                 return (name in self.order or name in MACHINE) and name not in self.may_vanish
-            case _Shown(form="ceil" | "min", arguments=arguments):
+            case Shown(form="ceil" | "min", arguments=arguments):
                 return all(map(self._is_at_least_one, arguments))
-            case _Shown(form="max", arguments=arguments):
+            case Shown(form="max", arguments=arguments):
                 return any(map(self._is_at_least_one, arguments))
             case _:
                 return False
@@ -167,7 +167,7 @@ class _Writer:
         return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
 
-class _Shown(Atom):
+class Shown(Atom):
     """An atom for reading only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
 
     __slots__ = ("arguments", "form")
@@ -205,7 +205,7 @@ def _at_one(value: Poly) -> Poly:
         parts = value.coefficients(atom) if name is not None else {}
         if name is not None and min(parts) >= 0:
             whole = sum((part for power, part in parts.items() if power), ZERO)
-            one = ONE - Poly.of_atom(_Shown("%", (ONE, Poly.symbol(name))))
+            one = ONE - Poly.of_atom(Shown("%", (ONE, Poly.symbol(name))))
             value = parts.get(0, ZERO) + one * whole.substitute({name: ONE})
     return value
 
@@ -225,15 +225,15 @@ def _forms(atom: Atom) -> list[Poly]:
             if atom.modulus.is_constant:
                 whole = int((above.constant_term / atom.modulus.constant_term).floor())
                 above = above - atom.modulus * whole
-            forms = [Poly.of_atom(_Shown("ceil", (above, atom.modulus))) + (whole - 1)]
+            forms = [Poly.of_atom(Shown("ceil", (above, atom.modulus))) + (whole - 1)]
             if len(atom.modulus.terms) > 1:
                 # ceil(e/m) came in as floor((e + m - 1)/m), m a sum such as ceil(n/N).
-                forms.append(Poly.of_atom(_Shown("ceil", (above - atom.modulus, atom.modulus))))
+                forms.append(Poly.of_atom(Shown("ceil", (above - atom.modulus, atom.modulus))))
             if atom.modulus == Poly.constant(2):
-                forms.append(atom.argument - Poly.of_atom(_Shown("ceil", (atom.argument, atom.modulus))))
+                forms.append(atom.argument - Poly.of_atom(Shown("ceil", (atom.argument, atom.modulus))))
             if len(atom.modulus.terms) == 1:
                 # Where m*floor(e/m) occurs.
-                remainder = Poly.of_atom(_Shown("%", (atom.argument, atom.modulus)))
+                remainder = Poly.of_atom(Shown("%", (atom.argument, atom.modulus)))
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
         case _:
@@ -246,5 +246,5 @@ def _of_positive_part(argument: Poly) -> list[Poly]:
     below = above - argument
     if not above or not below:
         return []
-    least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
+    least, most = (Poly.of_atom(Shown(form, (above, below))) for form in ("min", "max"))
     return [above - least, most - below]

@@ -156,11 +156,14 @@ class Algorithm:
         shape (AL232). A program with one has no cost.
         """
         subject = self.assuming(where)
+        subject._refuse_certain_failures()
         added = subject._added
-        failures = _certain_failures(*added.derived)
+        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
+
+    def _refuse_certain_failures(self) -> None:
+        failures = _certain_failures(*self._added.derived)
         if failures:
             raise ArchlineError(failures)
-        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
 
     def run(
         self,
@@ -176,11 +179,12 @@ class Algorithm:
 
         Where only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names
         are not free here, such as a parameter called `cache`. io and write-backs are counted where a cache is given.
-        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, and for what goes wrong in
-        the run (a race, a subscript out of bounds, a broken fact).
+        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, for what certainly fails, as
+        `cost` does, and for what goes wrong in the run (a race, a subscript out of bounds, a broken fact).
         """
         from archline.api.running import run
 
+        self._refuse_certain_failures()
         values = {**(given or {}), **arguments}
         if not self._gives_only_sizes(values):
             return run(self, values, cache=cache, compiled=compiled)

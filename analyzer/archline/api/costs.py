@@ -16,6 +16,7 @@ from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
+from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
@@ -23,6 +24,8 @@ from archline.claims.decide import Verdict, decide
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
+from archline.execution.run_rules import IMPOSSIBLE_DATA
+from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
@@ -344,8 +347,17 @@ class CostReport:
         return decide(self._module, self._node, replace(costs, metrics={**costs.metrics, **more}) if more else costs)
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
-        return checked_point(given, self.names, self.where, option=option, needed=needed)
+        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        point = checked_point(given, self.names, self.where, option=option, needed=needed)
+        rules_of = offsets_rules(declared(self._module, self._node))
+        broken = next((rule for rule in rules_of if not rule(point)), None)
+        if broken is not None:
+            span = next(each.span for each in self._node.parameters if each.name == broken.array)
+            facts = {rule: f"{self.write(rule.low)} <= {self.write(rule.high)}" for rule in rules_of}
+            message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
+            hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
+            raise error(IMPOSSIBLE_DATA, message, span=span, hint=hint)
+        return point
 
     def growth(self, cost: Cost) -> str | None:
         """How a cost grows, as its metric's `growth` has it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import combinations
+from itertools import combinations, product
 
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import proves
@@ -227,10 +227,12 @@ class _Search:
         self._domains = [_domain(each.facts) for each in known]
 
     def growth(self) -> Growth:
-        uppers = [upper for _, upper in self._bounds]
-        upper = next((each for each in self._proposed(uppers) if self._above(each)), None)
-        if upper is not None and self._below(upper):
-            return Growth(upper, upper)
+        uppers, upper = [upper for _, upper in self._bounds], None
+        for each in dict.fromkeys(self._proposed(uppers)):
+            if self._above(each):
+                if self._below(each):
+                    return Growth(each, each)
+                upper = upper or each
         lowers = [lower for lower, _ in self._bounds]
         tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
         lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
@@ -247,16 +249,16 @@ class _Search:
 
     def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
         """What to try: what the recursive cases grow like, then together with the others."""
-        for considered in dict.fromkeys((tuple(values[:1]), tuple(values))):
+        for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
-                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes))
+                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes, minima))
             except ShapelessError:
                 continue
             if found:
                 yield written(without(list(found), self._covered), self._sizes)
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
-        if not self._facts and not shape.names <= frozenset[str]().union(*(each.names for each in rest)):
+        if not self._facts and not shape.rising <= frozenset[str]().union(*(each.names for each in rest)):
             # It grows with a size on which the others do not depend.
             return False
         if not shape.logarithmic and all(each.logarithmic for each in rest):

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,9 @@ COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 
 
+@cache
 def run(command: str) -> tuple[str, int]:
-    """What a command prints on both its streams, and its exit code."""
+    """What a command prints on both its streams, and its exit code. Several pages show the same command."""
     program, *arguments = shlex.split(command)
     assert program == "archline", f"a page runs archline only, not {command!r}"
     ran = subprocess.run(

@@ -65,8 +65,8 @@ def rerun(text: str) -> str:
 
 
 def named(path: Path) -> str:
-    """A page as tests call it: `reference/json`."""
-    return path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+    """A page as tests call it: `docs/reference/json`."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
 FILES = [path for path in PAGES if FILE.search(path.read_text(encoding="utf-8"))]

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,9 @@ COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 
 
+@cache
 def run(command: str) -> tuple[str, int]:
-    """What a command prints on both its streams, and its exit code."""
+    """What a command prints on both its streams, and its exit code. Several pages show the same command."""
     program, *arguments = shlex.split(command)
     assert program == "archline", f"a page runs archline only, not {command!r}"
     ran = subprocess.run(
@@ -63,8 +65,8 @@ def rerun(text: str) -> str:
 
 
 def named(path: Path) -> str:
-    """A page as tests call it: `reference/json`."""
-    return path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+    """A page as tests call it: `docs/reference/json`."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
 FILES = [path for path in PAGES if FILE.search(path.read_text(encoding="utf-8"))]

@@ -15,6 +15,6 @@ def resource(folder: str) -> Path:
 
 def cache_folder() -> Path:
     """The folder in the user's cache, which need not exist. Raises RuntimeError where nobody is at home."""
-    own = os.environ.get("XDG_CACHE_HOME") or (sys.platform == "win32" and os.environ.get("LOCALAPPDATA"))
+    own = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     usual = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
     return (Path(own) if own else Path.home().joinpath(*usual)) / "archline"

@@ -163,7 +163,7 @@ class _Writer:
 
     def _counts(self, atom: Atom) -> bool:
         """Whether an atom is never negative."""
-        logarithm = isinstance(atom, a.Function) and atom.function == "log2"
+        logarithm = isinstance(atom, a.RealFunction) and atom.function == "log2"
         return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.language.diagnostics import ArchlineError
-from archline.recurrences.asymptotic.exponents import OutOfReachError
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.of_integers import Added, OneSide
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
 from archline.recurrences.asymptotic.solve import solve

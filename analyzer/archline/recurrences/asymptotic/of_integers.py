@@ -28,7 +28,7 @@ from archline.algebra.prove.residues import never_negative
 from archline.language import syntax as s
 from archline.language.source import Source, Span
 from archline.language.substitution import substituted
-from archline.recurrences.asymptotic.exponents import OutOfReachError
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, calls

@@ -52,7 +52,9 @@ class Choices:
             (self.misses[..., None] + other.misses[:, None]).reshape(wide),
             (self._in_all[..., None] + other._in_all[:, None]).reshape(wide),
             (self._counts[..., None] + other._counts[:, None]).reshape(wide),
-            (self.scratch.any(axis=0)[..., None] | other.scratch.any(axis=0)[:, None]).reshape(wide),
+            (np.logical_or.reduce(self.scratch)[..., None] | np.logical_or.reduce(other.scratch)[:, None]).reshape(
+                wide
+            ),
         )
         best, some = keys.best(limit)
         (left, right), each = both.rows, np.arange(len(best))[:, None]
@@ -84,7 +86,7 @@ class Choices:
         Apart where some accesses share a line that is fetched each time, as others may share it too.
         """
         needs = (self.space + self.scratch).max(axis=0)
-        keys = _Keys(needs, self.misses, self._in_all, self._counts, self.scratch.any(axis=0))
+        keys = _Keys(needs, self.misses, self._in_all, self._counts, np.logical_or.reduce(self.scratch))
         best, some = keys.best(limit)
         each = np.arange(len(best))[:, None]
         misses = np.where(some, self.misses[each, best], np.inf)

@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.at_call import Caller
@@ -31,7 +31,7 @@ from archline.recurrences.exact.terms.halvings import (
     without_halvings,
 )
 from archline.recurrences.exact.terms.leaf_counts import pieces, without_pieces
-from archline.recurrences.exact.terms.leaf_sizes import Split, splits
+from archline.recurrences.exact.terms.leaf_sizes import SizeDivision, splits
 from archline.recurrences.exact.transitions import steps_of
 
 STDLIB = Path(__file__).parents[2] / "stdlib"
@@ -93,13 +93,13 @@ def test_most_halvings_are_one_less_at_a_half(end: int, size: int) -> None:
 
 def test_halvings_of_a_split() -> None:
     # 16 is a power of 2: the logarithm itself, less 4, counts them, and a leaf has none.
-    split = Split(N, True, number(8), number(16))
+    split = SizeDivision(N, True, number(8), number(16))
     found = split.halvings(upper=True)
     assert found.value == a.positive_part(a.ceil_log2(N) - 4)
     assert found.proved.value == most_halvings(N, number(16))
     for size in range(1, 300):
         assert evaluate(found.value, {"n": size}) == evaluate(found.proved.value, {"n": size})
-    other = Split(N, True, number(3), number(6)).halvings(upper=True)
+    other = SizeDivision(N, True, number(3), number(6)).halvings(upper=True)
     assert other.value == other.proved.value == most_halvings(N, number(6))
     product_ = times(Element(M * split.at_leaf(True)), found)
     assert product_.sign == 1
@@ -193,14 +193,14 @@ def test_halves_keep_what_leaves_sum_up_to(most: int, less: int, more: int) -> N
 
 
 def test_sizes_in_turn_and_at_once() -> None:
-    function = Statements(MODULE, False).recursions.extracted(ALGORITHM).function("span", True)
+    function = Derivation(MODULE, False).recursions.extracted(ALGORITHM).function("span", True)
     assert function is not None
     steps = [step for equation in function.equations for step in steps_of(equation, True)]
     found = splits(function, steps)
     # 7 is the least size that is halved, and 3 its lesser half.
-    assert found["n"] == Split(N, False, number(3), number(6))
+    assert found["n"] == SizeDivision(N, False, number(3), number(6))
     # Halving m makes two calls with its halves, halving n calls with all of it.
-    assert found["m"] == Split(M, True, number(3), number(6), whole=True)
+    assert found["m"] == SizeDivision(M, True, number(3), number(6), whole=True)
     assert found["n"].along(1, True) == a.minimum(N, number(6))
     assert found["m"].along(2, True) == M * a.minimum(M, number(6))
     assert found["m"].along(0, False) == a.maximum(M, number(6))
@@ -211,7 +211,7 @@ def test_no_terms_where_sizes_shrink_by_one() -> None:
         "algorithm down(x: inout real[n]):\n    if n > 1:\n        down(x[0..n - 1])\n        down(x[0..n - 1])\n"
         "        down(x[0..n - 1])\n    else:\n        x[0] += 1.0\n"
     )
-    function = Statements(module, False).recursions.extracted(module.algorithms["down"]).function("work", True)
+    function = Derivation(module, False).recursions.extracted(module.algorithms["down"]).function("work", True)
     assert function is not None
     assert splits(function, [step for equation in function.equations for step in steps_of(equation, True)]) == {}
 

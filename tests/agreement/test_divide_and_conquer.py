@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import TOTAL
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -113,7 +112,7 @@ Recurrence = Callable[[Mapping[str, int]], Fraction]
 
 def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]:
     """By metric, the count that the extracted equations give; none of what the data decides."""
-    recursions = Statements(module, coarse=False).recursions
+    recursions = Derivation(module, coarse=False).recursions
     extracted = {each: recursions.extracted(each) for each in module.algorithms.values() if component(module, each)}
     found: dict[str, Recurrence] = {}
     for metric, system in extracted[algorithm].systems.items():
@@ -123,7 +122,7 @@ def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]
                 other = each.systems.get(metric)
                 functions |= other.functions if isinstance(other, System) else {}
             (name,) = system.functions
-            found[metric] = _recurrence(Values(functions), name, 0 if metric.startswith("flops.") else 1)
+            found[metric] = _recurrence(Values(functions), name, 0 if metric.startswith("flops") else 1)
     return found
 
 
@@ -136,7 +135,6 @@ def wrong_recurrences(program: RecursiveProgram, choose: Chooser) -> Iterator[st
     module = load_text(program.text)
     found = recurrences(module, module.algorithms[program.entry])
     for sizes, counts in runs(program, module, choose):
-        counts[f"flops.{TOTAL}"] = counts["flops"]
         for metric, recurrence in found.items():
             try:
                 value, count = recurrence(sizes), counts.get(metric, 0)

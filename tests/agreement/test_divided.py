@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.concave import Concave, added, covering, lesser, together
-from archline.algebra.evaluate.exact import Place
+from archline.algebra.evaluate.exact import PointValues
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.call_sites import caller
@@ -21,7 +21,7 @@ from archline.analysis.cache.data_dependent.divided import divided as divided_by
 from archline.analysis.cache.data_dependent.solve import Solving
 from archline.analysis.cache.data_dependent.sum import Calls, Totals
 from archline.analysis.cost import ends_at
-from archline.analysis.metrics.accesses import Counting, instrumented
+from archline.analysis.metrics.accesses import Accesses
 from archline.execution.cache import optimal
 from archline.language.loader import load_target, load_text
 from effort import drawn
@@ -195,8 +195,7 @@ def test_sizes_of_calls_are_no_more_than_the_caller_s_where_that_is_known() -> N
     def capped(text: str) -> tuple[str, ...]:
         module = load_text(text)
         main = module.algorithms["main"]
-        counted = instrumented(module, main, Counting(module))
-        return divided_by(module, counted, {main: frozenset()}, 1, by_words=True)[main].capped
+        return divided_by(module, (main,), Accesses(module), {main: frozenset()}, 1, by_words=True)[main].capped
 
     text = """
 algorithm main(x: inout real[n], y: inout real[m]):
@@ -369,9 +368,8 @@ def test_segments_that_fit_come_to_what_they_add_up_to() -> None:
 
 def test_what_the_calls_of_block_rows_add_up_to() -> None:
     module, algorithm = load_target("sparse.csb::spmv_csb")
-    counted, copies = instrumented(module, algorithm, Counting(module))
-    (site,) = caller(counted, copies[algorithm]).sites
-    point = Place({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
+    (site,) = caller(module, algorithm, Accesses(module)).sites
+    point = PointValues({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
     assert point.number(site.count) == 10
     assert {name: point.number(value) for name, value in site.same.items()} == {"g": 10, "b": 8}
     assert point.number(site.most["q"]) == 10

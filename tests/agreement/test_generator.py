@@ -129,7 +129,7 @@ def test_interpreter_lets_disjoint_strands_be(body: str) -> None:
 
 
 def test_interpreter_counts_by_the_table() -> None:
-    """Two iterations of a parallel loop over a triangle, by hand: docs/cost-rules.md."""
+    """Two iterations of a parallel loop over a triangle, by hand: docs/reference/cost-rules.md."""
     text = (
         "algorithm main(y: inout real[n], x: real[n]):\n    parallel for i in 0..n:\n"
         "        for j in 0..i:\n            y[i] += x[j]*2.0\n"

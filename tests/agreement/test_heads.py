@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.ir.amounts import Unknown
 from archline.language.loader import load_path, load_text
@@ -97,7 +97,7 @@ def test_other_leaves_and_calls(leaf: int) -> None:
 
 def test_small_exponents_have_the_values_of_the_recurrence() -> None:
     module = load_text(ROOTS.replace("LEAF", "2"))
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     systems = [recursions.extracted(each).systems["span"] for each in module.algorithms.values()]
     assert not any(isinstance(each, Unknown) for each in systems)
     functions = {name: each for system in systems for name, each in system.functions.items()}

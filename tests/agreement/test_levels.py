@@ -11,12 +11,12 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.claims.growth_candidates import shapes, written
 from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.terms.levels import leveled, levels_of
 from archline.recurrences.exact.terms.master import halved_sizes
-from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Function
 
 STDLIB = Path(__file__).parents[2] / "stdlib"
@@ -24,11 +24,11 @@ HALVES = {"n//2": (0, 0), "n - n//2": (1, 0), "m//2": (0, 0), "m - m//2": (1, 0)
 """What is added before and after a size is halved."""
 
 
-def main(rows: str, columns: str, calls: int, leaf: int) -> tuple[Function, list[Step]]:
+def main(rows: str, columns: str, calls: int, leaf: int) -> tuple[Function, list[Transition]]:
     """A recursion on two sizes, both above the leaf's, and its steps."""
     text = f"algorithm main(n: size, m: size):\n    if n > {leaf} and m > {leaf}:\n"
     module = load_text(text + f"        main({rows}, {columns})\n" * calls, "main.algo")
-    function = Statements(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
+    function = Derivation(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
     assert function is not None
     return function, [step for equation in function.equations for step in steps_of(equation, True)]
 

@@ -306,9 +306,3 @@ def test_the_script_runs() -> None:
         ("864", "14400", "10239", "1440", "1656"),
         ("864", "864", "864", "1224", "864"),
     ]
-
-
-def test_the_machine_of_the_walkthrough_is_its_file() -> None:
-    text = (ROOT / "examples" / "energy_of_alternatives.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```toml examples/my_server.toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert shown == (ROOT / "examples" / "my_server.toml").read_text(encoding="utf-8")

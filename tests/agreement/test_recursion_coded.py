@@ -11,10 +11,10 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import first
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.language.loader import load_text
 from archline.recurrences.evaluate import decisions as cases
-from archline.recurrences.evaluate.codegen import HELPERS, Writer, coded
+from archline.recurrences.evaluate.codegen import HELPERS, EquationWriter, coded
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.model import Function
 from stdlib_cases import load
@@ -41,7 +41,7 @@ algorithm f(x: inout real[n]):
 
 def functions(target: str, metric: str) -> dict[str, Function]:
     module, algorithm = load(target)
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(algorithm)
     return recursions._extraction.systems(metric)
 
@@ -78,7 +78,7 @@ def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest
 
 def test_conditions_on_maxima() -> None:
     n, m, k = map(Poly.symbol, "nmk")
-    writer = Writer({"n": "n", "m": "m", "k": "k"})
+    writer = EquationWriter({"n": "n", "m": "m", "k": "k"})
     largest = a.maximum(n, a.maximum(m, k))
     values = (n, largest - 16, 20 - largest, a.minimum(n, m) - 4, a.positive_part(n - m) * k - 3)
     values += (largest + a.maximum(n, 2 * m) - 30, largest.scaled(2) - a.maximum(m, k) - 9, n / 2 - m / 3)
@@ -101,7 +101,7 @@ algorithm f(x: inout real[n]):
         f(x[1..n])
 """
     )
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(module.algorithms["f"])
     known = recursions._extraction.systems("flops.add")
     (name,) = known
@@ -125,7 +125,7 @@ def test_steps_are_counted() -> None:
 def test_fractions_are_whole_where_counts_are() -> None:
     """n*(n - 1)/2 inner iterations, by conditions that are no comparison with a sum."""
     module = load_text(GUARDED)
-    recursions = Statements(module, False).recursions
+    recursions = Derivation(module, False).recursions
     assert recursions.extracted(module.algorithms["f"])
     (function,) = recursions._extraction.systems("flops.add").values()
     code = coded(function)

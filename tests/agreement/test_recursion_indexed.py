@@ -39,7 +39,7 @@ def _derived_first() -> None:
 
 
 def work_of(t0: int, t1: int, x0: int, dx0: int, x1: int, dx1: int) -> int:
-    """The work of a call, its own 1 included, as docs/cost-rules.md counts the program's lines."""
+    """The work of a call, its own 1 included, as docs/reference/cost-rules.md counts the program's lines."""
     pending, total = [(t0, t1, x0, dx0, x1, dx1)], 0
     while pending:
         t0, t1, x0, dx0, x1, dx1 = pending.pop()

@@ -12,7 +12,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.time import time_on
 from archline.claims.decide import decide
 from archline.execution.run import execute
@@ -111,7 +111,7 @@ def test_bounds_hold_the_recurrence_at_far_sizes(most: int, n: int, m: int) -> N
 def test_cases_come_in_groups() -> None:
     """A narrow case calls itself and leaves alone: what is cut across stays as narrow as it is."""
     module = program(4)
-    extracted = Statements(module, False).recursions.extracted(module.algorithms["main"])
+    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
     function = extracted.function("span", True)
     assert function is not None
     # In the order of the conditions: the leaf, narrow in n, narrow in m, quadrants.
@@ -122,7 +122,7 @@ def test_cases_come_in_groups() -> None:
 def test_cases_that_call_each_other_are_one_group() -> None:
     text = "algorithm main(n: size):\n    if n > 9:\n        main(n//2)\n    elif n > 4:\n        main(n - 1)\n"
     module = load_text(text + "    elif n > 0:\n        main(n + 3)\n")
-    extracted = Statements(module, False).recursions.extracted(module.algorithms["main"])
+    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
     function = extracted.function("work", True)
     assert function is not None
     # n = 4 goes to 7, 7 to 6 and so on down to 4: those two are a circle, which n > 9 may reach and which reaches n - 1.

@@ -9,7 +9,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.analysis.metrics.extraction import Extraction
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_text
 
@@ -106,7 +106,7 @@ algorithm branches(a: int[n], x: inout real[n]):
 def test_what_one_branch_assumes_says_nothing_of_the_other(assumed: str, first: bool) -> None:
     text = BRANCHES.format(first=assumed if first else "pass", second="pass" if first else assumed)
     module = load_text(text)
-    work = Extraction(Statements(module, False)).of(module.algorithms["branches"]).function("work", True)
+    work = Extraction(Derivation(module, False)).of(module.algorithms["branches"]).function("work", True)
     assert work is not None
     (recursive,) = (each for each in work.equations if each.recursive)
     # There are two integers k, one of which may be all of n but 1, at any n.

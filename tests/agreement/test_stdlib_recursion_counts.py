@@ -1,6 +1,6 @@
 """What the recursive part of the standard library costs: what it ensures exactly, and the counts of textbooks.
 
-The closed forms below solve the recurrences of the programs by hand, with the cost of each line by docs/cost-rules.md.
+The closed forms below solve the recurrences of the programs by hand, with the cost of each line by docs/reference/cost-rules.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The spans of recursive algorithms that run halves at once, in closed form where halves are even.
 
-Each recurrence below is read off the program by the cost rules of docs/cost-rules.md: a test, a call or spawn, an
+Each recurrence below is read off the program by the cost rules of docs/reference/cost-rules.md: a test, a call or spawn, an
 iteration and an operation are 1, t iterations at once are started in log2 t, and of what runs at once the last to end
 counts. Everything is without the 1 of the outermost call; a leaf has 16 rows and columns.
 """

@@ -19,7 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.log_enclosures import MOST, above, below, least_fall, most_fall
 from archline.analysis.analyse import derive
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.claims.decide import Verdict, decide
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller, NotComparableError
@@ -73,7 +73,7 @@ def points() -> list[dict[str, int]]:
 @pytest.mark.parametrize("real", [True, False])
 def test_logarithms_at_calls_lie_between_their_bounds(shift: int, call: dict[str, Poly], real: bool) -> None:
     whole = N + M + shift
-    atom = a.Function("log2", whole) if real else a.CeilLog2(whole)
+    atom = a.RealFunction("log2", whole) if real else a.CeilLog2(whole)
     caller = Caller(merging(), ())
     others = [a.CeilLog2(each) for each in (N, M, N + 1, M + 1, N + M, N + M + 1)]
     symbols: dict[str, Callable[[dict[str, int]], float]] = {}
@@ -109,11 +109,11 @@ def test_a_split_of_the_merge_keeps_some_and_loses_three_quarters(call: dict[str
 def test_a_logarithm_that_may_be_of_0_is_none() -> None:
     caller = Caller(merging(), ())
     with pytest.raises(NotComparableError):
-        caller.falling(a.Function("log2", M))
+        caller.falling(a.RealFunction("log2", M))
 
 
 def test_rounded_numbers_are_on_the_safe_side() -> None:
-    inner = Inner(logs=(a.Function("log2", N),) * 2)
+    inner = Inner(logs=(a.RealFunction("log2", N),) * 2)
     for n in range(1, 60):
         exact = Fraction(log2(n)) ** 2
         low, high = (inner.number({"n": n}, most) for most in (False, True))
@@ -125,7 +125,7 @@ def test_rounded_numbers_are_on_the_safe_side() -> None:
 @pytest.mark.parametrize(("target", "names"), [("dense.matmul_recursive::matmul_temporary", "nmp")])
 def test_logarithms_of_limits_are_limits_of_logarithms(target: str, names: str) -> None:
     module, algorithm = load(target)
-    function = Statements(module, False).recursions.extracted(algorithm).function("span", True)
+    function = Derivation(module, False).recursions.extracted(algorithm).function("span", True)
     assert function is not None
     steps = [step for equation in function.equations for step in steps_of(equation, True)]
     (elements,) = limited(function, steps)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from archline.analysis.checks.failures import endless_recursion, misplaced_accesses
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -146,7 +146,7 @@ def test_one_size_shrinks_where_the_sum_does_not() -> None:
 def test_sizes_shrink_in_lexicographic_order() -> None:
     for text, expected in ((LEXICOGRAPHIC, True), (UNPROVED["back and forth"], False)):
         module = load_text(text)
-        extracted = Statements(module, False).recursions.extracted(module.algorithms["f"])
+        extracted = Derivation(module, False).recursions.extracted(module.algorithms["f"])
         function = extracted.function("work", True)
         assert function is not None
         assert ends(function, ()) is expected

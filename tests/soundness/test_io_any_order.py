@@ -18,7 +18,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.hbl import AnyOrder, Body, any_order
+from archline.analysis.cache.lower.hbl import AnyOrder, IterationSpace, any_order
 from archline.analysis.cache.lower.recursive_hbl import Boxes, boxes
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cost import Cost, Costs
@@ -364,7 +364,7 @@ def test_growth_holds_at_every_size(
     exponents, times = drawn
     iterations, line = (odd << bits) // 2 + 1, (odd << line_bits) // 2 + 1
     words = line * ((odd << more_bits) // 2 + 1) + odd % line
-    bound = AnyOrder((Body(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
+    bound = AnyOrder((IterationSpace(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
     together = float(sum(exponents))
     c = prod((each * count / together) ** float(each) for each, count in zip(exponents, times, strict=True) if each)
     constant = min(1 / (2 * (c * 2**together + 1)), 1 / (c * 2 ** (together - 1)))

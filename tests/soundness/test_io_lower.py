@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.lower.bound import Lower, lower_bound
-from archline.analysis.cache.lower.hbl import Body
+from archline.analysis.cache.lower.hbl import IterationSpace
 from archline.analysis.cache.samples import samples
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
@@ -325,7 +325,7 @@ def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     """A cube sees three squares, and nothing as large sees less: roots are exact."""
     found = kernel("dense.matmul::matmul_ijk")
     assert found is not None
-    body: Body = found.orders.bodies[0]
+    body: IterationSpace = found.orders.bodies[0]
     assert body.most(3 * edge**2) == edge**3
     assert body.most(3 * edge**2 - 1) < edge**3
 

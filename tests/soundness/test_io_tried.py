@@ -15,7 +15,7 @@ from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.recursive_segments import Below
 from archline.analysis.cache.summaries.candidates import in_rows_apart
 from archline.analysis.cache.summaries.must_access import filled
-from archline.analysis.cache.summaries.regions import Claim
+from archline.analysis.cache.summaries.regions import MustTouchRegion
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
 from archline.ir.tree import Array
@@ -102,8 +102,8 @@ def test_most_rectangles_are_known_in_full() -> None:
 ROW, OTHER = Poly.symbol("i"), Poly.symbol("j")
 
 
-def claimed(row: Poly, height: Poly = ONE) -> Claim:
-    return Claim((0, 0), own=((row, row + height), (ZERO, Poly.symbol("n"))))
+def claimed(row: Poly, height: Poly = ONE) -> MustTouchRegion:
+    return MustTouchRegion((0, 0), own=((row, row + height), (ZERO, Poly.symbol("n"))))
 
 
 def remainder(value: Poly, modulus: int) -> Poly:
@@ -126,7 +126,7 @@ def remainder(value: Poly, modulus: int) -> Poly:
         (claimed(ROW * 2), claimed(OTHER * 3 + 1), False),
     ],
 )
-def test_rows_that_are_never_the_same(one: Claim, other: Claim, apart: bool) -> None:
+def test_rows_that_are_never_the_same(one: MustTouchRegion, other: MustTouchRegion, apart: bool) -> None:
     extents = (Poly.symbol("m"), Poly.symbol("n"))
     facts = Facts().with_symbol("i", (ZERO,)).with_symbol("j", (ZERO,)).with_symbol("n", (ONE,))
     for layout, wanted in (("rowmajor", apart), ("colmajor", False), ("zmorton", False)):

@@ -1,4 +1,4 @@
-"""Derived costs of small programs, worked out by hand from the cost table (docs/cost-rules.md)."""
+"""Derived costs of small programs, worked out by hand from the cost table (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 
@@ -1078,7 +1078,7 @@ def test_the_derivation_names_every_statement() -> None:
 def test_the_derivation_is_in_the_sizes_of_the_program() -> None:
     for where in ("where 2 divides n", "where m divides n", "where n is power of 2"):
         for step in derived("for i in 0..n//m:\n    x[0] += 1.0", where=where).derivation:
-            amounts = [step.tally.work, *step.tally.flops.values()]
+            amounts = list(step.tally.sums.values())
             names = [
                 value.names for amount in amounts if isinstance(amount, Known) for value in (amount.lower, amount.upper)
             ]

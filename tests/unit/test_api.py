@@ -184,7 +184,7 @@ def test_representations_in_a_notebook() -> None:
     cost = al.load("dense.matmul")["matmul_basic"].cost()
     assert cost.flops._repr_latex_() == r"$\mathrm{flops} = 2\,n\,m\,p$"
     assert "<code>2*n*m*p</code>" in cost._repr_html_()
-    assert r"\begin{align*}" in cost._repr_latex_()
+    assert r"\begin{array}{llll}" in cost._repr_latex_()
     assert "2*n*m*p" in repr(cost.flops)
     assert "2*n*m*p" in repr(cost)
     assert "span               3*m*p + p + ceil(log2(n)) + 2      exact" in str(cost)

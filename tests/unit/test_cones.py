@@ -12,7 +12,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.statements import Statements
+from archline.analysis.metrics.recursion import Derivation
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller
 from archline.recurrences.exact.handelman import cone, proves
@@ -124,7 +124,7 @@ def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int)
 
 def _function(body: str, leaf: int) -> Function:
     module = load_text(f"algorithm main(n: size):\n    if n > {leaf}:\n{body}\n", "main.algo")
-    extracted = Statements(module, False).recursions.extracted(module.algorithms["main"])
+    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
     function = extracted.function("work", True)
     assert function is not None
     return function
@@ -152,7 +152,7 @@ def test_calls_of_half_the_size_reproduce_a_term(calls: int, size: str, upper: b
 def test_calls_of_half_of_two_sizes_reproduce_terms(calls: int, rows: str, columns: str, upper: bool) -> None:
     text = "algorithm main(n: size, m: size):\n    if n > 9 and m > 9:\n"
     module = load_text(text + f"        main({rows}, {columns})\n" * calls, "main.algo")
-    function = Statements(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
+    function = Derivation(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
     assert function is not None
     steps = [step for equation in function.equations for step in steps_of(equation, upper)]
     found = list(reproduced(function, steps, upper))

@@ -11,7 +11,7 @@ import archline as al
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.api.growth import order
-from archline.claims.growth import Piece, decide_growth
+from archline.claims.growth import ConditionalCost, decide_growth
 from archline.claims.growth_candidates import ShapelessError, shapes, written
 from archline.language.parser import parse_expression
 from archline.report.json import costs as documented
@@ -168,7 +168,9 @@ def test_unknown_costs_have_no_growth() -> None:
 def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
     """What the analysis derives is no mistake of the program, however long it is."""
     deep = "max(1, " * 400 + "n" + ")" * 400
-    outcome, reason, _ = decide_growth("O", [Piece("", (), deep, deep)], parse_expression("n"), lambda *_: True)
+    outcome, reason, _ = decide_growth(
+        "O", [ConditionalCost("", (), deep, deep)], parse_expression("n"), lambda *_: True
+    )
     assert (outcome, reason) == (
         "unknown",
         "the derived bounds have too many terms, or are nested too deeply, to compare",

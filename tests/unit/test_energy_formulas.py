@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.energy.arrays import compiled
-from archline.energy.formulas import Bounds, bounds_of, check_units, elasticities, names_in, value_of
+from archline.energy.formulas import FormulaBounds, bounds_of, check_units, elasticities, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import machine
 from archline.energy.model import Applied
@@ -148,7 +148,7 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
     text: str, ends: dict[str, tuple[Fraction, Fraction]]
 ) -> None:
     """Bounds by names of the ends, evaluated by the language's own evaluator."""
-    names = {name: Bounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
+    names = {name: FormulaBounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
     expr = parse_expression(text)
     found = bounds_of(expr, names)
     point: Any = {f"{name}_low": low for name, (low, _) in ends.items()}
@@ -159,13 +159,13 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
         low, high = (value.lo, value.hi) if isinstance(value, Enclosure) else (F(value), F(value))
         assert low * (1 - F(1, 10**9)) <= end <= high * (1 + F(1, 10**9))
     # Names that are exact give one expression.
-    same = {name: Bounds(each.lower, each.lower) for name, each in names.items()}
+    same = {name: FormulaBounds(each.lower, each.lower) for name, each in names.items()}
     once = bounds_of(expr, same)
     assert once.lower is once.upper
 
 
 def test_a_difference_of_amounts_is_bounded_by_opposite_ends() -> None:
-    names = {name: Bounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
+    names = {name: FormulaBounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
     found = bounds_of(parse_expression("c*max(0, a - b)/(b + 1)"), names)
     assert format_expression(found.lower) == "c_low*max(0, a_low - b_high)/(b_high + 1)"
     assert format_expression(found.upper) == "c_high*max(0, a_high - b_low)/(b_low + 1)"

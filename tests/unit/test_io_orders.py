@@ -9,7 +9,7 @@ import pytest
 
 import archline as al
 from archline.algebra.asymptotic.is_big_o import Proved, is_O
-from archline.analysis.cache.recursive.asymptotic import OutOfReachError, order
+from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.language.parser import parse_expression, parse_facts
 from stdlib_cases import load
@@ -203,7 +203,7 @@ def test_the_six_step_fft_in_far_sizes(words: int, line: int) -> None:
 def test_halves_are_no_roots() -> None:
     """Of a recursion that makes another number of calls than sizes add up to, nothing is said."""
     module = al.loads(ROOTS.format("n/p"))
-    with pytest.raises(OutOfReachError):
+    with pytest.raises(UnsolvedRecursionError):
         order(Recursions(module.module, module["f"].node), TALL)
     module = al.loads(ROOTS.format("p"))
     ((_, growth),) = order(Recursions(module.module, module["f"].node), TALL).regimes

@@ -19,7 +19,7 @@ import pytest
 import archline as al
 from archline.api import pictures
 from archline.api.comparisons import Compared, compare
-from archline.report.pictures import View, last
+from archline.report.pictures import PictureView, last
 from archline.report.pictures.comparison import view as compared_view
 from cli_support import cli
 
@@ -298,7 +298,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 # How they look
-def formulas(*targets: str) -> View:
+def formulas(*targets: str) -> PictureView:
     return compared_view(compare(*targets, machine="gtx-580", sweep="n=4..4096", model="roofline").result)
 
 
@@ -412,5 +412,5 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     for name, code in {"missing/g.svg": "AL413", "folder.svg": "AL413", "g": "AL418", "g.jpg": "AL418"}.items():
         with pytest.raises(al.ArchlineError, match=code):
             pictures.greenup("gtx-580", 4).save(tmp_path / name)
-    assert isinstance(pictures.greenup("gtx-580", 4).view, View)
+    assert isinstance(pictures.greenup("gtx-580", 4).view, PictureView)
     assert pictures.greenup("gtx-580", 4)._repr_svg_().startswith("<?xml")

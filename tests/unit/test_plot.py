@@ -83,7 +83,7 @@ def test_simulated_points_are_those_of_runs(words: int) -> None:
 
 
 def test_regimes_begin_where_they_first_hold() -> None:
-    """docs/io.md's table for matmul_basic: Z >= L*(m + 2) and so on, at m = 10, p = 9, L = 4."""
+    """docs/explanation/cache-upper-bounds.md's table for matmul_basic: Z >= L*(m + 2) and so on, at m = 10, p = 9, L = 4."""
     plot = al.plot_io(al.algorithm(MATMUL), SIZES, L=4)
     starts = {each.when: each.words for each in plot.view.regimes}
     assert starts == {

@@ -212,7 +212,7 @@ def test_constant_powers_have_a_limit() -> None:
     assert a.content(n * 6 - m * 4) == 2
     assert a.content(n / 6 - m * fmpq(3, 4)) == fmpq(1, 12)
     assert a.content(ZERO) == 1
-    assert all(isinstance(atom, a.Function) for atom in (a.sqrt(power) * a.sqrt(power * 2)).atoms())
+    assert all(isinstance(atom, a.RealFunction) for atom in (a.sqrt(power) * a.sqrt(power * 2)).atoms())
 
 
 def test_what_is_too_large_is_refused() -> None:
@@ -250,7 +250,7 @@ def test_what_is_too_large_is_refused() -> None:
         (a.quotient(n + 1, b), "((n + 1)/b)"),
         (n * b**-2 / 3, "1/3*n/b^2"),
         (b**-1, "1/b"),
-        (a.maximum(n, m) * 3 - b, "-b + 3*max(m, n)"),
+        (a.maximum(n, m) * 3 - b, "3*max(m, n) - b"),
         (a.ceil_log2(a.ceil_div(n, b)), "ceil(log2(ceil(n/b)))"),
         (a.ceil_log2(n * m * b), "ceil(log2(n*m*b))"),
         (a.ceil_log2(n * m * b * Poly.symbol("q")), "ceil(log2(max(1, n*m*b*q)))"),

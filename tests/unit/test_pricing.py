@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from archline.algebra.lp.columns import FIRST, MORE, Priced, program
-from archline.algebra.lp.highs import FREE, POSITIVE, Matrix, Program
+from archline.algebra.lp.highs import FREE, POSITIVE, LinearProgram, Matrix
 
 WIDTH, HEIGHT = FIRST + 4 * MORE, 40
 
@@ -24,7 +24,7 @@ def _drawn(seed: int) -> tuple[np.ndarray, Matrix, np.ndarray, list[tuple[float,
 @pytest.mark.parametrize("seed", range(5))
 def test_the_optimum_is_that_of_all_columns(seed: int) -> None:
     aim, matrix, right, ends = _drawn(seed)
-    whole, priced = Program(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
+    whole, priced = LinearProgram(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
     assert isinstance(priced, Priced)
     expected, found = whole.solve(), priced.solve()
     assert expected is not None
@@ -37,7 +37,7 @@ def test_the_optimum_is_that_of_all_columns(seed: int) -> None:
 
 def test_other_ends_and_going_back() -> None:
     aim, matrix, right, ends = _drawn(7)
-    whole, priced = Program(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
+    whole, priced = LinearProgram(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
     first = priced.solve()
     priced.mark()
     for each in (whole, priced):

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import validate as checking
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found

@@ -18,8 +18,8 @@ from archline.recurrences.asymptotic import exponents
 from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
-from archline.recurrences.asymptotic.logspace import exponents as multi_exponents
 from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
+from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
 from archline.recurrences.asymptotic.perron import Spectrum
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -27,7 +27,7 @@ from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.solve import _System
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
 from archline.recurrences.asymptotic.validate import check_answer
-from archline.recurrences.closed.c_finite import Piece, fibonacci, solve_sequence
+from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn
 
 
@@ -243,7 +243,7 @@ def test_sequences_are_those_of_their_recurrences(
         assert sum((at(piece, k) for piece in pieces), fmpq(0)) == known[k]
 
 
-def at(piece: Piece, k: int) -> fmpq:
+def at(piece: ClosedTerm, k: int) -> fmpq:
     base = fmpq(fibonacci(k + piece.shift)) if piece.ratio is None else fmpq(k) ** piece.power * piece.ratio**k
     return piece.coefficient * base
 
@@ -252,19 +252,21 @@ def test_sequences_that_are_known() -> None:
     one, two = fmpq(1), fmpq(2)
     # 2^k - 1; and no rational roots in x^2 - 2*x - 2 and x^2 - x - 3.
     assert set(solve_sequence([(two, 1)], lambda _: fmpq(0), {one: [one]}) or ()) == {
-        Piece(one, 0, two),
-        Piece(-one, 0, one),
+        ClosedTerm(one, 0, two),
+        ClosedTerm(-one, 0, one),
     }
     assert solve_sequence([(two, 1), (two, 2)], lambda _: one, {}) is None
     assert solve_sequence([(one, 1), (fmpq(3), 2)], lambda _: one, {}) is None
     # 1, 2, 3, 5, ... in one piece; and Fibonacci's numbers backwards.
-    assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (Piece(one, 0, None, 2),)
-    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (Piece(one, 0, None, -2),)
-    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (Piece(one, 0, None, 4),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda _: one, {}) == (ClosedTerm(one, 0, None, 2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: two if k else -one, {}) == (ClosedTerm(one, 0, None, -2),)
+    assert solve_sequence([(one, 1), (one, 2)], lambda k: fmpq(2) if k else fmpq(3), {}) == (
+        ClosedTerm(one, 0, None, 4),
+    )
     # The numbers of Lucas are no multiple of one of Fibonacci's.
     assert solve_sequence([(one, 1), (one, 2)], lambda k: -one if k else two, {}) == (
-        Piece(-one, 0, None, 0),
-        Piece(two, 0, None, 1),
+        ClosedTerm(-one, 0, None, 0),
+        ClosedTerm(two, 0, None, 1),
     )
     assert [fibonacci(k) for k in range(-6, 8)] == [-8, 5, -3, 2, -1, 1, 0, 1, 1, 2, 3, 5, 8, 13]
 
@@ -405,7 +407,7 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
     ],
 )  # fmt: skip
 def test_exponents_at_which_calls_weigh_one(branches: dict[fmpq, fmpq], text: str | None) -> None:
-    low, high = multi_exponents.bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    low, high = multi_system.exponents({fmpq(factor): fmpq(count) for factor, count in branches.items()})
     assert text is None or str(low) == str(high) == text
     first, last = (
         sum(float_of(c) * float_of(f) ** -multi_numbers.approximate(p) for f, c in branches.items())

@@ -16,23 +16,20 @@ from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.logspace.compare import as_maximum, covered, prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, whole
 from archline.recurrences.asymptotic.logspace.costs import pieces
-from archline.recurrences.asymptotic.logspace.exponents import bounds
 from archline.recurrences.asymptotic.logspace.lattice import as_lattice, equals
 from archline.recurrences.asymptotic.logspace.numbers import (
     Irrational,
     Number,
     approximate,
     logarithm,
-    power_of,
-    primitive,
     rational,
     reciprocal,
     sign,
 )
 from archline.recurrences.asymptotic.logspace.paths import paths
-from archline.recurrences.asymptotic.logspace.regimes import Regime, regimes
-from archline.recurrences.asymptotic.logspace.system import read_system
-from archline.recurrences.asymptotic.logspace.terms import Names, Term
+from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
+from archline.recurrences.asymptotic.logspace.system import exponents, read_system
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
 from archline.recurrences.asymptotic.logspace.text import Printer
 from archline.recurrences.asymptotic.logspace.validate import check
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -40,11 +37,11 @@ from archline.recurrences.asymptotic.read import parse_recurrence
 XYZ = Names(("x", "y", "z"), 3)
 
 
-def terms(text: str) -> tuple[Term, ...]:
+def terms(text: str) -> tuple[LogMonomial, ...]:
     return XYZ.terms(parse_expression(text))
 
 
-def term(text: str) -> Term:
+def term(text: str) -> LogMonomial:
     (found,) = terms(text)
     return found.normal()
 
@@ -189,13 +186,6 @@ def test_numbers_out_of_reach() -> None:
     assert rational(logarithm(fmpq(8), fmpq(2))) == 3
 
 
-def test_primitive_roots() -> None:
-    assert primitive(fmpq(64)) == (2, 6)
-    assert primitive(fmpq(8, 27)) == (fmpq(3, 2), -3)
-    assert power_of(fmpq(1, 8), fmpq(2)) == -3
-    assert power_of(fmpq(12), fmpq(2)) is None
-
-
 @pytest.mark.parametrize(
     ("branches", "power"),
     [
@@ -208,7 +198,7 @@ def test_primitive_roots() -> None:
     ],
 )
 def test_the_power_by_which_nodes_multiply(branches: dict[fmpq, fmpq], power: str | None) -> None:
-    low, high = bounds({fmpq(factor): fmpq(count) for factor, count in branches.items()})
+    low, high = exponents({fmpq(factor): fmpq(count) for factor, count in branches.items()})
     if power is not None:
         assert (str(low), str(high)) == (power, power)
     else:
@@ -256,7 +246,7 @@ def test_terms_are_compared_on_their_cone_only() -> None:
     assert not covered(term("x"), (term("y"),), below)
 
 
-def value(each: Term, point: list[float]) -> float:
+def value(each: LogMonomial, point: list[float]) -> float:
     """The powers' part of a term's logarithm."""
     return sum(approximate(p) * x for p, x in zip(each.powers, point, strict=True))
 
@@ -269,7 +259,7 @@ def test_covering_agrees_with_points(rays: tuple[tuple[int, ...], ...], powers: 
     cone = orthant(3)
     for each in rays:
         cone = cone.cut(form(each[0] - 1, each[1] - 1, each[2] - 1))
-    first, *others = (Term(form(*each)) for each in powers)
+    first, *others = (LogMonomial(form(*each)) for each in powers)
     if not others or not cone.rays:
         return
     draw = random.Random(1)
@@ -324,7 +314,7 @@ def halves(row: Vector) -> tuple[Cone, Cone]:
     return orthant(3).cut(row), orthant(3).cut(tuple(-x for x in row))
 
 
-def formula_text(parts: list[tuple[Cone, tuple[Term, ...]]]) -> tuple[str | None, str | None]:
+def formula_text(parts: list[tuple[Cone, tuple[LogMonomial, ...]]]) -> tuple[str | None, str | None]:
     printer = Printer(XYZ.all)
     greatest, lattice = as_maximum(parts), as_lattice(parts)
     return (
@@ -388,7 +378,7 @@ def test_a_wrong_growth_is_caught_by_the_recurrence_itself(text: str, wrong: str
     right = regimes(system, found)
     assert check(problem, system, right, found).trouble is None
     formula = tuple((each,) for each in system.names.terms(parse_expression(wrong)))
-    everywhere = [Regime(tuple(range(len(system.rules))), formula)]
+    everywhere = [GrowthRegime(tuple(range(len(system.rules))), formula)]
     assert check(problem, system, everywhere, found).trouble is not None
 
 
@@ -411,7 +401,7 @@ def test_terms_in_words(text: str, printed: str) -> None:
 
 @given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=4))
 def test_what_is_printed_reads_back(powers: list[tuple[int, int, int]]) -> None:
-    given_ = {Term(tuple(fmpq(x, 2) for x in each)) for each in powers}
+    given_ = {LogMonomial(tuple(fmpq(x, 2) for x in each)) for each in powers}
     assert set(terms(Printer(XYZ.all).total(given_))) == given_
 
 

@@ -108,7 +108,7 @@ class CeilLog2(Atom):
         return ceil_log2(*parts)
 
 
-class Function(Atom):
+class RealFunction(Atom):
     """log2(e) or sqrt(e), a real number in general; or isqrt(e), the floor of the root, -1 for e < 0."""
 
     __slots__ = ("argument", "function")
@@ -472,7 +472,7 @@ def _without_floor_of_one(value: Poly) -> Poly:
 def log2(value: Poly) -> Poly:
     """The binary logarithm."""
     exponent = exponent_of_two(value)
-    return Poly.of_atom(Function("log2", value)) if exponent is None else exponent
+    return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
 
 def sqrt(value: Poly) -> Poly:
@@ -485,7 +485,7 @@ def sqrt(value: Poly) -> Poly:
     exponent = exponent_of_two(value)
     if exponent is not None and is_integral(exponent.scaled(fmpq(1, 2))):
         return exponential(2, exponent.scaled(fmpq(1, 2)))
-    return Poly.of_atom(Function("sqrt", value))
+    return Poly.of_atom(RealFunction("sqrt", value))
 
 
 def isqrt_of(value: Poly) -> Poly:
@@ -493,7 +493,7 @@ def isqrt_of(value: Poly) -> Poly:
     if value.is_constant and value.constant_term.q == 1:
         number = int(value.constant_term.p)
         return Poly.constant(isqrt(number) if number >= 0 else -1)
-    return Poly.of_atom(Function("isqrt", value))
+    return Poly.of_atom(RealFunction("isqrt", value))
 
 
 def is_integral(value: Poly) -> bool:
@@ -536,7 +536,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
         power = int(coefficient.p)
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
         atom = _single_atom(inner)
-        if base == 2 and isinstance(atom, Function) and atom.function == "log2" and len(atom.argument.terms) == 1:
+        if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
             result = result * _monomial_power(atom.argument, power)
         else:
             result = result * Poly.of_atom(Exponential(base, inner), power)

@@ -18,7 +18,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.polynomial import NOTHING, ONE, ONE_MONOMIAL, UNIT, ZERO, Atom, Poly, Symbol, product, total
-from archline.algebra.prove.eliminate import Proof, split_power
+from archline.algebra.prove.eliminate import EliminationSearch, split_power
 from archline.algebra.prove.refute import APART, CORNER, Known, Witness
 
 _PARTS = attrgetter("parts")
@@ -164,7 +164,9 @@ class Facts:
         facts = self.oldest(value.names)
         known = facts.proved.get(value)
         if known is None:
-            known = not facts._corner.refutes(value) and (Proof(facts).holds(value) or facts._by_integrality(value))
+            known = not facts._corner.refutes(value) and (
+                EliminationSearch(facts).holds(value) or facts._by_integrality(value)
+            )
             facts.proved[value] = known
         return known
 
@@ -216,7 +218,7 @@ class Facts:
         if not any(moduli) or not a.is_integral(value):
             return False
         room = 1 - 1 / _common(each for each in moduli if each)
-        return Proof(self).holds(value + room)
+        return EliminationSearch(self).holds(value + room)
 
     def positive(self, value: Poly) -> bool:
         """Whether the integer `value` is proved to be at least 1."""
@@ -349,7 +351,7 @@ class Facts:
         replaced = a.exponential(2, exponent)
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
-        logarithm = Poly.of_atom(a.Function("log2", Poly.symbol(name)))
+        logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
         quotients = {**self.quotients, label: logarithm / every}
         powers = (*self.powers, Power(name, label, every))
         return extended._rewriting({**rewrites, name: replaced}, quotients, powers)

@@ -137,7 +137,7 @@ def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
     """Every composite that is a nondecreasing function of its first part changes the way that part does."""
     if isinstance(atom, Symbol):
         return 1
-    if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.Function | a.Offset):
+    if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset):
         if any(variable in part.names for part in atom.parts[1:]):
             return None
         argument = atom.parts[0]

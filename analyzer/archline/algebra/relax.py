@@ -205,10 +205,10 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
-        case a.Function(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
+        case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
             # Of integers: the root of 0 is 0, that of others at most themselves.
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
-        case a.Function(function="log2") if facts.positive(atom.argument):
+        case a.RealFunction(function="log2") if facts.positive(atom.argument):
             return ZERO, atom.argument - 1
         case a.CommonDivisor():
             return Poly.constant(1), next((part for part in atom.parts if facts.positive(part)), None)

@@ -51,7 +51,7 @@ def beyond(value: Poly) -> Poly:
 def _power_of_two(exponent: Poly) -> Poly | None:
     """sqrt(w) for 2^(log2(w)/2)."""
     match list(exponent.terms.items()):
-        case [(((a.Function(function="log2", argument=argument), 1),), share)] if share == HALF:
+        case [(((a.RealFunction(function="log2", argument=argument), 1),), share)] if share == HALF:
             return a.sqrt(argument)
         case _:
             return None

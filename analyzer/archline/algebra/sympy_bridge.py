@@ -74,9 +74,9 @@ class _Translator:
                 return sympy.ceiling(sympy.log(sympy.Max(1, self.expression(atom.argument)), 2))
             case a.Exponential():
                 return sympy.Integer(atom.base) ** self.expression(atom.exponent)
-            case a.Function(function="log2"):
+            case a.RealFunction(function="log2"):
                 return sympy.log(self.expression(atom.argument), 2)
-            case a.Function():
+            case a.RealFunction():
                 root = sympy.sqrt(self.expression(atom.argument))
                 return sympy.floor(root) if atom.function == "isqrt" else root
             case _:

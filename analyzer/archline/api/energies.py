@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
@@ -14,7 +13,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, check_facts, model_for, own, subject
-from archline.energy.formulas import Bounds, bounds_of, names_in, parsed
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
 from archline.energy.machines import GIVEN, Machine, parameter
@@ -116,12 +115,16 @@ class Energy:
         return text.render([self.result], 100)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from archline.report.documents import html
+        from archline.report.documents.energies import document
+
+        return html.render(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.energies import latex
+        from archline.report.documents import latex
+        from archline.report.documents.energies import document
 
-        return latex.render([self.result], 100)
+        return latex.render(document(self.result))
 
 
 def _ends(amount: Interval) -> Ends_:
@@ -327,19 +330,19 @@ def stated(growth: Growth, chosen: Subject) -> str | None:
     return text if text is None or not more else f"{text} where {', '.join(more)}"
 
 
-def _bounds(metric: SymbolicMetric) -> Bounds[s.Expr]:
+def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
     assert metric.bounds is not None
     try:
         lower = parse_expression(metric.bounds.lower)
         same = metric.bounds.lower == metric.bounds.upper
-        return Bounds(lower, lower if same else parse_expression(metric.bounds.upper))
+        return FormulaBounds(lower, lower if same else parse_expression(metric.bounds.upper))
     except ArchlineError:
         # Longer than an expression may be: the metric's own name stands for it.
         name = parsed(metric.name)
-        return Bounds(name, name)
+        return FormulaBounds(name, name)
 
 
-def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, Bounds[s.Expr]]) -> Ends:
+def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
     found = bounds_of(substituted(formula, numbers), bounds)
     return Ends(format_expression(found.lower), format_expression(found.upper))
 

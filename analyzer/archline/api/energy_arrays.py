@@ -15,7 +15,7 @@ from archline.api.costs import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject
 from archline.energy.arrays import compiled
-from archline.energy.formulas import Bounds, bounds_of, names_in, parsed
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
@@ -53,7 +53,7 @@ def upper_at(
         own = {name: each for name, each in sizes.items() if name not in words}
         held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - words.keys()
         costs = {name: subject.cost(name) for name in held}
-        ends = {name: Bounds(_least(name), parsed(name)) for name, cost in costs.items() if not cost.exact}
+        ends = {name: FormulaBounds(_least(name), parsed(name)) for name, cost in costs.items() if not cost.exact}
         formulas = {name: bounds_of(each, ends).upper for name, each in formulas.items()}
         values |= words
         for name in frozenset().union(*map(names_in, formulas.values())) & costs.keys():

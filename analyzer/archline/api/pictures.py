@@ -21,7 +21,7 @@ from archline.energy.machines import machine as machine_of
 from archline.energy.models import model
 from archline.language.diagnostics import error
 from archline.report.energies.shown import cache_text, sizes_text
-from archline.report.pictures import Cell, View
+from archline.report.pictures import Cell, PictureView
 
 if TYPE_CHECKING:
     from archline.execution.results import Cache
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Picture:
     """A picture: `points` are its data, `str()` a table of them, `save` draws it."""
 
-    view: View
+    view: PictureView
 
     @property
     def points(self) -> tuple[Mapping[str, Cell], ...]:

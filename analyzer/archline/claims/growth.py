@@ -32,7 +32,7 @@ from archline.recurrences.exact.relax_caps import growing, uncapped
 
 
 @dataclass(frozen=True)
-class Piece:
+class ConditionalCost:
     """A cost where some facts hold: an expression that it is at most, and one that it is at least."""
 
     when: str
@@ -61,26 +61,28 @@ _domains: WeakKeyDictionary[Facts, dict[tuple[s.Fact, ...], Domain]] = WeakKeyDi
 """Cases as facts, and facts made ready, for as long as the cases: all metrics ask about the same ones."""
 
 
-def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[ConditionalCost]:
     """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises."""
     if not cost.regimes:
         assert cost.lower is not None
         assert cost.upper is not None
         return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
     return [
-        _piece(costs, (each.when, (*facts, *_facts_of_case(case))), (each.lower, each.upper), case)
+        _piece(costs, (each.when, (*facts, *facts_of_case(case))), (each.lower, each.upper), case)
         for each in cost.regimes
         for case in each.cases
     ]
 
 
-def _piece(costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts) -> Piece:
+def _piece(
+    costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts
+) -> ConditionalCost:
     low, high = ends
     if low == high:
         below, above = _lower(costs, low, known), _text(costs, high, True)
     else:
         below, above = at_least(costs, low, known), at_most(costs, high, known)
-    return Piece(*where, below, above, _domains.setdefault(known, {}))
+    return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
 
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
@@ -111,11 +113,11 @@ def over_range(
     return found, indices.written_facts(facts), indices.facts(known)
 
 
-def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Piece]:
+def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[ConditionalCost]:
     """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
     work, span = (pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     return [
-        Piece(
+        ConditionalCost(
             " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each)),
             tuple(dict.fromkeys((*one.facts, *other.facts))),
             f"max({other.lower}, ({one.lower})/{processors})",
@@ -126,7 +128,8 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
     ]
 
 
-def _facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+    """What bounds of sizes a case tells, as facts."""
     if case not in _told:
         _told[case] = _known(case)
     return _told[case]
@@ -211,7 +214,7 @@ Confirm = Callable[[str, Mapping[str, object]], bool]
 """Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
 
 
-def decide_growth(relation: str, pieces: Sequence[Piece], bound: s.Expr, confirm: Confirm) -> Decided:
+def decide_growth(relation: str, pieces: Sequence[ConditionalCost], bound: s.Expr, confirm: Confirm) -> Decided:
     """Whether a cost is O, Omega or Theta of an expression."""
     unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
@@ -230,7 +233,7 @@ def _sides(relation: str) -> tuple[str, ...]:
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
-def _one(side: str, piece: Piece, bound: s.Expr, confirm: Confirm) -> Decided:
+def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> Decided:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
     try:
         lower, upper = piece.ends
@@ -259,7 +262,7 @@ class _NowhereError(Exception):
     """No sizes satisfy the facts."""
 
 
-def _asked(f: s.Expr, g: s.Expr, piece: Piece) -> Answer:
+def _asked(f: s.Expr, g: s.Expr, piece: ConditionalCost) -> Answer:
     try:
         return is_O(f, g, piece.domain)
     except ArchlineError as problem:
@@ -435,12 +438,12 @@ def _level(atom: Atom) -> _Level | None:
     match _inner(atom.exponent):
         case a.CeilLog2(argument=argument):
             return _Level(argument, fmpq(1), 1)
-        case a.Function(function="log2", argument=argument):
+        case a.RealFunction(function="log2", argument=argument):
             return _Level(argument, fmpq(1), 0)
         case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
             (factor,) = value.terms.values()
             match _inner(value / factor):
-                case a.Function(function="log2", argument=argument) if factor > 0:
+                case a.RealFunction(function="log2", argument=argument) if factor > 0:
                     return _Level(argument, factor / modulus.constant_term, -1)
                 case _:
                     pass

@@ -39,7 +39,7 @@ MAX_ATOMS = 1_000
 
 
 @dataclass(frozen=True)
-class Regime:
+class OptimalityRegime:
     """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
 
     when: str
@@ -62,7 +62,7 @@ class Attained:
     """
 
     under: tuple[str, ...]
-    regimes: tuple[Regime, ...]
+    regimes: tuple[OptimalityRegime, ...]
     floors: tuple[str, ...] = ()
 
 
@@ -86,7 +86,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
         regimes = tuple(search.regimes())
         floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
     except ArchlineError as problem:
-        regimes, floors = (Regime("", None, problem.diagnostics[0].message),), ()
+        regimes, floors = (OptimalityRegime("", None, problem.diagnostics[0].message),), ()
     return Attained(tuple(map(format_fact, under)), regimes, floors)
 
 
@@ -111,29 +111,29 @@ class _Search:
     _trials: int = field(default=0)
     _parsed: dict[str, s.Expr] = field(default_factory=dict)
 
-    def regimes(self) -> Iterator[Regime]:
+    def regimes(self) -> Iterator[OptimalityRegime]:
         """From few lines to many, as the factor becomes smaller."""
         assert self.cost.orderless is not None
         if self.least is None or self.least == "1":
-            yield Regime("", None, self.cost.orderless.reason or "no bound is known for any order")
+            yield OptimalityRegime("", None, self.cost.orderless.reason or "no bound is known for any order")
         elif self.cost.orders is not None:
             yield from self._by_orders()
         else:
             yield from self._by_alternatives()
 
-    def _by_orders(self) -> Iterator[Regime]:
+    def _by_orders(self) -> Iterator[OptimalityRegime]:
         assert self.cost.orders is not None
         found = self.cost.orders(self.facts)
         if isinstance(found, str):
-            yield Regime("", None, found)
+            yield OptimalityRegime("", None, found)
             return
         for condition, growth in found:
             if not in_any_cache(self.costs, self.cost, (condition, growth), self.facts, self.scope):
-                yield Regime(condition, None, "its growth is not known in caches of few lines")
+                yield OptimalityRegime(condition, None, "its growth is not known in caches of few lines")
                 continue
             yield self._regime(condition, growth, (*self.facts, *facts_of(condition)))
 
-    def _by_alternatives(self) -> Iterator[Regime]:
+    def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
         found = []
         for each in (each for each in reversed(self.cost.alternatives) if each.told):
@@ -146,9 +146,9 @@ class _Search:
                 rank = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: Alternative) -> Regime:
+    def _of_alternative(self, when: str, each: Alternative) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
-            return Regime(when, None, "its closed form is too long to compare")
+            return OptimalityRegime(when, None, "its closed form is too long to compare")
         return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
@@ -163,15 +163,15 @@ class _Search:
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
-    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> Regime:
+    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> OptimalityRegime:
         domain, above = Domain(facts), parse_expression(upper)
         for factor in self.factors:
             self._trials += 1
             if self._trials > MAX_TRIALS:
-                return Regime(when, None, "too many factors are tried")
+                return OptimalityRegime(when, None, "too many factors are tried")
             if proves(above, self._times(factor), domain):
-                return Regime(when, factor)
-        return Regime(when, None, "no factor that is tried is proved")
+                return OptimalityRegime(when, factor)
+        return OptimalityRegime(when, None, "no factor that is tried is proved")
 
     def _times(self, factor: str) -> s.Expr:
         if factor not in self._parsed:

@@ -35,7 +35,7 @@ FAR, WORDS = 2**40, 2**24
 
 
 @dataclass(frozen=True)
-class Bound:
+class PublishedBound:
     """A published bound in the algorithm's sizes, by whom, and how it compares with ours.
 
     `relation` is "the same", "larger" or "smaller" in growth (theirs than ours), or "unknown"; `times` is how many
@@ -54,7 +54,7 @@ class Published:
     """The bounds of one kernel; `because` explains why ours grow otherwise, where they do."""
 
     kernel: str
-    bounds: tuple[Bound, ...]
+    bounds: tuple[PublishedBound, ...]
     because: str | None
 
 
@@ -87,7 +87,7 @@ def published(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
         theirs = substituted(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
-        found.append(Bound(by, tables()["source"][by], format_expression(theirs), relation, times))
+        found.append(PublishedBound(by, tables()["source"][by], format_expression(theirs), relation, times))
     because = known.get("because") if any(each.relation != "the same" for each in found) else None
     return Published(known["kernel"], tuple(found), because)
 

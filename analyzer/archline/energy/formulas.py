@@ -230,35 +230,37 @@ def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Seque
 
 # Bounds as expressions
 @dataclass(frozen=True)
-class Bounds(Generic[T]):
+class FormulaBounds(Generic[T]):
     """A lower and an upper end of one kind; the same object where they are equal."""
 
     lower: T
     upper: T
 
 
-def bounds_of(expr: s.Expr, values: Mapping[str, Bounds[s.Expr]]) -> Bounds[s.Expr]:
+def bounds_of(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> FormulaBounds[s.Expr]:
     """Lower and upper bounds on a formula, as expressions in sizes, where all names stand for amounts >= 0."""
     return fold(expr, _Expressions(values))
 
 
 @dataclass(frozen=True)
 class _Expressions:
-    values: Mapping[str, Bounds[s.Expr]]
+    values: Mapping[str, FormulaBounds[s.Expr]]
 
-    def number(self, value: Fraction, expr: s.Expr) -> Bounds[s.Expr]:
-        return Bounds(expr, expr)
+    def number(self, value: Fraction, expr: s.Expr) -> FormulaBounds[s.Expr]:
+        return FormulaBounds(expr, expr)
 
-    def name(self, name: s.Name) -> Bounds[s.Expr]:
-        return self.values.get(name.id, Bounds(name, name))
+    def name(self, name: s.Name) -> FormulaBounds[s.Expr]:
+        return self.values.get(name.id, FormulaBounds(name, name))
 
-    def negated(self, value: Bounds[s.Expr]) -> Bounds[s.Expr]:
+    def negated(self, value: FormulaBounds[s.Expr]) -> FormulaBounds[s.Expr]:
         def minus(operand: s.Expr) -> s.Expr:
             return s.Unary("-", operand, span=operand.span)
 
         return _both(minus(value.upper), minus(value.lower), value.lower is value.upper)
 
-    def binary(self, op: str, left: Bounds[s.Expr], right: Bounds[s.Expr], expr: s.Binary) -> Bounds[s.Expr]:
+    def binary(
+        self, op: str, left: FormulaBounds[s.Expr], right: FormulaBounds[s.Expr], expr: s.Binary
+    ) -> FormulaBounds[s.Expr]:
         def made(a: s.Expr, b: s.Expr) -> s.Expr:
             return replace(expr, left=a, right=b)
 
@@ -267,11 +269,11 @@ class _Expressions:
             return _both(made(left.lower, right.upper), made(left.upper, right.lower), same)
         return _both(made(left.lower, right.lower), made(left.upper, right.upper), same)
 
-    def call(self, function: str, values: Sequence[Bounds[s.Expr]], expr: s.Call) -> Bounds[s.Expr]:
+    def call(self, function: str, values: Sequence[FormulaBounds[s.Expr]], expr: s.Call) -> FormulaBounds[s.Expr]:
         low = replace(expr, arguments=tuple(each.lower for each in values))
         high = replace(expr, arguments=tuple(each.upper for each in values))
         return _both(low, high, all(each.lower is each.upper for each in values))
 
 
-def _both(lower: s.Expr, upper: s.Expr, same: bool) -> Bounds[s.Expr]:
-    return Bounds(lower, lower) if same else Bounds(lower, upper)
+def _both(lower: s.Expr, upper: s.Expr, same: bool) -> FormulaBounds[s.Expr]:
+    return FormulaBounds(lower, lower) if same else FormulaBounds(lower, upper)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
-from archline.energy.formulas import Bounds, bounds_of, names_in
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.language import syntax as s
@@ -66,7 +66,7 @@ def of_formula(
     if any(each.lower is None or each.upper is None for each in growths):
         return Growth(None, None, facts)
     ends = {name: _ends(metrics[name]) for name in held}
-    bounds = Bounds(bounds_of(lowest, ends).lower, bounds_of(highest, ends).upper)
+    bounds = FormulaBounds(bounds_of(lowest, ends).lower, bounds_of(highest, ends).upper)
     try:
         domain = Domain(facts)
     except ArchlineError:
@@ -74,7 +74,7 @@ def of_formula(
     lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or bounds.lower
     upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or bounds.upper
     candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
-    found = simplified(Bounds(lower, upper), candidates, facts, domain)
+    found = simplified(FormulaBounds(lower, upper), candidates, facts, domain)
     vacuous = not found.tight and found.lower is not None and is_number(found.lower, 0)
     return replace(found, lower=None) if vacuous else found
 
@@ -94,10 +94,10 @@ def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
             return expr
 
 
-def _ends(growth: Growth) -> Bounds[s.Expr]:
+def _ends(growth: Growth) -> FormulaBounds[s.Expr]:
     assert growth.lower is not None
     assert growth.upper is not None
-    return Bounds(growth.lower, growth.lower if growth.tight else growth.upper)
+    return FormulaBounds(growth.lower, growth.lower if growth.tight else growth.upper)
 
 
 def _orders(growths: Iterable[Growth]) -> list[s.Expr]:
@@ -112,7 +112,7 @@ def _sums(growths: list[Growth]) -> list[s.Expr]:
 
 
 def simplified(
-    bounds: Bounds[s.Expr], candidates: Iterable[s.Expr], facts: tuple[s.Fact, ...], domain: Domain
+    bounds: FormulaBounds[s.Expr], candidates: Iterable[s.Expr], facts: tuple[s.Fact, ...], domain: Domain
 ) -> Growth:
     """Bounds on a growth by the first candidates that are proved to bound it, or as they stand."""
     orders = list(candidates)

@@ -192,7 +192,7 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
     """
     for monomial, coefficient in value.terms.items():
         match monomial:
-            case ((a.Function(function=function, argument=argument) as atom, 1),) if coefficient == 1:
+            case ((a.RealFunction(function=function, argument=argument) as atom, 1),) if coefficient == 1:
                 rest = value - Poly.of_atom(atom)
                 if function == "log2" and a.is_integral(rest) and facts.positive(argument):
                     return facts.simplify(a.ceil_log2(argument + 1) - 1 + rest)
@@ -207,9 +207,9 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
     """The next integer above a log or root that stands alone in its term, or below where the term is subtracted."""
     terms = [(m, c) for m, c in value.terms.items() if any(each == atom for each, _ in m)]
     match atom, terms:
-        case a.Function(function="log2", argument=argument), [(((_, 1),), coefficient)]:
+        case a.RealFunction(function="log2", argument=argument), [(((_, 1),), coefficient)]:
             return a.ceil_log2(argument) if coefficient > 0 else a.ceil_log2(argument + 1) - 1
-        case a.Function(function="sqrt", argument=argument), [(((_, 1),), coefficient)]:
+        case a.RealFunction(function="sqrt", argument=argument), [(((_, 1),), coefficient)]:
             return a.isqrt_of(argument - 1) + 1 if coefficient > 0 else a.isqrt_of(argument)
         case _:
             return None
@@ -217,7 +217,7 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
 
 def has_function(value: Poly) -> bool:
     """Whether a logarithm or root occurs, which need not be an integer."""
-    return any(isinstance(atom, a.Function) and atom.function != "isqrt" for atom in value.atoms())
+    return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())
 
 
 # Facts of a program
@@ -314,8 +314,8 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
     """The names that an algorithm's parameters and statements define."""
-    defined = [each.name for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local)]
-    return frozenset(defined + [each.variable for each in s.nodes(algorithm.body) if isinstance(each, s.Loop)])
+    named = (each for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local | s.Loop))
+    return frozenset(each.variable if isinstance(each, s.Loop) else each.name for each in named)
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

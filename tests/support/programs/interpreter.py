@@ -1,6 +1,6 @@
 """A naive interpreter: walks the tree, counts by the cost table, and checks bounds, unset elements and races.
 
-It shares nothing with the executor, is made to be read beside docs/cost-rules.md, and is slow. A generated program
+It shares nothing with the executor, is made to be read beside docs/reference/cost-rules.md, and is slow. A generated program
 that it runs is in bounds and race-free; its counts are a third witness beside the executor's and the analyser's.
 """
 

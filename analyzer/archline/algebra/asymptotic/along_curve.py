@@ -113,7 +113,11 @@ def _extreme(left: Value, right: Value, sign: int) -> Value:
         # They share their leading term, and so does the larger and the smaller of them.
         if left.terms and right.terms and left.leading.coefficient.overlaps(right.leading.coefficient):
             return Value(
-                (scales.Term(left.leading.coefficient.union(right.leading.coefficient), left.leading.scale, None),),
+                (
+                    scales.ScaledTerm(
+                        left.leading.coefficient.union(right.leading.coefficient), left.leading.scale, None
+                    ),
+                ),
                 exact=False,
             )
         raise

@@ -1,7 +1,7 @@
 """Expressions as lattices of monomials that bound them from below and above, up to constant factors.
 
 Without subtraction and rounding the two bounds are one. Every step that loses something, or needs a proof, is kept as
-a `Step`, which a certificate shows.
+a `DifferenceStep`, which a certificate shows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flint import fmpq
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import Absorption, Bound, Share
+from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound, Share
 from archline.algebra.asymptotic.shifting import shifted
 from archline.algebra.asymptotic.tropical import (
     ONE,
@@ -46,7 +46,7 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DifferenceStep:
     """A difference and its bounds: what is left of its positive terms once `shares` cover the others.
 
     With a `share` it is at least so many times what is left, as no coefficient is negative in powers of what the
@@ -57,7 +57,7 @@ class Step:
     left: tuple[e.Term, ...]
     shares: tuple[Share, ...] = ()
     share: fmpq | None = None
-    least: tuple[Bound, ...] = ()
+    least: tuple[DominanceBound, ...] = ()
 
 
 SINGLE = Envelope(ONE, ONE)
@@ -76,7 +76,7 @@ class Reader:
     def __init__(self, absorb: Absorption, exponents: frozenset[str] = frozenset()) -> None:
         self._absorb = absorb
         self._exponents = exponents
-        self.steps: dict[str, Step] = {}
+        self.steps: dict[str, DifferenceStep] = {}
         self._known: dict[str, Envelope] = {}
 
     def read(self, expr: s.Expr) -> Envelope:
@@ -143,20 +143,20 @@ class Reader:
         self.steps[key] = step
         return Envelope(_largest([read[term].lower for term in step.left]), upper)
 
-    def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
+    def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         covered = self._absorb(positive, negative)
         if covered is None:
             return None
-        return Step(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
+        return DifferenceStep(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
 
-    def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> Step | None:
+    def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         factors = dict.fromkeys(factor for term in (*positive, *negative) for factor, _ in term)
         least = {factor: self._absorb.least(factor) for factor in factors}
         values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
         found = shifted(positive, negative, values.__getitem__)
         if found is None:
             return None
-        return Step(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
+        return DifferenceStep(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
 
     def _term(self, term: e.Term) -> Envelope:
         result = SINGLE

@@ -125,9 +125,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.bounds import Step
+from archline.algebra.asymptotic.bounds import DifferenceStep
 from archline.algebra.asymptotic.direction_lp import Proof
-from archline.algebra.asymptotic.dominance_differences import Bound, Share
+from archline.algebra.asymptotic.dominance_differences import DominanceBound, Share
 from archline.algebra.asymptotic.inequalities import Inequality, Product
 from archline.algebra.asymptotic.prove import Tree
 from archline.algebra.asymptotic.tropical import Monomial
@@ -138,7 +138,9 @@ FORMAT = 1
 Data = dict[str, object]
 
 
-def document(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact], trees: Sequence[Tree], steps: Mapping[str, Step]) -> Data:
+def document(
+    f: s.Expr, g: s.Expr, facts: Sequence[s.Fact], trees: Sequence[Tree], steps: Mapping[str, DifferenceStep]
+) -> Data:
     """The certificate of a proof."""
     bounds: list[Data] = []
     for tree in trees:
@@ -199,7 +201,7 @@ def _use(inequality: Inequality, times: str) -> Data:
     return own
 
 
-def _difference(step: Step) -> Data:
+def _difference(step: DifferenceStep) -> Data:
     found: Data = {"of": step.of, "keeps": [_term(term) for term in step.left]}
     if step.share is None:
         return {**found, "covers": [_cover(share) for share in step.shares]}
@@ -222,6 +224,6 @@ def _cover(share: Share) -> Data:
     }
 
 
-def _exact(bound: Bound) -> Data:
+def _exact(bound: DominanceBound) -> Data:
     sides = {"small": _term(bound.small), "large": _term(bound.large)}
     return {**sides, "factor": str(bound.factor), "because": dict(bound.because)}

@@ -8,7 +8,7 @@ constants that are written differently cannot be told apart, `OutOfReachError` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,11 +21,11 @@ MAX_POWER = 4096
 
 
 class OutOfReachError(Exception):
-    """What the method does not reach, or constants that cannot be told apart; the reason is for people."""
+    """What a method does not treat, or constants that cannot be told apart; the reason is for people."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Unit:
+class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
     `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself) or power.
@@ -37,7 +37,7 @@ class Unit:
     exponent: Constant | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unit) and self.key == other.key
+        return isinstance(other, IrrationalUnit) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -56,7 +56,7 @@ class Unit:
                 return inner
 
 
-Basis: TypeAlias = tuple[tuple[Unit, int], ...]
+Basis: TypeAlias = tuple[tuple[IrrationalUnit, int], ...]
 """A product of units to integer powers, in the order of their keys."""
 
 
@@ -128,7 +128,7 @@ class Constant:
             # A sum is a unit of its own, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
             whole = self.scaled(1 / leading)
-            return Constant(ZERO, {((Unit(f"({whole})", "sum", whole), -1),): 1 / leading})
+            return Constant(ZERO, {((IrrationalUnit(f"({whole})", "sum", whole), -1),): 1 / leading})
         ((basis, coefficient),) = pairs
         result = Constant(1 / coefficient)
         for unit, power in basis:
@@ -154,7 +154,7 @@ class Constant:
                 return (Constant.of(inner) if isinstance(inner, int) else inner).power(Constant(coefficient))
         if exponent.enclosure().abs_upper() > MAX_POWER:
             raise OutOfReachError("the power of a constant is too large")
-        unit = Unit(f"({self})^({exponent})", "power", self, exponent)
+        unit = IrrationalUnit(f"({self})^({exponent})", "power", self, exponent)
         return Constant(ZERO, {((unit, 1),): ONE})
 
     def _whole_power(self, exponent: int) -> Constant:
@@ -182,19 +182,16 @@ class Constant:
                 exponent = Constant(fmpq(1, 2)) if unit.exponent is None else unit.exponent
                 total = total + inner.log2() * exponent.scaled(power)
             return total
-        return Constant(ZERO, {((Unit(f"log2({self})", "log2", self), 1),): ONE})
+        return Constant(ZERO, {((IrrationalUnit(f"log2({self})", "log2", self), 1),): ONE})
 
     def sign(self) -> int:
         """-1, 0 or 1. OutOfReachError where enclosures do not separate it from zero."""
         if not self.terms:
             return (self.rational > 0) - (self.rational < 0)
-        for precision in PRECISIONS:
-            value = self.enclosed(precision)
-            if value > 0:
-                return 1
-            if value < 0:
-                return -1
-        raise OutOfReachError(f"the sign of {self} is not decided")
+        sign = sign_of(self.enclosure)
+        if sign is None:
+            raise OutOfReachError(f"the sign of {self} is not decided")
+        return sign
 
     def enclosed(self, precision: int) -> arb:
         """A rigorous enclosure computed with this many bits."""
@@ -229,6 +226,22 @@ class Constant:
 NOTHING, UNITY = Constant(ZERO), Constant(ONE)
 
 
+def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
+    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where they do not tell."""
+    before = ctx.prec
+    try:
+        for precision in PRECISIONS[:1] if quick else PRECISIONS:
+            ctx.prec = precision
+            ball = enclose()
+            if ball > 0:
+                return 1
+            if ball < 0:
+                return -1
+    finally:
+        ctx.prec = before
+    return None
+
+
 def exactly(value: arb) -> fmpq:
     """The value of an enclosure that is a point, as `lower()` and `upper()` give."""
     mantissa, exponent = value.man_exp()
@@ -250,7 +263,7 @@ def basis_text(basis: Basis) -> str:
     return "/".join(["*".join(above) or "1", *below])
 
 
-def _power_text(unit: Unit, power: int) -> str:
+def _power_text(unit: IrrationalUnit, power: int) -> str:
     if power == 1:
         return unit.key
     # Powers are read from the right: (a^b)^2 is not a^b^2.
@@ -274,7 +287,7 @@ def root(value: fmpq) -> Constant:
             whole, left = divmod(count, 2)
             result = result * Constant(fmpq(prime) ** (whole * power))
             if left:
-                single = Constant(ZERO, {((Unit(f"sqrt({prime})", "sqrt", prime), 1),): ONE})
+                single = Constant(ZERO, {((IrrationalUnit(f"sqrt({prime})", "sqrt", prime), 1),): ONE})
                 result = result * (single if power > 0 else single.scaled(fmpq(1, prime)))
     return result
 
@@ -282,7 +295,11 @@ def root(value: fmpq) -> Constant:
 def _log2_integer(value: fmpz) -> Constant:
     total = NOTHING
     for prime, count in _factors(value):
-        unit = Constant(ONE) if prime == 2 else Constant(ZERO, {((Unit(f"log2({prime})", "log2", prime), 1),): ONE})
+        unit = (
+            Constant(ONE)
+            if prime == 2
+            else Constant(ZERO, {((IrrationalUnit(f"log2({prime})", "log2", prime), 1),): ONE})
+        )
         total = total + unit.scaled(count)
     return total
 

@@ -13,10 +13,10 @@ from archline.algebra.asymptotic import hardy_field as scales
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.along_curve import Curve, along, holds
 from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import Bound
+from archline.algebra.asymptotic.dominance_differences import DominanceBound
 from archline.algebra.asymptotic.hardy_field import Scale
 from archline.algebra.asymptotic.log_domain import CACHE_NAMES, Domain
-from archline.algebra.asymptotic.tropical import Atom
+from archline.algebra.asymptotic.tropical import GrowthAtom
 from archline.algebra.evaluate.balls import value_at
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.language import evaluate
@@ -51,7 +51,7 @@ class Refuter:
         self._cache = domain.has_cache(names)
         self._tried: set[tuple[tuple[str, tuple[fmpq, ...]], ...]] = set()
 
-    def by_direction(self, values: Mapping[Atom, fmpq], slow: fmpq) -> Divergence | None:
+    def by_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
         """Follow the direction that a linear program proposes."""
         sizes = {atom.key: value for atom, value in values.items() if atom.argument is None and not atom.exponent}
         # The simplest curve first: leading powers alone.
@@ -180,7 +180,7 @@ def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     return not isinstance(exact, evaluate.Enclosure) and exact <= 0
 
 
-def _constants(bounds: Sequence[Bound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
+def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
     """Powers of 2 for the sizes with which bounds hold that the growth of the sizes leaves undecided."""
     rows, limits = [], []
     for bound in bounds:
@@ -200,7 +200,7 @@ def _constants(bounds: Sequence[Bound], curve: Curve, names: Sequence[str]) -> d
     return {name: fmpq(1 << int(value.ceil())) for name, value in zip(names, solution.point, strict=True) if value > 0}
 
 
-def _undecided(bound: Bound, curve: Curve) -> fmpq | None:
+def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Where both sides grow alike, a bound of log2(small/large), which the sizes' constants must make up for."""
     need = fmpq(0)
     scale = scales.FLAT

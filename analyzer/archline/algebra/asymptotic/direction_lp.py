@@ -16,7 +16,7 @@ from flint import ctx, fmpq, fmpz
 
 from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
 from archline.algebra.asymptotic.inequalities import Inequality, Product, completed
-from archline.algebra.asymptotic.tropical import Atom, Monomial
+from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
 
 ENCLOSURE_BITS = 96
@@ -38,7 +38,7 @@ class Proof:
 class Direction:
     """Logarithms of atoms, in proportion, for which the program finds the left clause larger."""
 
-    values: Mapping[Atom, fmpq]
+    values: Mapping[GrowthAtom, fmpq]
 
 
 def at_a_glance(left: Sequence[Monomial], right: Sequence[Monomial]) -> Proof | None:

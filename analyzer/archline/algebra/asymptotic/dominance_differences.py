@@ -30,7 +30,7 @@ MAX_EXPONENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class DominanceBound:
     """small <= factor*large at all points; `because` says why, for certificates."""
 
     small: e.Term
@@ -39,8 +39,8 @@ class Bound:
     because: dict[str, object] = field(hash=False)
 
 
-_Gap: TypeAlias = "tuple[Bound, dict[e.Factor, fmpq]]"
-Product: TypeAlias = tuple[tuple[Bound, Constant], ...]
+_Gap: TypeAlias = "tuple[DominanceBound, dict[e.Factor, fmpq]]"
+Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 """Bounds, each raised to a power that is not negative, and multiplied."""
 
 
@@ -66,14 +66,14 @@ class Covered:
 class Absorption:
     """Covers negative terms, with exact bounds that facts give."""
 
-    def __init__(self, bounds: Sequence[Bound]) -> None:
+    def __init__(self, bounds: Sequence[DominanceBound]) -> None:
         self._bounds = bounds
 
     @cached_property
     def _gaps(self) -> list[_Gap]:
         return list(_rational_gaps(self._bounds))
 
-    def least(self, factor: e.Factor) -> Bound | None:
+    def least(self, factor: e.Factor) -> DominanceBound | None:
         """The best bound 1 <= c*factor; None where there is none."""
         own: e.Term = frozenset(((factor, UNITY),))
         known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
@@ -154,7 +154,7 @@ def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmp
     return rows
 
 
-def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
+def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
     """Of the bounds all of whose powers are rational, what the larger side has more."""
     for bound in bounds:
         gap = e.joined(bound.large, e.inverted(bound.small))
@@ -162,24 +162,24 @@ def _rational_gaps(bounds: Iterable[Bound]) -> Iterator[_Gap]:
             yield bound, {factor: power.rational for factor, power in gap}
 
 
-def one_below(factor: e.Factor) -> Bound:
+def one_below(factor: e.Factor) -> DominanceBound:
     """1 <= factor."""
     match factor.expr:
         case s.Call(function=function):
             rule = "log" if function == "log2" else "least"
         case _:
             rule = "exponential" if e.is_exponential(factor.expr) else "size"
-    return Bound(e.UNIT_TERM, frozenset(((factor, UNITY),)), ONE, {"rule": rule})
+    return DominanceBound(e.UNIT_TERM, frozenset(((factor, UNITY),)), ONE, {"rule": rule})
 
 
-def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[Bound]) -> Iterator[Bound]:
+def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
     for factor in factors:
         own: e.Term = frozenset(((factor, UNITY),))
         match factor.expr:
             case s.Call(function="log2", arguments=(s.Name() as inner,)):
-                yield Bound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
-                yield Bound(e.UNIT_TERM, own, LEAST_LOG, {"rule": "log of size"})
+                yield DominanceBound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
+                yield DominanceBound(e.UNIT_TERM, own, LEAST_LOG, {"rule": "log of size"})
             case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
                 yield from _exponential_bounds(own, _single(inner)[0], known)
             case s.Call(function="min" | "floor" as name, arguments=arguments):
@@ -195,28 +195,28 @@ def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[Bound]) -> Itera
                 pass
 
 
-def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[Bound]) -> Iterator[Bound]:
+def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What 2^n is at least: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
         small: e.Term = frozenset((factor, Constant(fmpq(power))) for factor, _ in exponent)
-        yield Bound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
-    yield Bound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
+        yield DominanceBound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
+    yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
     for bound in known:
         if bound.small == e.UNIT_TERM and bound.large == exponent and bound.factor < 1:
             least = min(int((1 / bound.factor).floor()), MAX_EXPONENT)
-            yield Bound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
+            yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
 
 
-def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[Bound]:
+def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
     """The value against each argument that is a positive term."""
     parts = [_single(each) for each in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
     for term, coefficient in parts:
         if above:
-            yield Bound(term, own, 1 / coefficient, {"rule": rule})
+            yield DominanceBound(term, own, 1 / coefficient, {"rule": rule})
         else:
-            yield Bound(own, term, coefficient, {"rule": rule})
+            yield DominanceBound(own, term, coefficient, {"rule": rule})
 
 
 def _single(expr: s.Expr) -> tuple[e.Term, fmpq]:

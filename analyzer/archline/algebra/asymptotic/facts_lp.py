@@ -10,7 +10,7 @@ from flint import fmpq
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.direction_lp import Proof, order_of_powers, solve
 from archline.algebra.asymptotic.inequalities import Inequality
-from archline.algebra.asymptotic.tropical import ONE, Atom, Monomial
+from archline.algebra.asymptotic.tropical import ONE, GrowthAtom, Monomial
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Rows:
     """The inequalities that bear on some monomials, and the logarithms whose argument is not known to be large."""
 
     inequalities: tuple[Inequality, ...]
-    open_logs: tuple[Atom, ...]
-    logs: tuple[Atom, ...]
+    open_logs: tuple[GrowthAtom, ...]
+    logs: tuple[GrowthAtom, ...]
 
 
 class Cone:
@@ -28,8 +28,8 @@ class Cone:
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
         self.base = tuple(base)
         self.slow = slow
-        self._growth: dict[Atom, Inequality | None] = {}
-        self._order: dict[tuple[Atom, Atom], Inequality | None] = {}
+        self._growth: dict[GrowthAtom, Inequality | None] = {}
+        self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
     def assuming(self, more: Iterable[Inequality]) -> Cone:
         """With the inequalities of a case added."""
@@ -57,7 +57,7 @@ class Cone:
                         found.append(order)
         return Rows(tuple(found), tuple(open_logs), tuple(logs))
 
-    def _reach(self, atoms: dict[Atom, None]) -> list[Inequality]:
+    def _reach(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
         """The facts connected with the atoms, to which theirs are added."""
         waiting = list(self.base)
         found: list[Inequality] = []
@@ -72,12 +72,12 @@ class Cone:
             grown = bool(near)
         return found
 
-    def _growth_of(self, atom: Atom) -> Inequality | None:
+    def _growth_of(self, atom: GrowthAtom) -> Inequality | None:
         if atom not in self._growth:
             self._growth[atom] = self._find_growth(atom)
         return self._growth[atom]
 
-    def _find_growth(self, atom: Atom) -> Inequality | None:
+    def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
         """log(w) <= C*w^slow where w is at least a constant, log(w) <= C where it is at most one."""
         argument, own = atom.argument, Monomial({atom: UNITY})
         assert argument is not None
@@ -92,12 +92,12 @@ class Cone:
         answer = solve([ONE], [monomial], self.base)
         return answer if isinstance(answer, Proof) else None
 
-    def _order_of(self, small: Atom, large: Atom, rows: Sequence[Inequality]) -> Inequality | None:
+    def _order_of(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
         if (small, large) not in self._order:
             self._order[small, large] = self._find_order(small, large, rows)
         return self._order[small, large]
 
-    def _find_order(self, small: Atom, large: Atom, rows: Sequence[Inequality]) -> Inequality | None:
+    def _find_order(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
         """log(v) <= C*log(w) where v <= C*w^k."""
         v, w = small.argument, large.argument
         assert v is not None
@@ -111,7 +111,7 @@ class Cone:
         return Inequality(Monomial({small: UNITY}), Monomial({large: UNITY}), rule, known[1])
 
 
-def _add_arguments(atoms: dict[Atom, None]) -> None:
+def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:
     """Add what the logarithms are of, and the logarithms in that."""
     waiting = [atom for atom in atoms if atom.argument is not None]
     while waiting:
@@ -122,7 +122,7 @@ def _add_arguments(atoms: dict[Atom, None]) -> None:
         waiting += [atom for atom in new if atom.argument is not None]
 
 
-def _depth(atom: Atom) -> tuple[int, str]:
+def _depth(atom: GrowthAtom) -> tuple[int, str]:
     depth, inner = 0, atom.argument
     while inner is not None:
         depth += 1

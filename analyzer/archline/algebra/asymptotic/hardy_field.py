@@ -23,7 +23,7 @@ FLAT: Scale = (NOTHING,) * LEVELS
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ScaledTerm:
     """coefficient*scale; the coefficient is not zero, and `exact` where it is rational."""
 
     coefficient: arb
@@ -35,11 +35,11 @@ class Term:
 class Value:
     """A sum of terms of different scales, the largest first, if `exact`; else its leading term. No terms: zero."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ScaledTerm, ...]
     exact: bool
 
     @property
-    def leading(self) -> Term:
+    def leading(self) -> ScaledTerm:
         return self.terms[0]
 
     @property
@@ -61,20 +61,20 @@ def order(left: Scale, right: Scale) -> int:
 
 def number(value: fmpq) -> Value:
     """A rational."""
-    return Value((Term(arb(value), FLAT, value),), exact=True) if value else ZERO
+    return Value((ScaledTerm(arb(value), FLAT, value),), exact=True) if value else ZERO
 
 
 def constant(value: Constant) -> Value:
     """A constant, which need not be rational."""
     if value.is_rational:
         return number(value.rational)
-    return Value((Term(value.enclosed(PRECISION), FLAT, None),), exact=False)
+    return Value((ScaledTerm(value.enclosed(PRECISION), FLAT, None),), exact=False)
 
 
 def curve(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
     """Coefficient times powers of the levels."""
     padded = [*(Constant(each) for each in scale), *FLAT][:LEVELS]
-    return Value((Term(arb(coefficient), tuple(padded), coefficient),), exact=True)
+    return Value((ScaledTerm(arb(coefficient), tuple(padded), coefficient),), exact=True)
 
 
 def negated(value: Value) -> Value:
@@ -82,8 +82,8 @@ def negated(value: Value) -> Value:
     return Value(tuple(_scaled(each, fmpq(-1)) for each in value.terms), value.exact)
 
 
-def _scaled(term: Term, factor: fmpq) -> Term:
-    return Term(term.coefficient * factor, term.scale, None if term.exact is None else term.exact * factor)
+def _scaled(term: ScaledTerm, factor: fmpq) -> ScaledTerm:
+    return ScaledTerm(term.coefficient * factor, term.scale, None if term.exact is None else term.exact * factor)
 
 
 def added(left: Value, right: Value) -> Value:
@@ -98,7 +98,7 @@ def added(left: Value, right: Value) -> Value:
     with_precision = _sum(left.leading.coefficient, right.leading.coefficient)
     if with_precision.contains(0):
         raise OutOfReachError("leading terms cancel")
-    return Value((Term(with_precision, left.leading.scale, None),), exact=False)
+    return Value((ScaledTerm(with_precision, left.leading.scale, None),), exact=False)
 
 
 def _sum(left: arb, right: arb) -> arb:
@@ -110,15 +110,15 @@ def _sum(left: arb, right: arb) -> arb:
         ctx.prec = before
 
 
-def _exact_sum(terms: list[Term]) -> Value:
+def _exact_sum(terms: list[ScaledTerm]) -> Value:
     merged: dict[Scale, fmpq] = {}
     for term in terms:
         assert term.exact is not None
         total = merged.pop(term.scale, fmpq(0)) + term.exact
         if total:
             merged[term.scale] = total
-    kept = [Term(arb(each), scale, each) for scale, each in merged.items()]
-    result: list[Term] = []
+    kept = [ScaledTerm(arb(each), scale, each) for scale, each in merged.items()]
+    result: list[ScaledTerm] = []
     for term in kept:
         place = next((i for i, other in enumerate(result) if order(term.scale, other.scale) > 0), len(result))
         result.insert(place, term)
@@ -134,10 +134,10 @@ def multiplied(left: Value, right: Value) -> Value:
     return Value((_product(left.leading, right.leading),), exact=False)
 
 
-def _product(left: Term, right: Term) -> Term:
+def _product(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
     scale = tuple(a + b for a, b in zip(left.scale, right.scale, strict=True))
     exact = None if left.exact is None or right.exact is None else left.exact * right.exact
-    return Term(arb(exact) if exact is not None else left.coefficient * right.coefficient, scale, exact)
+    return ScaledTerm(arb(exact) if exact is not None else left.coefficient * right.coefficient, scale, exact)
 
 
 def raised(value: Value, exponent: Constant) -> Value:
@@ -161,7 +161,7 @@ def raised(value: Value, exponent: Constant) -> Value:
     exact = _rational_power(term.exact, exponent)
     single = value.exact and len(value.terms) == 1
     coefficient = arb(exact) if exact is not None else _power(term.coefficient, exponent)
-    return Value((Term(coefficient, scale, exact),), exact=single and exact is not None)
+    return Value((ScaledTerm(coefficient, scale, exact),), exact=single and exact is not None)
 
 
 def _rational_power(value: fmpq | None, exponent: Constant) -> fmpq | None:
@@ -192,16 +192,16 @@ def log2(value: Value) -> Value:
     for level, power in enumerate(term.scale):
         sign = power.sign()
         if sign < 0:
-            return Value((Term(arb(1), FLAT, ONE),), exact=False)
+            return Value((ScaledTerm(arb(1), FLAT, ONE),), exact=False)
         if sign > 0:
             if level + 1 == LEVELS:
                 raise OutOfReachError("too many logarithms")
             scale = tuple(UNITY if each == level + 1 else NOTHING for each in range(LEVELS))
-            return Value((Term(power.enclosed(PRECISION), scale, None),), exact=False)
+            return Value((ScaledTerm(power.enclosed(PRECISION), scale, None),), exact=False)
     before = ctx.prec
     try:
         ctx.prec = PRECISION
-        return Value((Term((term.coefficient + 2).log() / arb.const_log2(), FLAT, None),), exact=False)
+        return Value((ScaledTerm((term.coefficient + 2).log() / arb.const_log2(), FLAT, None),), exact=False)
     finally:
         ctx.prec = before
 
@@ -217,7 +217,7 @@ def power_of_two(value: Value) -> Value:
             above = tuple(Constant(term.exact) if each == level - 1 else NOTHING for each in range(LEVELS))
             if not level or power != UNITY or any(term.scale[level + 1 :]):
                 raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
-            return Value((Term(arb(1), above, ONE),), exact=True)
+            return Value((ScaledTerm(arb(1), above, ONE),), exact=True)
     return constant(Constant.of(2).power(Constant(term.exact)))
 
 

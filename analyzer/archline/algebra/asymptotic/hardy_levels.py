@@ -13,7 +13,7 @@ from flint import fmpq
 from archline.algebra.asymptotic.constants import ONE, ZERO, Constant, exactly
 from archline.algebra.asymptotic.direction_lp import Direction
 from archline.algebra.asymptotic.inequalities import Inequality
-from archline.algebra.asymptotic.tropical import Atom, Monomial
+from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
 
 DEEPEST = 3
@@ -44,7 +44,7 @@ def settled(
 
 
 class _Levels:
-    def __init__(self, values: Mapping[Atom, fmpq], slow: fmpq, lowered: Monomial | None, spread: int) -> None:
+    def __init__(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq, lowered: Monomial | None, spread: int) -> None:
         self._values = values
         self._slow = slow
         self._lowered = lowered
@@ -104,7 +104,7 @@ class _Levels:
                 known += near(power) * self._slow**level if level is not None else ZERO
         return list(row.values()), known
 
-    def _level(self, atom: Atom) -> int | None:
+    def _level(self, atom: GrowthAtom) -> int | None:
         """The level of an atom's logarithm; None where it stays constant."""
         if atom.argument is None:
             return self._sizes.get(atom)
@@ -125,7 +125,7 @@ class _Levels:
         return next((level for level in range(DEEPEST) if share >= self._slow ** (2 * level + 1)), None)
 
 
-def value_of(monomial: Monomial, values: Mapping[Atom, fmpq]) -> fmpq:
+def value_of(monomial: Monomial, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
     """The logarithm of a monomial in a direction, near enough for a proposal."""
     total = ZERO
     for atom, power in monomial.powers.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, Constant
-from archline.algebra.asymptotic.tropical import ONE, Atom, Monomial
+from archline.algebra.asymptotic.tropical import ONE, GrowthAtom, Monomial
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,7 +31,7 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 """Inequalities, each raised to a constant power that is not negative, and multiplied."""
 
 
-def at_least_one(atom: Atom) -> Inequality:
+def at_least_one(atom: GrowthAtom) -> Inequality:
     """1 <= atom."""
     rule = "exponential" if atom.exponent else "log" if atom.argument else "size"
     return Inequality(ONE, Monomial({atom: UNITY}), {"rule": rule})

@@ -12,7 +12,7 @@ from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.bounds import Reader
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import Absorption, Bound
+from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound
 from archline.algebra.asymptotic.facts_lp import Cone
 from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.tropical import Lattice, largest_of_smallest, size, smallest_of_largest
@@ -55,7 +55,7 @@ class Domain:
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
         self._cones: dict[tuple[bool, fmpq], Cone] = {}
-        self.bounds: list[Bound] = []
+        self.bounds: list[DominanceBound] = []
         for each in comparisons:
             self.bounds.extend(_bounds(each))
         self.inequalities: list[Inequality] = []
@@ -209,7 +209,7 @@ def _never_negative(term: e.Term) -> bool:
     return all(isinstance(each.expr, s.Name) or reader.read(each.expr).nonnegative for each, _ in term)
 
 
-def _bounds(comparison: _Comparison) -> Iterator[Bound]:
+def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
     """What a comparison with one term on its larger side says exactly of each term on the smaller."""
     try:
         terms = e.added(e.expand(comparison.left), e.scaled(e.expand(comparison.right), Constant(fmpq(-1))))
@@ -220,14 +220,16 @@ def _bounds(comparison: _Comparison) -> Iterator[Bound]:
             ((greatest, amount),) = large
             for term, each in terms.items():
                 if each.rational > 0:
-                    yield Bound(term, greatest, amount / each.rational, {"rule": "fact", "fact": comparison.fact})
+                    yield DominanceBound(
+                        term, greatest, amount / each.rational, {"rule": "fact", "fact": comparison.fact}
+                    )
     except OutOfReachError:
         return
 
 
-def _cache_bound() -> Bound:
+def _cache_bound() -> DominanceBound:
     terms = [frozenset(((e.Factor(name, s.Name(name, span=_NOWHERE)), UNITY),)) for name in ("L", "Z")]
-    return Bound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
+    return DominanceBound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
 
 
 def names_of(value: s.Fact) -> frozenset[str]:

@@ -20,7 +20,7 @@ from archline.algebra.asymptotic.hardy_levels import settled, value_of
 from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.log_domain import Alternatives, Domain
 from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
-from archline.algebra.asymptotic.tropical import Atom, Clause, Monomial, log_of
+from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial, log_of
 
 MAX_DEPTH = 6
 MAX_PROGRAMS = 160
@@ -31,7 +31,7 @@ SLOW = fmpq(1, 1 << 48)
 
 
 @dataclass(frozen=True)
-class Case:
+class ProofCase:
     """One case of a split: what it assumes, and the proof under it."""
 
     assumed: tuple[Inequality, ...]
@@ -43,7 +43,7 @@ class Cases:
     """A split into cases of which one holds at each point; `document` says why."""
 
     document: Mapping[str, object]
-    cases: tuple[Case, ...]
+    cases: tuple[ProofCase, ...]
 
 
 Tree: TypeAlias = Proof | Cases
@@ -151,7 +151,7 @@ class Search:
             proof = self._decide(left, right, cone.assuming(assumed), depth + 1)
             if self.divergence is not None:
                 return None
-            cases.append(None if proof is None else Case(assumed, proof))
+            cases.append(None if proof is None else ProofCase(assumed, proof))
         found = tuple(each for each in cases if each is not None)
         return Cases(document, found) if len(found) == len(cases) else None
 
@@ -194,7 +194,7 @@ def _alternatives(fact: Alternatives, depth: int) -> _Split:
     return fact.document, branches
 
 
-def _log_quotients(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Iterator[_Split]:
+def _log_quotients(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
     """log(P/N) <= C*max of log(p), and log(p) <= C*max(log(P/N), max of log(q)), for the sizes p of P and q of N."""
     logs = set(rows.logs)
     for atom in rows.logs:
@@ -215,13 +215,13 @@ def _log_quotients(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Itera
                 yield document, tuple((_assumed(Monomial({each: UNITY}), other, depth),) for other in larger)
 
 
-def _log_orders(rows: Rows, values: Mapping[Atom, fmpq], depth: int) -> Iterator[_Split]:
+def _log_orders(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
     """V <= w^k or w^k <= v, where the direction has the first and yet log(v) above log(w)."""
     for power, small, large in _disordered(rows, values):
         yield _comparison(small, large.power(Constant(power)), depth)
 
 
-def _disordered(rows: Rows, values: Mapping[Atom, fmpq]) -> list[tuple[fmpq, Monomial, Monomial]]:
+def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmpq, Monomial, Monomial]]:
     """Powers k and monomials v <= w^k in the direction, that has log(v) above log(w)."""
     found = []
     for small in rows.logs:

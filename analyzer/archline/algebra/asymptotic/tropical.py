@@ -19,7 +19,7 @@ MAX_LEAVES = 1000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Atom:
+class GrowthAtom:
     """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
 
     Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
@@ -31,7 +31,7 @@ class Atom:
     exponent: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.key == other.key
+        return isinstance(other, GrowthAtom) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -41,7 +41,7 @@ class Atom:
 class Monomial:
     """A product of atoms to powers that are not zero."""
 
-    powers: Mapping[Atom, Constant]
+    powers: Mapping[GrowthAtom, Constant]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Monomial) and self.powers == other.powers
@@ -88,7 +88,7 @@ class Monomial:
         """Whether all powers are rational."""
         return all(power.is_rational for power in self.powers.values())
 
-    def rational_row(self, atoms: Sequence[Atom]) -> list[fmpq]:
+    def rational_row(self, atoms: Sequence[GrowthAtom]) -> list[fmpq]:
         """The powers of these atoms, all of which are rational."""
         return [self.powers[atom].rational if atom in self.powers else ZERO for atom in atoms]
 
@@ -104,7 +104,7 @@ class Monomial:
         return "/".join(["*".join(above) or "1", *below])
 
 
-def _power_text(atom: Atom, power: Constant) -> str:
+def _power_text(atom: GrowthAtom, power: Constant) -> str:
     if power == UNITY:
         return atom.key
     text, base = str(power), f"({atom.key})" if atom.exponent else atom.key
@@ -116,27 +116,27 @@ ONE = Monomial({})
 
 def size(name: str) -> Monomial:
     """A size to the power 1."""
-    return Monomial({Atom(name): UNITY})
+    return Monomial({GrowthAtom(name): UNITY})
 
 
 def exponential(name: str) -> Monomial:
     """2^size."""
-    return Monomial({Atom(f"2^{name}", exponent=name): UNITY})
+    return Monomial({GrowthAtom(f"2^{name}", exponent=name): UNITY})
 
 
 def exponent(name: str) -> Monomial:
     """A size that is the logarithm of 2^size."""
-    return Monomial({Atom(name, exponential(name)): UNITY})
+    return Monomial({GrowthAtom(name, exponential(name)): UNITY})
 
 
-def log_of(atom: Atom) -> Atom:
+def log_of(atom: GrowthAtom) -> GrowthAtom:
     """The logarithm of an atom, up to a constant factor."""
     argument = Monomial({atom: UNITY})
-    return Atom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
+    return GrowthAtom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Extremum:
     """The largest or the smallest of its parts, two or more."""
 
     op: Literal["max", "min"]
@@ -147,23 +147,23 @@ class Choice:
 class Product:
     """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
 
-    parts: tuple[Choice, ...]
+    parts: tuple[Extremum, ...]
 
 
-Lattice: TypeAlias = Monomial | Choice | Product
+Lattice: TypeAlias = Monomial | Extremum | Product
 
 
 def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
     """The largest or smallest of one part or more; parts of the same kind are taken apart."""
     flat: dict[Lattice, None] = {}
     for part in parts:
-        if isinstance(part, Choice) and part.op == op:
+        if isinstance(part, Extremum) and part.op == op:
             flat.update(dict.fromkeys(part.parts))
         else:
             flat[part] = None
     if len(flat) > MAX_LEAVES:
         raise OutOfReachError("the expression has too many terms")
-    return next(iter(flat)) if len(flat) == 1 else Choice(op, tuple(flat))
+    return next(iter(flat)) if len(flat) == 1 else Extremum(op, tuple(flat))
 
 
 def product(left: Lattice, right: Lattice) -> Lattice:
@@ -173,14 +173,14 @@ def product(left: Lattice, right: Lattice) -> Lattice:
             return left * right
         case Product(), Product():
             return Product((*left.parts, *right.parts))
-        case Product(), Choice():
+        case Product(), Extremum():
             return Product((*left.parts, right))
-        case Choice(), Choice() if left.op != right.op:
+        case Extremum(), Extremum() if left.op != right.op:
             return Product((left, right))
-        case Choice(), Monomial() | Choice():
+        case Extremum(), Monomial() | Extremum():
             return choice(left.op, [product(part, right) for part in left.parts])
         case Product(parts=(first, *others)), Monomial():
-            return Product((Choice(first.op, tuple(product(part, right) for part in first.parts)), *others))
+            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *others))
         case _:
             return product(right, left)
 
@@ -205,7 +205,7 @@ def log(argument: Lattice) -> Lattice:
         opened, *others = argument.parts
         rest = others[0] if len(others) == 1 else Product(tuple(others))
         return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
-    if isinstance(argument, Choice):
+    if isinstance(argument, Extremum):
         return choice(argument.op, [log(part) for part in argument.parts])
     if argument.never_grows:
         return ONE
@@ -214,7 +214,7 @@ def log(argument: Lattice) -> Lattice:
     first = min(argument.powers, key=lambda atom: atom.key)
     scale = argument.powers[first]
     scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
-    return Monomial({Atom(f"log2({scaled})", scaled): UNITY})
+    return Monomial({GrowthAtom(f"log2({scaled})", scaled): UNITY})
 
 
 Clause: TypeAlias = frozenset[Monomial]

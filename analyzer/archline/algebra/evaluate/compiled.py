@@ -157,7 +157,7 @@ class Compiler:
                 return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()
             case a.Exponential():
                 return _exponential(atom.base, self.of(atom.exponent))
-            case a.Function():
+            case a.RealFunction():
                 return _function(atom.function, self.of(atom.argument))
             case _:
                 return _unknown(atom)

@@ -23,7 +23,7 @@ Apply = Callable[[str, tuple[fmpq, ...]], fmpq]
 """The value of a function that the expression leaves open, at its arguments."""
 
 
-class Place:
+class PointValues:
     """A point at which expressions are evaluated; what they have in common is computed once."""
 
     def __init__(self, point: Mapping[str, Number], apply: Apply | None = None) -> None:
@@ -31,9 +31,9 @@ class Place:
         self._apply = apply
         self._known: dict[Atom, fmpq] = {}
 
-    def copy(self) -> Place:
+    def copy(self) -> PointValues:
         """The same point, to give other symbols to."""
-        found = Place(self._symbols, self._apply)
+        found = PointValues(self._symbols, self._apply)
         found._known = dict(self._known)
         return found
 
@@ -97,7 +97,7 @@ class Place:
                 if exponent.q != 1:
                     raise EvaluationError("a power with a fraction as exponent")
                 return _power(fmpq(atom.base), int(exponent.p))
-            case a.Function():
+            case a.RealFunction():
                 return function_value(atom.function, self.number(atom.argument))
             case _:
                 raise EvaluationError(f"`{atom.key}` depends on the data")
@@ -105,7 +105,7 @@ class Place:
 
 def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
     """The exact value with every symbol given; raises EvaluationError. `apply` gives the values of open functions."""
-    found = Place(point, apply).number(value)
+    found = PointValues(point, apply).number(value)
     return Fraction(int(found.p), int(found.q))
 
 

@@ -52,11 +52,11 @@ def values(value: Poly, points: Points) -> Array:
                 return np.ceil(np.log2(np.maximum(evaluated(each.argument), 1.0)) - 1e-12)
             case a.Exponential():
                 return float(each.base) ** evaluated(each.exponent)
-            case a.Function(function="log2"):
+            case a.RealFunction(function="log2"):
                 return np.log2(evaluated(each.argument))
-            case a.Function(function="sqrt"):
+            case a.RealFunction(function="sqrt"):
                 return np.sqrt(evaluated(each.argument))
-            case a.Function():
+            case a.RealFunction():
                 return np.floor(np.sqrt(evaluated(each.argument)) + 1e-12)
             case _:
                 return np.full(count, np.nan)

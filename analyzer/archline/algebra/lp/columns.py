@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from archline.algebra.evaluate.floats import Array
-from archline.algebra.lp.highs import POSITIVE, Ends, Matrix, Places, Program
+from archline.algebra.lp.highs import POSITIVE, Ends, LinearProgram, Matrix, Places
 
 FIRST, MORE = 600, 200
 """How many columns there are at first, those with the fewest entries, and how many are added at a time."""
@@ -22,14 +22,14 @@ PAYS, NOTHING = 1e-7, 1e-6
 DUAL, PRIMAL = 1, 4
 
 
-def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0) -> Program:
+def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0) -> LinearProgram:
     """A program of which all but the first `kept` columns are >= 0."""
     if matrix.shape[1] <= kept + FIRST + MORE:
-        return Program(aim, matrix, low, high, ends)
+        return LinearProgram(aim, matrix, low, high, ends)
     return Priced(aim, matrix, low, high, ends, kept)
 
 
-class Priced(Program):
+class Priced(LinearProgram):
     """The same as a program; all but the first `kept` columns, which come in where they pay, are >= 0."""
 
     def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int) -> None:

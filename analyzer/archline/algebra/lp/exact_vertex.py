@@ -8,7 +8,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from archline.algebra.evaluate.floats import Array, as_float
-from archline.algebra.lp.highs import FREE, Program, dense
+from archline.algebra.lp.highs import FREE, LinearProgram, dense
 
 NEAR = 1e-7
 
@@ -44,7 +44,7 @@ def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | No
     height, width = matrix.shape
     aim = -goal / max(np.abs(goal).max(), 1e-300)
     low = np.full(height, -np.inf)
-    found = Program(aim, dense(matrix, width), low, limits, [FREE] * width).solve()
+    found = LinearProgram(aim, dense(matrix, width), low, limits, [FREE] * width).solve()
     return None if found is None else (found, limits - matrix @ found)
 
 

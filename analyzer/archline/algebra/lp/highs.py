@@ -51,7 +51,7 @@ def dense(matrix: Array, width: int) -> Matrix:
     return Matrix(rows.astype(np.int32), columns.astype(np.int32), matrix[rows, columns], (len(matrix), width))
 
 
-class Program:
+class LinearProgram:
     """aim.x is to be least where low <= matrix*x <= high, and every x lies between its ends."""
 
     def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 400
 
 
-class Proof:
+class EliminationSearch:
     """One search, with a bound on its steps."""
 
     def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
@@ -103,11 +103,11 @@ class Proof:
                 | a.CommonDivisor()
             ):
                 return True
-            case a.Function(function="log2"):
+            case a.RealFunction(function="log2"):
                 return self.holds(atom.argument - 1)
-            case a.Function(function="isqrt"):
+            case a.RealFunction(function="isqrt"):
                 return self.holds(atom.argument)
-            case a.Function():
+            case a.RealFunction():
                 return True
             case a.Quotient():
                 return self.holds(atom.argument) and self.holds(atom.divisor)
@@ -158,7 +158,7 @@ class Proof:
         below = self.facts.with_nonnegative(-argument)
         above = self.facts.with_nonnegative(argument)
         self.steps //= 2
-        return Proof(below, self.steps).holds(zero) and Proof(above, self.steps).holds(same)
+        return EliminationSearch(below, self.steps).holds(zero) and EliminationSearch(above, self.steps).holds(same)
 
     def _by_bounds(self, value: Poly, atom: Atom) -> bool:
         parts = value.coefficients(atom)
@@ -220,13 +220,13 @@ class Proof:
                 return (ZERO,), ()
             case a.Exponential():
                 return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
-            case a.Function(function="log2"):
+            case a.RealFunction(function="log2"):
                 if self.holds(atom.argument - 1):
                     return (ZERO,), (atom.argument - 1,)
                 return (), ()
-            case a.Function(function="isqrt"):
+            case a.RealFunction(function="isqrt"):
                 return (Poly.constant(-1),), ()
-            case a.Function():
+            case a.RealFunction():
                 return (ZERO,), ()
             case a.Data():
                 return (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, Place
+from archline.algebra.evaluate.exact import EvaluationError, PointValues
 from archline.algebra.polynomial import Poly
 
 CORNER = (0,)
@@ -24,7 +24,7 @@ class Witness:
 
     def __init__(self, offsets: Sequence[int], known: Iterable[Known]) -> None:
         self._offsets, self._count = offsets, 0
-        self._place: Place | None = Place({})
+        self._place: PointValues | None = PointValues({})
         for each in known:
             self._learn(each)
 
@@ -50,7 +50,7 @@ class Witness:
         return self._place is not None and _negative(value, self._place) and not any(_quotients(value))
 
 
-def _number(place: Place, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
+def _number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
     """A number for a symbol beside others; None where none is found."""
     try:
         low = max((int(place.number(each).ceil()) for each in lower), default=None)
@@ -69,7 +69,7 @@ def _between(low: int | None, high: int | None, offset: int) -> int | None:
     return min(low + offset, high) if low <= high else None
 
 
-def _negative(value: Poly, place: Place) -> bool:
+def _negative(value: Poly, place: PointValues) -> bool:
     try:
         return bool(place.number(value).p < 0)
     except EvaluationError:

@@ -91,7 +91,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     match atom:
         case a.PositivePart():
             return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
-        case a.Function(function="isqrt"):
+        case a.RealFunction(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
             return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
@@ -336,7 +336,7 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 
 # Logarithms, roots and powers
 def _by_argument(
-    value: Poly, atom: a.CeilLog2 | a.Function, variable: str, lo: Poly, hi: Poly
+    value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
     """p(v)*f(t) with t = r + v or r - v: the weight p in terms of t, called by the variable, and the ends of t."""
     parts = atom.argument.coefficients(Symbol(variable))
@@ -359,7 +359,7 @@ def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Pol
     return _log_sum(weight, variable, last) - _log_sum(weight, variable, before)
 
 
-def _sum_of_roots(value: Poly, atom: a.Function, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
+def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
     """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`_root_sum`)."""
     weight, first, last = _by_argument(value, atom, variable, lo, hi)
     if not inside.nonnegative(atom.argument):

@@ -12,7 +12,7 @@ from functools import partial
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
-from archline.algebra.printing import to_text
+from archline.algebra.printing import shortened, to_text
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.grouping import references
@@ -20,9 +20,9 @@ from archline.analysis.cache.lower.bound import lower_bound
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.recursive.asymptotic import OutOfReachError, order
+from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
-from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cache.upper.allocation import Planner
@@ -31,13 +31,13 @@ from archline.analysis.cache.upper.cold import Everything, everything
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.plan import Plan
 from archline.analysis.cache.upper.split_outer import Phases
-from archline.analysis.cache.values import Values
+from archline.analysis.cache.values import MissBounds
 from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
 from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
-from archline.ir.tree import Loop, accesses
+from archline.ir.tree import accesses
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
@@ -169,7 +169,7 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
         raise UnboundedError
     all_ = everything(found, scope.facts)
     count = partial(_within_budget, algorithm, partial(accesses_of, module, algorithm))
-    values = Values(lower, upper, phases, all_, count)
+    values = MissBounds(lower, upper, phases, all_, count)
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
     plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
     alternatives = (*lean, *plans)
@@ -260,7 +260,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         if key not in known:
             try:
                 known[key] = order(recursions, facts).regimes
-            except OutOfReachError as problem:
+            except UnsolvedRecursionError as problem:
                 known[key] = str(problem)
         return known[key]
 
@@ -322,17 +322,12 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
     )
 
 
-def _kept(unit: Unit, restore: Callable[[Poly], Poly]) -> Kept:
+def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
-    loop = None if unit.loop is None else _counter(unit.loop)
+    loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
-    inside = tuple(dict.fromkeys(map(_counter, unit.given_up)))
+    inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
     return Kept(unit.name, tuple(places), loop, held, restore(unit.misses), inside)
-
-
-def _counter(loop: Loop) -> str:
-    """As the program names it."""
-    return loop.variable.partition("'")[0]
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:
@@ -353,6 +348,4 @@ def _when(plan: Plan, planner: Planner) -> str:
 
 
 def _times_line(lines: Poly) -> str:
-    if lines.is_constant:
-        return to_text(LINE * lines)
-    return f"L*({to_text(lines)})"
+    return to_text(LINE * lines) if len(shortened(lines).terms) <= 1 else f"L*({to_text(lines)})"

@@ -22,7 +22,7 @@ Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class MissBounds:
     """The lines of all that is accessed bound io where they fit, and the number of accesses always."""
 
     lower: Lower

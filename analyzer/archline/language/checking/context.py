@@ -39,7 +39,7 @@ class Findings:
 
 
 @dataclass(eq=False)
-class Facts:
+class CheckedFacts:
     """What the checker learns of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Body:
     algorithm: s.Algorithm
     library: Library
     findings: Findings
-    facts: Facts
+    facts: CheckedFacts
     sampler: Sampler
     scope: Scope = field(default_factory=Scope)
     path: Path = field(default_factory=list)

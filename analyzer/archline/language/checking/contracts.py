@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
-from archline.language.checking.context import Body, Facts, Findings, Library, leaves
+from archline.language.checking.context import Body, CheckedFacts, Findings, Library, leaves
 from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule
+from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
 from archline.language.model import Kind
 from archline.language.source import Span
 
-METRICS = (
-    "flops", "work", "span", "io", "words", "messages", "memory",
-    "node_words", "node_messages", "node_memory",
-)  # fmt: skip
-CLAIM_METRICS = (*METRICS, "energy", "time")
-ENSURED = (*METRICS, "time(P)")
+ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
 
 
@@ -34,7 +30,7 @@ class Formulas:
     """Checks formulas. `known` says which names mean something, `why_not` what is wrong with another."""
 
     findings: Findings
-    facts: Facts
+    facts: CheckedFacts
     known: Callable[[str], bool]
     why_not: Callable[[s.Name], Reason]
     algorithms: Library | None = None
@@ -112,11 +108,11 @@ class Formulas:
 
     def _call(self, expr: s.Call) -> Kind | None:
         name, arguments = expr.function, expr.arguments
-        if self.algorithms is not None and name in CLAIM_METRICS:
+        if self.algorithms is not None and name in CLAIMABLE:
             return self._cost(expr, self.algorithms)
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIM_METRICS])
+            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE])
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         wanted = FUNCTIONS[name]
@@ -199,7 +195,7 @@ def _check_subject(body: Body, ensures: s.Ensures) -> None:
     body.facts.types[processors] = Kind.STATIC
 
 
-def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
+def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> None:
     """Check an extern's declaration."""
     seen: set[str] = set()
     for parameter in extern.parameters:
@@ -218,10 +214,10 @@ def check_extern(findings: Findings, facts: Facts, extern: s.Extern) -> None:
     formulas = Formulas(findings, facts, lambda name: name not in seen, why_not)
     for amount, metric in extern.costs:
         formulas.quantity(amount)
-        check_metric(findings, metric, METRICS, amount.span)
+        check_metric(findings, metric, DECLARABLE, amount.span)
 
 
-def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Claim) -> None:
+def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
     """Check a claim: metrics of algorithms in sight, in their sizes, machine symbols and cost symbols."""
     named = [name for side in (claim.left, claim.right) for name in _algorithms(side)]
     known = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
@@ -261,7 +257,7 @@ def check_claim(findings: Findings, facts: Facts, library: Library, claim: s.Cla
 def _algorithms(expr: s.Expr) -> list[str]:
     """The algorithms whose costs a side of a claim mentions."""
     match expr:
-        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIM_METRICS:
+        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIMABLE:
             return [name]
         case s.Call(arguments=arguments):
             return [name for each in arguments for name in _algorithms(each)]

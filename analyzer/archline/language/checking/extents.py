@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archline.language import syntax as s
-from archline.language.checking.context import Facts
+from archline.language.checking.context import CheckedFacts
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 from archline.language.source import Span
 
 
-def length(facts: Facts, piece: s.Slice, extent: s.Expr) -> s.Expr:
+def length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
     """How many entries of a dimension of the given extent a slice keeps."""
     if piece.lo is None or piece.hi is None:
         count = extent
@@ -27,14 +27,14 @@ def length(facts: Facts, piece: s.Slice, extent: s.Expr) -> s.Expr:
     return combine(facts, "//", above, piece.step, piece.span)
 
 
-def integer(facts: Facts, value: int, span: Span) -> s.Expr:
+def integer(facts: CheckedFacts, value: int, span: Span) -> s.Expr:
     """A literal."""
     node = s.Integer(value, span=span)
     facts.types[node] = Kind.STATIC
     return node
 
 
-def combine(facts: Facts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
+def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
     """`left op right`, one of + - * //, without neutral operands."""
     match op, left, right:
         case "+" | "-", _, s.Integer(value=0):

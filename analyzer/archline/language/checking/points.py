@@ -36,7 +36,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Definition:
+class LetDefinition:
     """A `let` name of an integer."""
 
     name: str
@@ -56,7 +56,7 @@ class Opaque:
     """Something that samples cannot follow; beyond it there are none."""
 
 
-Frame = Free | Interval | Definition | Requirement | Opaque
+Frame = Free | Interval | LetDefinition | Requirement | Opaque
 Path = list[Frame]
 
 
@@ -116,7 +116,7 @@ def _step(frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], g
             point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
         case Interval():
             return _enter(frame, point, generator)
-        case Definition(name=name, value=value):
+        case LetDefinition(name=name, value=value):
             try:
                 point[name] = evaluate_static(value, point)
             except EvaluationError:

@@ -9,7 +9,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
 from archline.language.checking.communication import define_grid
-from archline.language.checking.context import Body, Facts, Findings, Library, machine_costs
+from archline.language.checking.context import Body, CheckedFacts, Findings, Library, machine_costs
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
 from archline.language.checking.points import Free, Interval, Sampler
@@ -119,8 +119,8 @@ def _definitions(
     return algorithms, externs
 
 
-def _inherited(modules: Mapping[tuple[str, ...], Module]) -> Facts:
-    facts = Facts()
+def _inherited(modules: Mapping[tuple[str, ...], Module]) -> CheckedFacts:
+    facts = CheckedFacts()
     for module in modules.values():
         facts.types.update(module.types)
         facts.targets.update(module.targets)
@@ -129,7 +129,7 @@ def _inherited(modules: Mapping[tuple[str, ...], Module]) -> Facts:
     return facts
 
 
-def _reached(externs: Mapping[str, s.Extern], facts: Facts) -> list[s.Extern]:
+def _reached(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[s.Extern]:
     """Every extern that the file's algorithms may reach."""
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
@@ -139,7 +139,7 @@ def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[s
     return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
 
 
-def _check_items(program: s.Program, library: Library, findings: Findings, facts: Facts) -> None:
+def _check_items(program: s.Program, library: Library, findings: Findings, facts: CheckedFacts) -> None:
     sampler = Sampler()
     for item in program.items:
         match item:

@@ -8,18 +8,17 @@ from dataclasses import replace
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
+from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.exponents import (
     ONE,
     ZERO,
     Exponent,
-    OutOfReachError,
     Root,
     compare,
     log_ratio,
     primitive,
     rational,
-    sign_of,
 )
 from archline.recurrences.asymptotic.terms import Term
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from archline.language import syntax as s
 from archline.recurrences.asymptotic.arithmetic import EXACT, Arithmetic
-from archline.recurrences.asymptotic.problem import Case
+from archline.recurrences.asymptotic.problem import EquationCase
 
 Number: TypeAlias = Any
 """A number of an arithmetic: fmpq, float or arb."""
@@ -38,7 +38,7 @@ class Compiler:
         self._functions = functions
         self._shift = arithmetic.number(0 if exact_logs else 2)
 
-    def case(self, case: Case) -> CompiledCase:
+    def case(self, case: EquationCase) -> CompiledCase:
         calls: list[s.Call] = []
         value = self.compile(case.value, calls)
         arguments = tuple((each.function, tuple(self.compile(a, []) for a in each.arguments)) for each in calls)

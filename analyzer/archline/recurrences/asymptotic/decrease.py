@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
 from archline.recurrences.asymptotic.dispatch import check_terms
-from archline.recurrences.asymptotic.exponents import ONE, ZERO, OutOfReachError, compare, rational
+from archline.recurrences.asymptotic.exponents import ONE, ZERO, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branch, Call
+from archline.recurrences.asymptotic.normal_form import CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, dominates, leading
 
 Terms = tuple[Term, ...]
@@ -25,7 +26,7 @@ MAX_REDUCED = 10**6
 
 @dataclass(frozen=True)
 class Summed:
-    """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride)."""
+    """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride) times terms of symbols."""
 
     terms: Terms
     stride: fmpq
@@ -33,7 +34,7 @@ class Summed:
     value: float = 1.0
 
 
-def stride_of(calls: Iterable[Call]) -> fmpq:
+def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
     """The largest number of which all steps are multiples."""
     top, bottom = 0, 1
     for call in calls:
@@ -46,13 +47,13 @@ def stride_of(calls: Iterable[Call]) -> fmpq:
     return fmpq(top, bottom)
 
 
-def strides(branch: Branch, stride: fmpq) -> Strides:
+def strides(branch: CallSum, stride: fmpq) -> Strides:
     """The calls of a branch by multiples of the stride."""
     pairs = gathered((call.weight.coefficient, -call.argument.offset / stride) for call in branch.calls)
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
-def by_steps(branches: tuple[Branch, ...], bases: Bases) -> Summed:
+def by_steps(branches: tuple[CallSum, ...], bases: Bases) -> Summed:
     """The growth where weights add up to 1 (a sum over sizes), to less (f itself) or to more (exponential)."""
     stride = stride_of(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
@@ -67,7 +68,7 @@ def by_steps(branches: tuple[Branch, ...], bases: Bases) -> Summed:
     if highest > 1:
         found = [characteristic(strides(each, stride)) for each in branches if each.calls]
         text, value = max(found, key=lambda pair: pair[1])
-        return Summed((), stride, text, value)
+        return Summed(_of_symbols(branches, (*growing, *everything)), stride, text, value)
     if highest < 1:
         if not everything:
             raise OutOfReachError("the function vanishes as the size grows")
@@ -82,7 +83,7 @@ def by_steps(branches: tuple[Branch, ...], bases: Bases) -> Summed:
     return Summed(above, stride)
 
 
-def _growing(branches: tuple[Branch, ...], bases: Bases) -> Terms:
+def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
     """What the base values add: one that is not 0, among those from which a single sum starts, grows as all would.
 
     Its steps have no common part, so that the matrix of the recurrence is primitive.
@@ -90,6 +91,14 @@ def _growing(branches: tuple[Branch, ...], bases: Bases) -> Terms:
     if not bases.growing and len(branches) == 1 and bases.values[-1][1]:
         return (Term(fmpq(1)),)
     return bases.growing
+
+
+def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
+    """What an exponential is multiplied with: each amount, wherever it is added, grows as the exponential does."""
+    found = leading(replace(term, power=ZERO, log=ZERO, loglog=fmpq(0)) for term in terms)
+    if len(branches) > 1 and any(term.symbols for term in found):
+        raise OutOfReachError("a maximum whose branches add different symbols")
+    return found
 
 
 def summed_up(term: Term) -> Term:

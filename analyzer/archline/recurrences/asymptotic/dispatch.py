@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.akra_bazzi import Parts, contribution, excess, exponent_of, gathered
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, compare, rational
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases
 from archline.recurrences.asymptotic.inline import matrix_of
-from archline.recurrences.asymptotic.normal_form import Branch, Branches, Call
+from archline.recurrences.asymptotic.normal_form import Branches, CallSum, WeightedCall
 from archline.recurrences.asymptotic.perron import Spectrum
 from archline.recurrences.asymptotic.terms import Term, dominates, leading, nonnegative_from
 
@@ -28,14 +29,14 @@ class Grown:
     scale: Exponent = ZERO
 
 
-def check_terms(branches: tuple[Branch, ...], least: fmpq) -> None:
+def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
     """Raise OutOfReachError unless what stands beside the calls is at least 0 from `least` on."""
     for branch in branches:
         if not nonnegative_from(branch.terms, least):
             raise OutOfReachError("what stands beside the calls may be negative")
 
 
-def by_splits(branches: tuple[Branch, ...], bases: Bases) -> Grown:
+def by_splits(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
     """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
@@ -48,7 +49,7 @@ def by_splits(branches: tuple[Branch, ...], bases: Bases) -> Grown:
     return _not_nothing(found)
 
 
-def _check_split(call: Call, threshold: fmpq) -> None:
+def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     ratio, offset = call.argument.ratio, call.argument.offset
     if ratio >= 1:
         raise OutOfReachError("a size that does not shrink")
@@ -113,7 +114,7 @@ def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
     return _not_nothing(Grown(leading(found), spectrum.exponent, ()))
 
 
-def by_roots(branches: tuple[Branch, ...], bases: Bases) -> Grown:
+def by_roots(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
     """T(n) = sum a*n^w*T(n^c) + f(n): with mu = log2(n), T/n^s is a recurrence by splits of mu.
 
     Where f grows faster than n^s by a power of n, it is exponential in mu, and the topmost call outweighs all others;
@@ -141,7 +142,7 @@ def by_roots(branches: tuple[Branch, ...], bases: Bases) -> Grown:
     return _not_nothing(Grown(terms, found.exponent, found.parts, scale))
 
 
-def _scale(call: Call) -> Exponent:
+def _scale(call: WeightedCall) -> Exponent:
     """The s with n^w*(n^c)^s = n^s."""
     root = call.argument.root
     if root >= 1:

@@ -11,14 +11,14 @@ from archline.recurrences.asymptotic.decrease import Summed
 from archline.recurrences.asymptotic.dispatch import Grown
 from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branch
+from archline.recurrences.asymptotic.normal_form import CallSum
 from archline.recurrences.asymptotic.terms import Term
 from archline.recurrences.asymptotic.text import branch_text, growth_text, kind_text, power_text, terms_text
 
 Lines = tuple[str, ...]
 
 
-def statement(name: str, size: str, branches: tuple[Branch, ...], bases: Bases) -> Lines:
+def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Bases) -> Lines:
     """The recurrence in its normal form, and its base."""
     texts = [branch_text(each, size) for each in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
@@ -31,7 +31,7 @@ def statement(name: str, size: str, branches: tuple[Branch, ...], bases: Bases) 
     return tuple(lines)
 
 
-def split_lines(branches: tuple[Branch, ...], found: Grown, size: str) -> Lines:
+def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
     """How the theorem of Akra and Bazzi gives the growth."""
     lines = [equation(found.parts, found.exponent)]
     bottom = power_text(size, found.exponent) if not found.exponent.is_zero else "1"
@@ -40,7 +40,7 @@ def split_lines(branches: tuple[Branch, ...], found: Grown, size: str) -> Lines:
     return tuple(lines)
 
 
-def root_lines(name: str, branches: tuple[Branch, ...], found: Grown, size: str) -> Lines:
+def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
     """How the logarithm of the size turns roots into splits."""
     divided = f"{name}({size})" if found.scale.is_zero else f"{name}({size})/{power_text(size, found.scale)}"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
@@ -59,7 +59,7 @@ def root_lines(name: str, branches: tuple[Branch, ...], found: Grown, size: str)
     return tuple(lines)
 
 
-def _amounts(branches: tuple[Branch, ...]) -> list[Term]:
+def _amounts(branches: tuple[CallSum, ...]) -> list[Term]:
     """The terms beside the calls, each kind once."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
@@ -88,7 +88,7 @@ def equation(parts: Parts, p: Exponent) -> str:
     return f"{' + '.join(sides)} = 1 at p = {p.text()}{about}"
 
 
-def step_lines(branches: tuple[Branch, ...], found: Summed, size: str) -> Lines:
+def step_lines(branches: tuple[CallSum, ...], found: Summed, size: str) -> Lines:
     """How sums over sizes, or the characteristic equation, give the growth."""
     totals = [sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches]
     weights = max(totals)

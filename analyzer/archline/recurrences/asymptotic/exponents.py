@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.recurrences.asymptotic.arithmetic import exact_root
 
-_PRECISIONS = (64, 192, 640)
 _NOUGHT, _UNIT, _TWO = fmpq(0), fmpq(1), fmpq(2)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
-
-
-class OutOfReachError(Exception):
-    """What a recurrence holds that is not treated: the reason of a refusal."""
 
 
 @dataclass(frozen=True)
@@ -140,22 +136,6 @@ def primitive(value: fmpq) -> tuple[fmpq, int]:
         while (root := exact_root(value, prime)) is not None:
             value, power = root, power * prime
     return value, power
-
-
-def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
-    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where they do not tell."""
-    before = ctx.prec
-    try:
-        for precision in _PRECISIONS[:1] if quick else _PRECISIONS:
-            ctx.prec = precision
-            ball = enclose()
-            if ball > 0:
-                return 1
-            if ball < 0:
-                return -1
-    finally:
-        ctx.prec = before
-    return None
 
 
 def compare(left: Exponent, right: Exponent) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.evaluate import default_base
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.normal_form import base_number
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader

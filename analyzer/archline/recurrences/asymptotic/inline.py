@@ -7,8 +7,15 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from archline.recurrences.asymptotic.exponents import OutOfReachError
-from archline.recurrences.asymptotic.normal_form import MAX_BRANCHES, Argument, Branch, Branches, Call, gathered_calls
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.normal_form import (
+    MAX_BRANCHES,
+    Argument,
+    Branches,
+    CallSum,
+    WeightedCall,
+    gathered_calls,
+)
 from archline.recurrences.asymptotic.terms import Term, summed
 
 System = Mapping[str, Branches]
@@ -53,10 +60,10 @@ def written_out(system: System, group: frozenset[str], target: str) -> dict[str,
 
 def _with(branches: Branches, name: str, body: Branches) -> Branches:
     """The branches with every call of `name` replaced by its body."""
-    found: list[Branch] = []
+    found: list[CallSum] = []
     for branch in branches:
         rest = tuple(call for call in branch.calls if call.function != name)
-        made = [Branch(rest, branch.terms)]
+        made = [CallSum(rest, branch.terms)]
         for call in branch.calls:
             if call.function == name:
                 made = [_joined(each, call, part) for each in made for part in body]
@@ -66,9 +73,9 @@ def _with(branches: Branches, name: str, body: Branches) -> Branches:
     return tuple(found)
 
 
-def _joined(branch: Branch, call: Call, body: Branch) -> Branch:
+def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
-        Call(
+        WeightedCall(
             each.function,
             call.weight.times(_weight_at(each.weight, call.argument)),
             composed(call.argument, each.argument),
@@ -76,7 +83,7 @@ def _joined(branch: Branch, call: Call, body: Branch) -> Branch:
         for each in body.calls
     )
     terms = at_argument(body.terms, call.argument)
-    return Branch(
+    return CallSum(
         gathered_calls(branch.calls + calls), summed((*branch.terms, *(call.weight.times(term) for term in terms)))
     )
 

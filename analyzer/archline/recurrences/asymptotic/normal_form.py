@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
-from archline.recurrences.asymptotic.exponents import ONE, OutOfReachError
+from archline.recurrences.asymptotic.exponents import ONE
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
 from archline.recurrences.asymptotic.terms import Term, multiplied, summed
@@ -47,7 +48,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Call:
+class WeightedCall:
     """`weight` times the function at the argument."""
 
     function: str
@@ -56,14 +57,14 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Branch:
+class CallSum:
     """A sum of calls and terms."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[WeightedCall, ...]
     terms: tuple[Term, ...]
 
 
-Branches = tuple[Branch, ...]
+Branches = tuple[CallSum, ...]
 
 
 def branches_of(definition: Definition, functions: frozenset[str]) -> Branches:
@@ -91,7 +92,7 @@ class _FormReader:
             case s.Binary(op="-", left=left, right=right):
                 if self._recursive(right):
                     raise OutOfReachError("a recursive call is subtracted")
-                return _added(self.read(left), (Branch((), negated(self._terms.read(right))),))
+                return _added(self.read(left), (CallSum((), negated(self._terms.read(right))),))
             case s.Binary(op="*", left=left, right=right):
                 if self._recursive(left) and self._recursive(right):
                     raise OutOfReachError("a product of recursive calls: the recurrence is not linear")
@@ -102,7 +103,7 @@ class _FormReader:
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(branch for each in arguments for branch in self.read(each)))
             case s.Call(function=function, arguments=arguments) if function in self._functions:
-                return (Branch((Call(function, Term(fmpq(1)), self._argument(arguments[0])),), ()),)
+                return (CallSum((WeightedCall(function, Term(fmpq(1)), self._argument(arguments[0])),), ()),)
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
 
@@ -112,7 +113,7 @@ class _FormReader:
             case s.Call(function="max", arguments=arguments):
                 return _limited(tuple(branch for each in arguments for branch in self._plain(each)))
             case _:
-                return (Branch((), self._terms.read(expr)),)
+                return (CallSum((), self._terms.read(expr)),)
 
     def _recursive(self, expr: s.Expr) -> bool:
         match expr:
@@ -161,7 +162,7 @@ def _limited(found: Branches) -> Branches:
 
 def _added(left: Branches, right: Branches) -> Branches:
     return _limited(
-        tuple(Branch(gathered_calls(a.calls + b.calls), summed(a.terms + b.terms)) for a in left for b in right)
+        tuple(CallSum(gathered_calls(a.calls + b.calls), summed(a.terms + b.terms)) for a in left for b in right)
     )
 
 
@@ -169,10 +170,10 @@ def _scaled(found: Branches, weight: tuple[Term, ...]) -> Branches:
     if len(found) > 1 and any(term.coefficient < 0 for term in weight):
         raise OutOfReachError("a maximum with a minus sign")
     return tuple(
-        Branch(
+        CallSum(
             gathered_calls(
                 tuple(
-                    Call(each.function, each.weight.times(term), each.argument)
+                    WeightedCall(each.function, each.weight.times(term), each.argument)
                     for each in branch.calls
                     for term in weight
                 )
@@ -183,7 +184,7 @@ def _scaled(found: Branches, weight: tuple[Term, ...]) -> Branches:
     )
 
 
-def gathered_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     """The calls, those of one function at one size added where their weights are of a kind."""
     if len(calls) > MAX_CALLS:
         raise OutOfReachError("it has too many recursive calls")
@@ -191,7 +192,7 @@ def gathered_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     for each in calls:
         groups.setdefault((each.function, each.argument), []).append(each.weight)
     return tuple(
-        Call(function, weight, argument)
+        WeightedCall(function, weight, argument)
         for (function, argument), weights in groups.items()
         for weight in summed(weights)
     )

@@ -16,7 +16,7 @@ from archline.language import syntax as s
 
 
 @dataclass(frozen=True)
-class Case:
+class EquationCase:
     """`value when condition`; the condition is None where the case always applies."""
 
     value: s.Expr
@@ -40,7 +40,7 @@ class Definition:
 
     name: str
     parameters: tuple[str, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[EquationCase, ...]
     bases: tuple[Base, ...] = ()
 
 

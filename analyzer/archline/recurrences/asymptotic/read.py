@@ -13,7 +13,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_y
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
 from archline.recurrences.asymptotic import rules
-from archline.recurrences.asymptotic.problem import Base, Case, Definition, Recurrence
+from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 
 T = TypeVar("T")
 NAME = "<recurrence>"
@@ -41,7 +41,7 @@ class _Draft:
     name: str
     parameters: tuple[str, ...]
     span: Span
-    cases: list[Case] = field(default_factory=list)
+    cases: list[EquationCase] = field(default_factory=list)
     bases: list[Base] = field(default_factory=list)
 
 
@@ -180,7 +180,7 @@ class _Reader:
             hint = "the case before it has no `when`"
             raise error(rules.INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
         value = self._expression(start, when.start() if when else end)
-        draft.cases.append(Case(value, self._condition(when.end(), end) if when else None))
+        draft.cases.append(EquationCase(value, self._condition(when.end(), end) if when else None))
 
     def _outside(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.compile import value_at
-from archline.recurrences.asymptotic.exponents import ONE, Exponent, OutOfReachError, log_ratio, rational
+from archline.recurrences.asymptotic.exponents import ONE, Exponent, log_ratio, rational
 from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, summed
 
 Terms = tuple[Term, ...]

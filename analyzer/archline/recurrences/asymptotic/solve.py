@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.initial_values import Bases, bases_of
 from archline.recurrences.asymptotic.inline import at_argument, callees, components, written_out
-from archline.recurrences.asymptotic.normal_form import Branch, Branches, Call, branches_of
+from archline.recurrences.asymptotic.normal_form import Branches, CallSum, WeightedCall, branches_of
 from archline.recurrences.asymptotic.problem import Answer, Definition, Exponential, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.terms import Term, summed
 from archline.recurrences.asymptotic.text import growth_text
@@ -125,15 +125,15 @@ class _System:
         """The branches of a function with what it calls outside its group replaced by terms that grow alike."""
         return tuple(self._replaced(branch, group) for branch in self._branches[name])
 
-    def _replaced(self, branch: Branch, group: frozenset[str]) -> Branch:
+    def _replaced(self, branch: CallSum, group: frozenset[str]) -> CallSum:
         kept = tuple(call for call in branch.calls if call.function in group)
         terms = list(branch.terms)
         for call in branch.calls:
             if call.function not in group:
                 terms += self._amounts(call)
-        return Branch(kept, summed(terms))
+        return CallSum(kept, summed(terms))
 
-    def _amounts(self, call: Call) -> list[Term]:
+    def _amounts(self, call: WeightedCall) -> list[Term]:
         if call.weight.coefficient < 0:
             raise OutOfReachError("a recursive call is subtracted")
         grown = at_argument(self._known[call.function].terms, call.argument)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from flint import arb, fmpq
 
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, compare
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare
 
 Symbols = tuple[tuple[str, fmpq], ...]
 _NOUGHT = fmpq(0)

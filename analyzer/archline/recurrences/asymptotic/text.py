@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from flint import fmpq
 
 from archline.recurrences.asymptotic.exponents import Exponent, rational
-from archline.recurrences.asymptotic.normal_form import Argument, Branch, Call
+from archline.recurrences.asymptotic.normal_form import Argument, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term
 
 _PLAIN = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
@@ -98,14 +98,14 @@ def argument_text(argument: Argument, size: str) -> str:
     return f"{share} {'-' if offset < 0 else '+'} {abs(offset)}"
 
 
-def call_text(call: Call, size: str) -> str:
+def call_text(call: WeightedCall, size: str) -> str:
     """A call with its weight."""
     weight = term_text(call.weight, size)
     text = f"{call.function}({argument_text(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 
 
-def branch_text(branch: Branch, size: str) -> str:
+def branch_text(branch: CallSum, size: str) -> str:
     """A branch as a sum."""
     calls = " + ".join(call_text(call, size) for call in branch.calls)
     if not branch.terms:

@@ -9,13 +9,15 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.decrease import by_steps
 from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, OutOfReachError, primitive
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, primitive
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branches, Call
+from archline.recurrences.asymptotic.normal_form import Branches, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, leading, order
+from archline.recurrences.asymptotic.text import growth_text
 from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits
 from archline.recurrences.closed.linear import closed_by_steps
 
@@ -76,7 +78,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
     raise OutOfReachError("sizes that shrink in different ways in one recurrence")
 
 
-def _check_call(name: str, call: Call) -> None:
+def _check_call(name: str, call: WeightedCall) -> None:
     if call.argument.is_same:
         raise OutOfReachError(f"{name} calls itself at the same size")
     if call.weight.symbols:
@@ -87,7 +89,7 @@ def _check_call(name: str, call: Call) -> None:
         raise OutOfReachError("a recursive call is subtracted")
 
 
-def _shrinking(calls: list[Call]) -> str:
+def _shrinking(calls: list[WeightedCall]) -> str:
     if any(call.argument.is_step for call in calls):
         return STEPS
     return ROOTS if all(call.argument.is_root for call in calls) else SPLITS
@@ -174,9 +176,18 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
     if found.base is None:
         return known
-    growth = f"{found.base}^{_strides_text(size, found.stride)}"
+    power = f"{found.base}^{_strides_text(size, found.stride)}"
+    growth = _times(found.terms, size, power)
     reason = f"it grows exponentially, as {growth}"
     return replace(known, method="characteristic equation", beyond=reason, growth=growth)
+
+
+def _times(terms: tuple[Term, ...], size: str, power: str) -> str:
+    """Terms without the size in front of a power."""
+    if all(term.is_constant for term in terms):
+        return power
+    text = growth_text(terms, size)
+    return f"{text}*{power}" if len(terms) == 1 else f"({text})*{power}"
 
 
 def _strides_text(size: str, stride: fmpq) -> str:

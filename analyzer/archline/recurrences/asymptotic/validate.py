@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.compile import Formula, value_at
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
-from archline.recurrences.asymptotic.exponents import OutOfReachError
 from archline.recurrences.asymptotic.problem import Recurrence
 from archline.recurrences.asymptotic.terms import Term
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found
@@ -43,7 +43,7 @@ def check_answer(problem: Recurrence, found: Found) -> None:
     else:
         size = problem.asked.parameters[0]
         growth = parse_expression(found.growth)
-        logs = [_log(value_at(growth, {size: each}, WIDE)) for each in sizes]
+        logs = [_log(value_at(growth, {size: each, **symbols}, WIDE)) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.exact is not None:
         _check_exact(problem, found, symbols)

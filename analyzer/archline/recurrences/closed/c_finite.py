@@ -13,7 +13,7 @@ FIBONACCI = fmpq_poly([-1, -1, 1])
 
 
 @dataclass(frozen=True)
-class Piece:
+class ClosedTerm:
     """c*k^power*ratio^k; or c*fibonacci(k + shift), where `ratio` is None."""
 
     coefficient: fmpq
@@ -28,7 +28,7 @@ Calls = Sequence[tuple[fmpq, int]]
 """Pairs (a, e): a*T[k - e]."""
 
 
-def solve_sequence(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[Piece, ...] | None:
+def solve_sequence(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
     """T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0; None where roots are irrational.
 
     The unknown coefficients are found from as many values as there are: both sides then satisfy one linear recurrence
@@ -49,7 +49,7 @@ def solve_sequence(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcin
     solution = fmpq_mat(rows).solve(fmpq_mat([[value] for value in values]))
     coefficients = [solution[at, 0] for at in range(len(basis))]
     pieces = [
-        Piece(coefficient, power, ratio)
+        ClosedTerm(coefficient, power, ratio)
         for coefficient, (ratio, power) in zip(coefficients, basis, strict=True)
         if coefficient and ratio is not None
     ]
@@ -113,12 +113,12 @@ def fibonacci(k: int) -> int:
     return a
 
 
-def _fibonacci(first: fmpq, second: fmpq) -> tuple[Piece, ...]:
+def _fibonacci(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
     """first*fibonacci(k) + second*fibonacci(k + 1), as one Fibonacci number where it is one."""
     for shift in range(-2, 5):
         before, at = fibonacci(shift - 1), fibonacci(shift)
         # fibonacci(k + shift) = fibonacci(shift - 1)*fibonacci(k) + fibonacci(shift)*fibonacci(k + 1)
         factor = second / at if at else first / before if before else fmpq(0)
         if factor * before == first and factor * at == second:
-            return (Piece(factor, 0, None, shift),) if factor else ()
-    return tuple(Piece(c, 0, None, shift) for c, shift in ((first, 0), (second, 1)) if c)
+            return (ClosedTerm(factor, 0, None, shift),) if factor else ()
+    return tuple(ClosedTerm(c, 0, None, shift) for c, shift in ((first, 0), (second, 1)) if c)

@@ -12,7 +12,7 @@ from flint import fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.exponents import Exponent, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branch
+from archline.recurrences.asymptotic.normal_form import CallSum
 from archline.recurrences.asymptotic.terms import Symbols, Term
 from archline.recurrences.asymptotic.text import sum_text
 from archline.recurrences.closed.c_finite import solve_sequence
@@ -38,7 +38,7 @@ Starts = dict[Symbols, fmpq]
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
-def closed_by_splits(branch: Branch, bases: Bases, size: str) -> Closed | None:
+def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     """T on n0*b^k, where all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(term.loglog for term in branch.terms):
         return None
@@ -59,7 +59,7 @@ def _powers_of(clock: Clock) -> str:
     return f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
 
 
-def closed_by_roots(branch: Branch, bases: Bases, size: str, scale: Exponent) -> Closed | None:
+def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Exponent) -> Closed | None:
     """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms):
         return None

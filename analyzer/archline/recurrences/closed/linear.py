@@ -11,14 +11,14 @@ from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.decrease import strides
 from archline.recurrences.asymptotic.exponents import Exponent, rational
 from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branch
+from archline.recurrences.asymptotic.normal_form import CallSum
 from archline.recurrences.asymptotic.terms import Term
 from archline.recurrences.asymptotic.text import Factors, sum_text
-from archline.recurrences.closed.c_finite import Forcing, Piece, solve_sequence
+from archline.recurrences.closed.c_finite import ClosedTerm, Forcing, solve_sequence
 from archline.recurrences.closed.text import Sums
 
 
-def closed_by_steps(branch: Branch, bases: Bases, size: str, stride: fmpq) -> tuple[str, str] | None:
+def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> tuple[str, str] | None:
     """The closed form and where it holds: integers, or n = n0 + c*k."""
     start = bases.threshold
     values = [(threshold, _number(terms)) for threshold, terms in bases.values]
@@ -74,7 +74,7 @@ def _forcing(terms: Sequence[Term], start: fmpq, stride: fmpq) -> Forcing | None
     return {fmpq(1): coefficients} if coefficients else {}
 
 
-def _written(piece: Piece, size: str, start: fmpq, stride: fmpq) -> Sums | None:
+def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | None:
     """c*k^i*r^k in n; None where r^(1/c) is irrational."""
     if piece.ratio is None:
         if stride != 1:

@@ -10,7 +10,7 @@ from flint import fmpq
 
 from archline.recurrences.asymptotic.exponents import Exponent, log_ratio, rational
 from archline.recurrences.asymptotic.text import Factors
-from archline.recurrences.closed.c_finite import Piece
+from archline.recurrences.closed.c_finite import ClosedTerm
 
 Sums = list[tuple[fmpq, Factors]]
 _TWO = fmpq(2)
@@ -52,7 +52,7 @@ class Clock:
         return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
 
 
-def written(clock: Clock, pieces: Sequence[Piece], logs: int, named: Factors) -> Sums:
+def written(clock: Clock, pieces: Sequence[ClosedTerm], logs: int, named: Factors) -> Sums:
     """The pieces times log2(factor)^logs and the named factors."""
     found: Sums = []
     for piece in pieces:
@@ -64,7 +64,7 @@ def written(clock: Clock, pieces: Sequence[Piece], logs: int, named: Factors) ->
     return found
 
 
-def _powers(clock: Clock, piece: Piece, ratio: fmpq, logs: int, named: Factors) -> Sums:
+def _powers(clock: Clock, piece: ClosedTerm, ratio: fmpq, logs: int, named: Factors) -> Sums:
     """c*k^i*r^k with k = l - s for l = log_b: c*r^-s*r^l * sum of binomial(i, j)*l^j*(-s)^(i - j)."""
     s = clock.shift or 0
     sign: Factors = [(f"(-1)^({clock.counter(s)})", rational(1))] if ratio < 0 else []

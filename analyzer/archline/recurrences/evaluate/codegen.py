@@ -49,7 +49,7 @@ class NotWrittenError(Exception):
 
 def coded(function: Function) -> Code | None:
     """The function in Python, where that can be written."""
-    writer = Writer({name: f"v{index}" for index, name in enumerate(function.parameters)})
+    writer = EquationWriter({name: f"v{index}" for index, name in enumerate(function.parameters)})
     try:
         cases = [_case(number, each, writer) for number, each in enumerate(function.equations)]
         lines = written(cases, "return None", 1)
@@ -78,7 +78,7 @@ HELPERS = {"levels": _levels, "whole": _whole}
 
 
 @dataclass(frozen=True)
-class Writer:
+class EquationWriter:
     """Writes expressions in the sizes, whose names in Python it has, and in the values of `functions` at calls."""
 
     names: Mapping[str, str]
@@ -154,19 +154,19 @@ def _ends(value: Poly) -> tuple[Poly, Poly] | None:
 
 
 @dataclass(frozen=True)
-class Case:
+class CodedCase:
     """An equation: the conditions that lead to it, each with its outcome, and the statement that it then is."""
 
     outcomes: Sequence[tuple[str, bool]]
     statement: str
 
 
-def outcomes(equation: Equation, writer: Writer) -> list[tuple[str, bool]]:
+def outcomes(equation: Equation, writer: EquationWriter) -> list[tuple[str, bool]]:
     """The conditions that lead to an equation, each with its outcome."""
     return [(writer.condition(each.indicator), each.taken) for each in equation.decisions]
 
 
-def _case(number: int, equation: Equation, writer: Writer) -> Case:
+def _case(number: int, equation: Equation, writer: EquationWriter) -> CodedCase:
     rest, factors = by_call(equation.value)
     nested = calls(rest)
     if not all(factor.is_constant for factor in factors.values()):
@@ -175,14 +175,14 @@ def _case(number: int, equation: Equation, writer: Writer) -> Case:
     linear = _together(f"({writer.text(factor)}, {writer.place(call)})" for call, factor in factors.items())
     whole = None if nested else writer.text(rest)
     found = f"return Found({number}, {whole}, {linear}, {_together(map(writer.place, nested))})"
-    return Case(outcomes(equation, writer), found)
+    return CodedCase(outcomes(equation, writer), found)
 
 
 def _together(texts: Iterable[str]) -> str:
     return f"({''.join(f'{each}, ' for each in texts)})"
 
 
-def written(cases: Sequence[Case], otherwise: str, depth: int) -> list[str]:
+def written(cases: Sequence[CodedCase], otherwise: str, depth: int) -> list[str]:
     """The conditions and what follows from them, line by line. Raises NotWrittenError where that is long."""
     lines = list(islice(_tree(cases, {}, otherwise, depth), MAX_LINES))
     if len(lines) == MAX_LINES:
@@ -190,7 +190,7 @@ def written(cases: Sequence[Case], otherwise: str, depth: int) -> list[str]:
     return lines
 
 
-def _tree(cases: Sequence[Case], known: Mapping[str, bool], otherwise: str, depth: int) -> Iterator[str]:
+def _tree(cases: Sequence[CodedCase], known: Mapping[str, bool], otherwise: str, depth: int) -> Iterator[str]:
     """The conditions in their order, each asked once on every way, down to the case that applies."""
     if depth > DEEPEST:
         raise NotWrittenError

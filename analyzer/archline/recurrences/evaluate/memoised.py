@@ -9,7 +9,15 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
-from archline.recurrences.evaluate.codegen import HELPERS, Case, NotWrittenError, Place, Writer, outcomes, written
+from archline.recurrences.evaluate.codegen import (
+    HELPERS,
+    CodedCase,
+    EquationWriter,
+    NotWrittenError,
+    Place,
+    outcomes,
+    written,
+)
 from archline.recurrences.model import Function, by_call, calls
 
 Known = dict[Place, Number]
@@ -65,8 +73,8 @@ def _function(function: Function, names: Mapping[str, str]) -> list[str]:
     if function.facts.quotients:
         raise NotWrittenError
     own = {name: f"v{index}" for index, name in enumerate(function.parameters)}
-    writer = Writer(own, names)
-    cases = [Case(outcomes(each, writer), f"found = {_value(each.value, writer)}") for each in function.equations]
+    writer = EquationWriter(own, names)
+    cases = [CodedCase(outcomes(each, writer), f"found = {_value(each.value, writer)}") for each in function.equations]
     parameters = ", ".join(own.values())
     least = " or ".join(f"{own[name]} < {low}" for name, low in function.least.items())
     return [
@@ -85,7 +93,7 @@ def _function(function: Function, names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _value(value: Poly, writer: Writer) -> str:
+def _value(value: Poly, writer: EquationWriter) -> str:
     _, factors = by_call(value)
     if not all(factor.is_constant for factor in factors.values()):
         # One that is 0 may stand at a call whose sizes are none.

@@ -20,7 +20,7 @@ MAX_HALVINGS, MAX_RESOLVED = 4, 2
 MAX_LEAST = 12
 
 
-Logarithm = a.CeilLog2 | a.Function
+Logarithm = a.CeilLog2 | a.RealFunction
 """A logarithm, rounded or real."""
 
 
@@ -189,7 +189,7 @@ class Caller:
 
     def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
         """Whether one logarithm is known to be at least another one less 0 or 1."""
-        if isinstance(large, a.Function) and isinstance(small, a.CeilLog2):
+        if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
             # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
             return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
         return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)

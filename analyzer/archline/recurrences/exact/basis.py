@@ -221,7 +221,7 @@ def sizes_in(value: Poly, function: Function) -> Poly:
 
     def plain(atom: object) -> Poly | None:
         match atom:
-            case a.Applied() | a.CeilLog2() | a.Function() | a.Quotient():
+            case a.Applied() | a.CeilLog2() | a.RealFunction() | a.Quotient():
                 return ONE
             case a.Floor():
                 return sizes_in(atom.argument, function) + 1

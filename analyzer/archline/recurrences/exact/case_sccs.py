@@ -22,7 +22,7 @@ MAX_EFFORT = 3_000_000
 
 
 @dataclass(frozen=True)
-class Group:
+class CaseComponent:
     """Cases that may call each other, by their places, and those that they may call, directly or not, with leaves."""
 
     places: tuple[int, ...]
@@ -55,7 +55,7 @@ class Layered:
         return (*(" or ".join(among(cases[place].decisions, rest) for place in each.places) for each in inner), "")
 
 
-def groups(functions: Sequence[Function]) -> list[Group]:
+def groups(functions: Sequence[Function]) -> list[CaseComponent]:
     """The places of recursive cases in groups: calls are of the own group, of earlier ones and of no recursive case.
 
     Of several functions, which are bounds of one and have the same cases, the calls of all.
@@ -73,7 +73,7 @@ def groups(functions: Sequence[Function]) -> list[Group]:
     }
     reached = {place: _closure(place, called) for place in places}
     found = {
-        Group(
+        CaseComponent(
             tuple(other for other in places if other in reached[place] and place in reached[other]),
             reached[place] | leaves,
         )
@@ -106,7 +106,7 @@ def layered(least: Function, most: Function, known: Known, given: Given) -> Laye
     return Layered(least, most, tuple(layers))
 
 
-def _layer(least: Function, most: Function, group: Group, known: Known, given: Given) -> Layer | None:
+def _layer(least: Function, most: Function, group: CaseComponent, known: Known, given: Given) -> Layer | None:
     ends = []
     for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
         # What is lost in a group is lost again in those that call it.
@@ -120,12 +120,12 @@ def _layer(least: Function, most: Function, group: Group, known: Known, given: G
     return Layer(group.places, replace(low, value=clamped(cases, low.value)), high)
 
 
-def _reached(function: Function, group: Group) -> Function:
+def _reached(function: Function, group: CaseComponent) -> Function:
     """The function in a group's cases and in those that they reach."""
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
-def _with_values(function: Function, group: Group, known: Bound) -> Function:
+def _with_values(function: Function, group: CaseComponent, known: Bound) -> Function:
     equations = [
         replace(each, value=known.value) if place in group.places else each
         for place, each in enumerate(function.equations)

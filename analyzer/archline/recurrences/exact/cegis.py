@@ -12,11 +12,11 @@ from flint import fmpq
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.floats import as_float
 from archline.recurrences.exact.basis import Element, bases
-from archline.recurrences.exact.coefficient_lp import Coefficients, Program
+from archline.recurrences.exact.coefficient_lp import CoefficientProgram, Coefficients
 from archline.recurrences.exact.constraints import FAIR, GOOD, Bound, Context
 from archline.recurrences.exact.sample_pool import Pool
 from archline.recurrences.exact.terms.shares import shallow
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 
 ROUNDS = 6
 MAX_FAILED = 2
@@ -60,7 +60,7 @@ class Sampling:
     def _try(self, elements: tuple[Element, ...], best: Bound | None = None) -> Bound | None:
         """A bound made of some elements, which may be better than the best so far."""
         context = self._context
-        program = Program(context.writer, context.function, context.written(elements), context.upper)
+        program = CoefficientProgram(context.writer, context.function, context.written(elements), context.upper)
         try:
             for step, point in self._context.points:
                 program.require(step, point)
@@ -97,17 +97,19 @@ class Sampling:
             self._require(program, broken)
         return None
 
-    def _require(self, program: Program, broken: list[tuple[Step, dict[str, int]]]) -> None:
+    def _require(self, program: CoefficientProgram, broken: list[tuple[Transition, dict[str, int]]]) -> None:
         for step, point in broken:
             # A watched point may have sizes that no call has.
             with suppress(EvaluationError):
                 program.require(step, self._context.placed(point))
 
-    def _broken(self, pools: list[tuple[Step, Pool]], coefficients: Coefficients) -> list[tuple[Step, dict[str, int]]]:
+    def _broken(
+        self, pools: list[tuple[Transition, Pool]], coefficients: Coefficients
+    ) -> list[tuple[Transition, dict[str, int]]]:
         near = np.array([as_float(each) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
 
-    def _may_be_better(self, program: Program, coefficients: Coefficients, best: Bound | None) -> bool:
+    def _may_be_better(self, program: CoefficientProgram, coefficients: Coefficients, best: Bound | None) -> bool:
         """Whether a bound is worth a proof beside another one: where values tell, it is seen when it is proved."""
         if best is None or self._context.values is not None:
             return True
@@ -122,7 +124,10 @@ class Sampling:
             yield from ((each, False) for each in _raised(best))
 
     def _proved(
-        self, program: Program, pools: list[tuple[Step, Pool]], near: Sequence[tuple[Coefficients, bool]]
+        self,
+        program: CoefficientProgram,
+        pools: list[tuple[Transition, Pool]],
+        near: Sequence[tuple[Coefficients, bool]],
     ) -> Bound | None:
         """The bound with the first of some coefficients with which it is proved: the short ones come first."""
         order = list(self._context.steps)

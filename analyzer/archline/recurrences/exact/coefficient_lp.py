@@ -17,7 +17,7 @@ from archline.recurrences.evaluate.decisions import Point, coordinates
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references
 from archline.recurrences.exact.basis import Element
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
 MAX_FAILURES = 4
@@ -40,11 +40,11 @@ class Writer:
         self._places = Places() if places is None else places
         self.solved = 0
         self._references = references(function)
-        self._callers: dict[Step, Caller] = {}
-        self._gains: dict[tuple[Step, Element], Poly | None] = {}
-        self._forcing: dict[Step, Poly] = {}
+        self._callers: dict[Transition, Caller] = {}
+        self._gains: dict[tuple[Transition, Element], Poly | None] = {}
+        self._forcing: dict[Transition, Poly] = {}
 
-    def gain(self, step: Step, element: Element) -> Poly | None:
+    def gain(self, step: Transition, element: Element) -> Poly | None:
         """An element less what it is at the calls; None where it cannot be written at their sizes."""
         key = step, element
         if key not in self._gains:
@@ -54,7 +54,7 @@ class Writer:
                 self._gains[key] = None
         return self._gains[key]
 
-    def _gain(self, step: Step, element: Element) -> Poly:
+    def _gain(self, step: Transition, element: Element) -> Poly:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
         caller = self._caller(step)
@@ -63,7 +63,7 @@ class Writer:
             gain = gain - factor * element.at_call(self._function, call, caller)
         return gain
 
-    def _share(self, step: Step, element: Element) -> Poly | None:
+    def _share(self, step: Transition, element: Element) -> Poly | None:
         """What is left of an element of which each call has a share at most (or at least)."""
         caller, name = self._caller(step), element.value.key
         if not step.calls:
@@ -80,23 +80,23 @@ class Writer:
         """The elements at each of several points."""
         return self._places.table([each.value for each in elements], points)
 
-    def forcing(self, step: Step) -> Poly:
+    def forcing(self, step: Transition) -> Poly:
         """What the step adds."""
         if step not in self._forcing:
             self._forcing[step] = self._caller(step).at(step.forcing, {})
         return self._forcing[step]
 
-    def ordered(self, step: Step, value: Poly) -> Poly:
+    def ordered(self, step: Transition, value: Poly) -> Poly:
         """An expression in the step's symbols with logarithms of its sizes as symbols, ordered as the sizes are."""
         caller = self._caller(step)
         ordered = caller.ordered(value)
         return caller.facts.simplify(ordered)
 
-    def facts(self, step: Step) -> Facts:
+    def facts(self, step: Transition) -> Facts:
         """What is known of the step's symbols, those of logarithms that were written so far among them."""
         return self._caller(step).facts
 
-    def proves(self, step: Step, margin: Poly) -> bool:
+    def proves(self, step: Transition, margin: Poly) -> bool:
         """Whether an expression in the step's symbols is proved to be at least 0."""
         caller = self._caller(step)
         try:
@@ -108,17 +108,17 @@ class Writer:
         except OutOfBudgetError:
             return False
 
-    def failures(self, step: Step, margin: Poly) -> list[dict[str, int]]:
+    def failures(self, step: Transition, margin: Poly) -> list[dict[str, int]]:
         """Sizes at which it is below 0, where the step has only a few."""
         return list(islice(counterexamples(margin, self._caller(step).facts), MAX_FAILURES))
 
-    def _caller(self, step: Step) -> Caller:
+    def _caller(self, step: Transition) -> Caller:
         if step not in self._callers:
             self._callers[step] = Caller(step.facts, self._references, self._tangents)
         return self._callers[step]
 
 
-class Program:
+class CoefficientProgram:
     """Coefficients c such that sum of c*element bounds a function with the given steps."""
 
     def __init__(self, writer: Writer, function: Function, elements: Iterable[Element], upper: bool) -> None:
@@ -149,7 +149,7 @@ class Program:
         return [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
 
     # The program
-    def require(self, step: Step, point: Point) -> None:
+    def require(self, step: Transition, point: Point) -> None:
         """The inductive inequality of a step at a point."""
         sign, number = 1 if self._upper else -1, self._writer.number
         gains = self._numbers(point)
@@ -216,22 +216,22 @@ class Program:
         return combination((element.value for element in self.elements), coefficients)
 
     # The proof
-    def proves(self, step: Step, coefficients: Sequence[fmpq]) -> bool:
+    def proves(self, step: Transition, coefficients: Sequence[fmpq]) -> bool:
         """Whether the inductive inequality of a step is proved for all sizes."""
         margin = self._margin(step, coefficients)
         return margin is not None and self._writer.proves(step, margin)
 
-    def proves_equal(self, step: Step, coefficients: Sequence[fmpq]) -> bool:
+    def proves_equal(self, step: Transition, coefficients: Sequence[fmpq]) -> bool:
         """Whether the step holds with equality for all sizes."""
         margin = self._margin(step, coefficients)
         return margin is not None and self._writer.proves(step, margin) and self._writer.proves(step, -margin)
 
-    def failures(self, step: Step, coefficients: Sequence[fmpq]) -> list[dict[str, int]]:
+    def failures(self, step: Transition, coefficients: Sequence[fmpq]) -> list[dict[str, int]]:
         """Sizes at which a step of few sizes fails."""
         margin = self._margin(step, coefficients)
         return [] if margin is None else self._writer.failures(step, margin)
 
-    def _margin(self, step: Step, coefficients: Sequence[fmpq]) -> Poly | None:
+    def _margin(self, step: Transition, coefficients: Sequence[fmpq]) -> Poly | None:
         """What must be at least 0; None where an element with a coefficient cannot be written."""
         gain = ZERO
         for element, coefficient in zip(self.elements, coefficients, strict=True):

@@ -21,7 +21,7 @@ from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.coefficient_lp import Writer
 from archline.recurrences.exact.terms.depths import limited
 from archline.recurrences.exact.terms.master import reproduced
-from archline.recurrences.exact.transitions import Foreign, Region, Step, reached, regions, steps_of, valid
+from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
 from archline.recurrences.model import Equation, Function
 
 POINTS = 16
@@ -63,8 +63,8 @@ class Bound:
     near: Fraction
     far: Fraction
     steady: bool
-    steps: tuple[Step, ...] = ()
-    equal: frozenset[Step] = frozenset()
+    steps: tuple[Transition, ...] = ()
+    equal: frozenset[Transition] = frozenset()
     rounded: bool = False
     proved: Poly | None = None
 
@@ -125,7 +125,7 @@ class Context:
         self.steps = [each for step in steps for each in reached(step, self.regions)]
         # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
         self.writer = Writer(function, upper and values is not None, places)
-        self.points: list[tuple[Step, Point]] = []
+        self.points: list[tuple[Transition, Point]] = []
         self.weighed: list[Seen] = []
         self.near: list[tuple[Seen, Fraction]] = []
         """Where bounds are to be near, and how far off they may be there beside elsewhere."""

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Poly, TooComplexError, total
+from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references, sizes_of_call
 from archline.recurrences.exact.proof import Proof
 from archline.recurrences.exact.terms.halvings import counted
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrence
 from archline.recurrences.guards import in_order
 from archline.recurrences.model import Equation, Function, System, calls
 
-LETTERS = {"flops": "F", "work": "W", "span": "S"}
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
 
 def told(system: System, lower: Function, upper: Function, proofs: tuple[Proof, ...], more: int) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
-    teller = _Teller(upper, LETTERS[system.metric.partition(".")[0]], more)
+    teller = _Teller(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     own = {function.name for function in (lower, upper)}
     cases = tuple(teller.case(*each, own) for each in zip(lower.equations, upper.equations, strict=True))
     return Recurrence(
@@ -110,7 +110,7 @@ class _Teller:
                 () if step.calls and not self.function.shared_exponents else self._sizes(group),
             )
 
-    def _sizes(self, steps: Sequence[Step]) -> tuple[tuple[Range, ...], ...]:
+    def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
         """What calls tell of their sizes in a case, one way or another; nothing where they may have any."""
         ways = [_learned(step, self.function) for step in steps]
         if not all(ways):
@@ -126,7 +126,7 @@ class _Teller:
         ends = (() if end is None else (Poly.constant(end),) for end in limits)
         return Range(self._readable(Poly.symbol(name), facts), *ends)
 
-    def _written(self, step: Step, value: Poly, added: Poly) -> Poly | None:
+    def _written(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
         """The case with the claim put in for its calls, where logarithms of their sizes are exact."""
         if any(counted(atom) is not None for atom in value.atoms()):
             # Of a number of halvings it is known what it is at least.
@@ -160,7 +160,7 @@ def _mapped_calls(value: Poly, function: Callable[[a.Applied], Poly]) -> Poly:
 Limits = tuple[int | None, int | None]
 
 
-def _learned(step: Step, function: Function) -> dict[str, Limits]:
+def _learned(step: Transition, function: Function) -> dict[str, Limits]:
     """The sizes of which calls tell more than the case does, with what they tell, or both ends where these meet."""
     found: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
@@ -187,9 +187,9 @@ def _limits(facts: Facts, name: str) -> Limits:
     return facts.bounds[name].least, facts.bounds[name].most
 
 
-def _alike(steps: Sequence[Step]) -> list[list[Step]]:
+def _alike(steps: Sequence[Transition]) -> list[list[Transition]]:
     """The steps; those of a case without calls together, which differ in the sizes that calls have."""
-    groups: dict[object, list[Step]] = {}
+    groups: dict[object, list[Transition]] = {}
     for step in steps:
         key = step if step.calls else (step.equation, step.forcing)
         groups.setdefault(key, []).append(step)

@@ -20,7 +20,7 @@ from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.facts import Facts
 from archline.algebra.lp.columns import program
 from archline.algebra.lp.entries import Entries, places
-from archline.algebra.lp.highs import FREE, POSITIVE, Ends, Matrix, Places, Program, dense
+from archline.algebra.lp.highs import FREE, POSITIVE, Ends, LinearProgram, Matrix, Places, dense
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
@@ -40,7 +40,7 @@ MEAN = 0.1
 
 
 @dataclass(frozen=True)
-class Cone:
+class ProductCone:
     """What is known to be at least 0 and to matter for expressions of some degree with the wanted terms."""
 
     facts: tuple[Poly, ...]
@@ -96,7 +96,7 @@ class Cone:
         return sums.solve()
 
     @cached_property
-    def _sums(self) -> Program:
+    def _sums(self) -> LinearProgram:
         """Weighted sums of the products. Raises OverflowError."""
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
@@ -109,7 +109,7 @@ class Cone:
         return weights is not None and all(each >= 0 for each in weights)
 
 
-def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
+def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     """The facts on the atoms of some values, for expressions of their degree."""
     degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
@@ -125,7 +125,7 @@ def cone(facts: Facts, values: Sequence[Poly]) -> Cone:
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
     wanted = frozenset(monomial for value in values for monomial in value.terms)
-    return Cone(tuple(ordered), degree, wanted, len(major))
+    return ProductCone(tuple(ordered), degree, wanted, len(major))
 
 
 def proves(value: Poly, facts: Facts) -> bool:
@@ -225,7 +225,7 @@ def _degree(value: Poly) -> int:
 class Part:
     """sum of c*gain + rest is to be in a cone; the c are the same in all parts."""
 
-    cone: Cone
+    cone: ProductCone
     gains: tuple[Poly, ...]
     rest: Poly
 
@@ -290,7 +290,7 @@ def _ends(sign: int) -> Ends:
     return 0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf
 
 
-def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> Program:
+def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> LinearProgram:
     """Variables are the c, the largest factor, and the weights of each part's products."""
     matrix, right = _identities(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1

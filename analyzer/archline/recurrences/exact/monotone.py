@@ -11,7 +11,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, TooComplexError
 from archline.algebra.prove.residues import never_negative
 from archline.recurrences.evaluate.values import Values
-from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Equation, Function, calls
 
 _TWO = Poly.constant(2)
@@ -76,7 +76,7 @@ def _range(equation: Equation, name: str) -> tuple[int, int | None]:
     return known.least, known.most
 
 
-def _grows(step: Step, name: str) -> bool:
+def _grows(step: Transition, name: str) -> bool:
     """Whether what a step adds, and the sizes that it calls, grow with the size; factors must be numbers."""
     if any(not factor.is_constant or factor.constant_term < 0 for factor, _ in step.calls):
         return False

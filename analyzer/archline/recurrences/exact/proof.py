@@ -7,7 +7,7 @@ from typing import Literal
 
 from archline.algebra.polynomial import Poly
 from archline.recurrences.exact.constraints import Bound
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 
 Relation = Literal["=", ">=", "<="]
 
@@ -22,8 +22,8 @@ class Proof:
 
     relation: Relation
     value: Poly
-    steps: tuple[Step, ...] = ()
-    equal: frozenset[Step] = frozenset()
+    steps: tuple[Transition, ...] = ()
+    equal: frozenset[Transition] = frozenset()
     rounded: bool = False
     reason: str = ""
     where: str = ""

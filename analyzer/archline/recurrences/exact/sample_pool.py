@@ -10,7 +10,7 @@ import numpy as np
 from archline.algebra.evaluate.floats import Array, Points, values
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.basis import Element
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
 SIZE = 1_500
@@ -23,7 +23,7 @@ MAX_LIMIT = 200
 class Pool:
     """Points of one step: what every element gains there less what it does at the calls, and what is added."""
 
-    def __init__(self, function: Function, step: Step, elements: Sequence[Element], far: bool = False) -> None:
+    def __init__(self, function: Function, step: Transition, elements: Sequence[Element], far: bool = False) -> None:
         """`far`: sizes so large that logarithms outgrow constants; of use where nothing grows faster than a size."""
         points = _points(function, step, np.random.default_rng(1), FAR if far else SCALES)
         self._points = points
@@ -45,7 +45,7 @@ class Pool:
         return [{name: int(array[index]) for name, array in self._points.items()} for index in order]
 
 
-def _gain(function: Function, step: Step, element: Element, points: Points) -> Array:
+def _gain(function: Function, step: Transition, element: Element, points: Points) -> Array:
     gain = values(element.value, points)
     for factor, call in step.calls:
         given = {name: values(value, points) for name, value in sizes_of_call(function, call.arguments).items()}
@@ -53,7 +53,7 @@ def _gain(function: Function, step: Step, element: Element, points: Points) -> A
     return gain
 
 
-def _points(function: Function, step: Step, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
+def _points(function: Function, step: Transition, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
     """Points at which the step's facts hold, each symbol between what its bounds say of it."""
     names = list(step.facts.bounds)
     limits = {name: (step.facts.bounds[name].least, step.facts.bounds[name].most) for name in names}
@@ -81,7 +81,7 @@ def _points(function: Function, step: Step, random: np.random.Generator, scales:
     return {name: array[keep] for name, array in points.items()}
 
 
-def _at_ends(step: Step, name: str, drawn: Array, points: Points, random: np.random.Generator) -> Array:
+def _at_ends(step: Transition, name: str, drawn: Array, points: Points, random: np.random.Generator) -> Array:
     """The drawn values, a third of them moved to the least and a third to the greatest that older symbols allow."""
     known = step.facts.bounds[name]
     choice = random.integers(0, 3, len(drawn))
@@ -102,7 +102,7 @@ def _at_ends(step: Step, name: str, drawn: Array, points: Points, random: np.ran
     return drawn
 
 
-def _used(function: Function, step: Step) -> frozenset[str]:
+def _used(function: Function, step: Transition) -> frozenset[str]:
     sizes = {name for name in function.parameters if name not in function.facts.rewrites}
     return frozenset(sizes | set(function.facts.quotients) | set(step.data) | step.forcing.names)
 

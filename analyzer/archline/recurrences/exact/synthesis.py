@@ -29,14 +29,14 @@ from archline.recurrences.exact.basis import Element, distinct, families, logari
 from archline.recurrences.exact.coefficient_lp import Coefficients
 from archline.recurrences.exact.coefficients import Choice
 from archline.recurrences.exact.constraints import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
-from archline.recurrences.exact.handelman import NEAR, Cone, Goal, Part, Proposal, cone, propose
+from archline.recurrences.exact.handelman import NEAR, Goal, Part, ProductCone, Proposal, cone, propose
 from archline.recurrences.exact.lazy import Kept
 from archline.recurrences.exact.terms import leaf_sizes as caps
 from archline.recurrences.exact.terms.depths import limited
 from archline.recurrences.exact.terms.levels import leveled
 from archline.recurrences.exact.terms.master import reproduced
 from archline.recurrences.exact.terms.uneven import on_a_path, shrinking
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 
 ENOUGH = 4
 MAX_LEFT_OUT, FEW = 8, 3_000
@@ -60,7 +60,7 @@ PLAINLY = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
-NUMBERS = Cone((), 0)
+NUMBERS = ProductCone((), 0)
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 LATE = 10
 """How much far points count beside near ones for products of logarithms, which show late."""
@@ -307,7 +307,7 @@ class Synthesis:
         """For each step what must be at least 0."""
         return [part for step in self._context.steps for part in self._of_step(step, elements)]
 
-    def _of_step(self, step: Step, elements: Sequence[Element]) -> Iterator[Part]:
+    def _of_step(self, step: Transition, elements: Sequence[Element]) -> Iterator[Part]:
         writer, sign = self._context.writer, self._sign
         function = self._context.function
         sizes = frozenset(function.shared_exponents or function.least)

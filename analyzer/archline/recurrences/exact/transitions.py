@@ -23,7 +23,7 @@ _least: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class Transition:
     """One alternative of an equation: forcing + sum of factor*call, under facts."""
 
     equation: Equation
@@ -77,7 +77,7 @@ Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
 
 def steps_of(
     equation: Equation, upper: bool, prefer: Callable[[Poly], Rank] = _by_key, foreign: Foreign | None = None
-) -> list[Step]:
+) -> list[Transition]:
     """Steps that together bound an equation: from above all that it is the largest of and one that it is the least of.
 
     From below the other way round. `prefer` ranks where one is chosen. `foreign` bounds the calls of other functions.
@@ -98,7 +98,7 @@ def _needed(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Ra
     return [step for each in found for step in each]
 
 
-def _step(equation: Equation, value: Poly, foreign: Foreign) -> Step:
+def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
     forcing, factors = by_call(value)
     called = []
     for atom, factor in factors.items():
@@ -111,10 +111,10 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Step:
     nested = [part for factor, atom in called for part in (factor, *atom.arguments)]
     if calls(forcing) or any(map(calls, nested)):
         raise TooComplexError("the cost of a recursive call stands inside another expression")
-    return Step(equation, equation.facts, forcing, tuple(called))
+    return Transition(equation, equation.facts, forcing, tuple(called))
 
 
-def valid(step: Step, function: Function) -> Step:
+def valid(step: Transition, function: Function) -> Transition:
     """The step with what its calls tell: their sizes are ones that the declaration allows, or the run stops."""
     values = [
         argument - function.least[name]
@@ -128,7 +128,7 @@ def valid(step: Step, function: Function) -> Step:
     return step if known is None else replace(step, facts=known.facts)
 
 
-def regions(function: Function, steps: Sequence[Step]) -> tuple[Region, ...]:
+def regions(function: Function, steps: Sequence[Transition]) -> tuple[Region, ...]:
     """Where the function is called by itself. Raises NotComparableError."""
     found: list[Region] = []
     for step in steps:
@@ -163,7 +163,7 @@ def _least_of(value: Poly, facts: Facts) -> int | None:
     return low + 1 if never_negative(value - low - 1, facts) else low
 
 
-def reached(step: Step, regions: Sequence[Region]) -> Iterator[Step]:
+def reached(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
     """A step of a case without calls in every region that recursive calls reach; others as they are, at any size."""
     if step.calls or step.equation.recursive:
         yield step

@@ -16,18 +16,18 @@ from fractions import Fraction
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly, rational, total
 from archline.recurrences.exact.basis import Element, distinct, sided, times
-from archline.recurrences.exact.transitions import Foreign, Step
+from archline.recurrences.exact.transitions import Foreign, Transition
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 START = 16
 """The least exponent of the induction."""
 BENDS = START // 4, START // 2
 
-Steps = Callable[[Equation], Sequence[Step]]
+Steps = Callable[[Equation], Sequence[Transition]]
 Value = Callable[[int], Fraction | None]
 
 
-def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Step]:
+def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Transition]:
     """The steps of an equation, with the exponents below START apart where others are called.
 
     `value` is the function where the exponent is a number, None where that is not known.
@@ -43,7 +43,7 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
         if known is None:
             return list(steps(equation))
         facts = equation.facts.with_nonnegative(symbol - number).with_nonnegative(number - symbol)
-        found.append(Step(equation, facts, Poly.constant(rational(known)), ()))
+        found.append(Transition(equation, facts, Poly.constant(rational(known)), ()))
     above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
     return [*found, *(replace(step, equation=equation) for step in steps(above))]
 
@@ -59,7 +59,7 @@ def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str |
     return function.shared_exponents[0] if others else None
 
 
-def families(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element, ...]]:
+def families(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
     """Sets of elements with the bends, where exponents are taken apart; none for other functions."""
     exponents = function.shared_exponents
     inductive = [step for step in steps if step.calls]

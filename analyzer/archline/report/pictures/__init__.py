@@ -20,7 +20,7 @@ Cell: TypeAlias = float | int | str | None
 
 
 @dataclass(frozen=True)
-class View:
+class PictureView:
     """What a picture shows: its title, the table of its points, notes that stand below it."""
 
     kind: ClassVar[str] = ""

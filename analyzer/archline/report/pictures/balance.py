@@ -18,7 +18,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.language.diagnostics import error
-from archline.report.pictures import View
+from archline.report.pictures import PictureView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ SAID = {
 
 
 @dataclass(frozen=True)
-class Balance(View):
+class Balance(PictureView):
     """The sides by year; `crossings` have the sides that cross, and when."""
 
     kind: ClassVar[str] = "balance"

@@ -14,7 +14,7 @@ from archline.compare.results import ComparedPoint, Comparison
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.report.energies.shown import cache_text, sizes_text
-from archline.report.pictures import Cell, View
+from archline.report.pictures import Cell, PictureView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Lines(View):
+class Lines(PictureView):
     """A quantity against the swept size, for each algorithm and machine; ratios to the first algorithm."""
 
     kind: ClassVar[str] = "comparison"
@@ -74,7 +74,7 @@ class Lines(View):
 
 
 @dataclass(frozen=True)
-class Bars(View):
+class Bars(PictureView):
     """The terms of the energy, or another quantity, of each algorithm and machine at one point."""
 
     kind: ClassVar[str] = "comparison"

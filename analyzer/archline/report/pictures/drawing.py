@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from archline.report.pictures import View
+from archline.report.pictures import PictureView
 from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 """Six lines that differ in grey as well."""
 
 
-def picture(view: View, form: str) -> bytes:
+def picture(view: PictureView, form: str) -> bytes:
     """The picture as SVG, PNG or PDF; the same for the same view."""
     target = BytesIO()
     metadata: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
@@ -39,7 +39,7 @@ def picture(view: View, form: str) -> bytes:
     return target.getvalue()
 
 
-def figure(view: View) -> Figure:
+def figure(view: PictureView) -> Figure:
     """The figure: title, what the view draws, its notes."""
     with rc_context(SETTINGS):
         title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 90)

@@ -15,7 +15,7 @@ from archline.energy.arrays import Array, compiled
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
-from archline.report.pictures import View, last, power_of_two
+from archline.report.pictures import PictureView, last, power_of_two
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 
 @dataclass(frozen=True)
-class Greenup(View):
+class Greenup(PictureView):
     """For each m the f below which less time, and less energy is taken; 0 where no f will do."""
 
     kind: ClassVar[str] = "greenup"

@@ -21,7 +21,7 @@ from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.units import format_si
 from archline.language.diagnostics import error
-from archline.report.pictures import Cell, View, last, power_of_two
+from archline.report.pictures import Cell, PictureView, last, power_of_two
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def limited(machine: Machine) -> bool:
 
 
 @dataclass(frozen=True)
-class Roofline(View):
+class Roofline(PictureView):
     """A machine's lines, its balances, the peaks in flop/s and flop/J, and algorithms' intensities."""
 
     kind: ClassVar[str] = "roofline"

@@ -11,7 +11,7 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.concave import NOTHING, Concave, lesser, steep
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
-from archline.analysis.cache.data_dependent.divided import Case, Divided, Inner, UndividedError
+from archline.analysis.cache.data_dependent.divided import Divided, DivisionCase, Inner, UndividedError
 
 Sizes = tuple[int, ...]
 """The sizes of a call that are known, in order."""
@@ -134,7 +134,7 @@ def _coefficients(value: Poly) -> dict[str, fmpq]:
 
 
 def _between(
-    case: Case, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
+    case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
     """What measured sizes are at least in a case, and at most where that is known; None if the case never comes."""
     if any(each < 0 for each in _constants(case.known, numbers)):
@@ -167,7 +167,7 @@ def _constants(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq
 class _Reading:
     """Reads expressions of a case at known sizes, for volumes up to the highest."""
 
-    case: Case
+    case: DivisionCase
     numbers: Mapping[str, Poly]
     weights: Mapping[str, fmpq]
     caps: Mapping[str, fmpq]

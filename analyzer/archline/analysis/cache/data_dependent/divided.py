@@ -8,7 +8,7 @@ functions of the parts come to no more than their pieces from steep to flat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
@@ -18,17 +18,16 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, total
-from archline.analysis.metrics.accesses import KIND, METRIC_OF_KIND, Accesses, Instrumented
+from archline.analysis.metrics.accesses import METRIC, WordModel
+from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Rows
-from archline.analysis.metrics.tally import TOTAL
-from archline.ir.amounts import Unknown
 from archline.ir.scope import declared, static_value
 from archline.ir.views import shape_of
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.exact.transitions import Step, steps_of
+from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Function
 
 SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
@@ -55,7 +54,7 @@ class Inner:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class DivisionCase:
     """A case of an algorithm: what is at least 0 in it, what it costs itself, and its calls.
 
     `bounds`: between what sizes and integers of the data lie, from old to young. `share`: what part of the volume all
@@ -84,7 +83,7 @@ class Divided:
     words: Poly
     rest: Poly
     apart: Poly
-    cases: tuple[Case, ...] = ()
+    cases: tuple[DivisionCase, ...] = ()
 
     @cached_property
     def plain_volume(self) -> Poly:
@@ -125,27 +124,27 @@ class Divided:
 
 def divided(
     module: Module,
-    instrumented: Instrumented,
+    reached: Iterable[s.Algorithm],
+    model: WordModel,
     rows: Rows,
     line: int,
     by_words: bool,
     known: Mapping[s.Algorithm, Divided] | None = None,
 ) -> dict[s.Algorithm, Divided]:
-    """What the data divides among the calls of recursive algorithms, with the costs that were written into them.
+    """What the data divides among the calls of recursive algorithms of those that are reached, with their costs.
 
     `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
     UndividedError.
     """
-    counted, copies = instrumented
-    statements = Accesses(counted, coarse=False)
+    statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, Function] = {}
     found: dict[str, Divided] = {}
     of: dict[s.Algorithm, str] = {}
-    for original, copy in copies.items():
-        if component(counted, copy):
-            function = _function(statements, copy)
+    for algorithm in reached:
+        if component(module, algorithm):
+            function = _function(statements, algorithm)
             if function is not None:
-                of[original] = function.name
+                of[algorithm] = function.name
                 functions[function.name] = function
     measured = _measured(functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of})
     for original, name in of.items():
@@ -162,14 +161,12 @@ def divided(
     return {original: found[name] for original, name in of.items()}
 
 
-def _function(statements: Accesses, algorithm: s.Algorithm) -> Function | None:
+def _function(statements: Derivation, algorithm: s.Algorithm) -> Function | None:
     """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
     extracted = statements.recursions.extracted(algorithm)
-    if KIND not in extracted.kinds:
-        if isinstance(extracted.systems[f"flops.{TOTAL}"], Unknown):
-            raise UndividedError
+    if extracted.system(METRIC) is None:
         return None
-    function = extracted.function(METRIC_OF_KIND, True)
+    function = extracted.function(METRIC, True)
     if function is None:
         raise UndividedError
     return function
@@ -248,7 +245,7 @@ def _parted(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
     return Poly(varying), value - Poly(varying)
 
 
-def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
+def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[DivisionCase]:
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
@@ -256,7 +253,7 @@ def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
             inner = [_inner(step, divided, others[call.function], factor, call, decided) for factor, call in step.calls]
             volumes = [factor * each for (factor, _), (_, each) in zip(step.calls, inner, strict=True)]
             whole, bounds = sum(volumes, ZERO), step.facts.bounds
-            yield Case(
+            yield DivisionCase(
                 tuple(map(restore, equation.known)),
                 step.facts,
                 {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
@@ -267,7 +264,7 @@ def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Case]:
 
 
 def _inner(
-    step: Step, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
+    step: Transition, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
 ) -> tuple[Inner, Poly]:
     """A call, and the volume it has of what is divided."""
     restore = step.facts.restore
@@ -282,7 +279,7 @@ def _inner(
     return Inner(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
 
 
-def _within(step: Step, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
+def _within(step: Transition, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
             # The one of the same name first: recursion keeps to it.

@@ -95,7 +95,7 @@ Making = Callable[[State, fmpq], Concave]
 
 
 @dataclass(eq=False)
-class Lines(Solving):
+class FetchedLines(Solving):
     """What a call fetches at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
 
     line: int = 1

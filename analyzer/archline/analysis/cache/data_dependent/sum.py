@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from archline.algebra.concave import NOTHING, Concave, covering
-from archline.algebra.evaluate.exact import EvaluationError, Place
+from archline.algebra.evaluate.exact import EvaluationError, PointValues
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.data_dependent.call_sites import Caller, Site
 from archline.analysis.cache.data_dependent.cases import State, weights
@@ -50,11 +50,11 @@ class Totals:
         if algorithm not in self.around:
             return self.calls(Calls.of_one(self.divided[algorithm], sizes)) if algorithm in self.divided else NOTHING
         try:
-            return self._around(self.around[algorithm], Place(sizes))
+            return self._around(self.around[algorithm], PointValues(sizes))
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _around(self, own: Around, place: Place) -> fmpq:
+    def _around(self, own: Around, place: PointValues) -> fmpq:
         touched = self._touched(own, place)
         fetched = place.number(own.caller.cost)
         if touched is not None and touched <= fetched:
@@ -67,7 +67,7 @@ class Totals:
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _touched(self, own: Around, place: Place) -> fmpq | None:
+    def _touched(self, own: Around, place: PointValues) -> fmpq | None:
         """All that is touched, if it fits and is known."""
         touched = place.number(own.given) + place.number(own.made)
         if touched <= self.room:
@@ -77,14 +77,14 @@ class Totals:
                 return None
         return touched if touched <= self.room else None
 
-    def _site(self, site: Site, place: Place) -> fmpq:
+    def _site(self, site: Site, place: PointValues) -> fmpq:
         """What all calls of one place in the text fetch."""
         if site.target in self.divided:
             return self.calls(Calls.of(self.divided[site.target], site, place))
         read = _Site(site, place)
         return read.count * self.at(site.target, read.same) if read.count > 0 else NOTHING
 
-    def _stack(self, site: Site, place: Place) -> fmpq:
+    def _stack(self, site: Site, place: PointValues) -> fmpq:
         """The local arrays of one of the calls at most."""
         if site.target in self.divided:
             calls = Calls.of(self.divided[site.target], site, place)
@@ -94,7 +94,7 @@ class Totals:
         if site.target not in self.around:
             return NOTHING
         inner = self.around[site.target]
-        there = Place(_Site(site, place).same)
+        there = PointValues(_Site(site, place).same)
         return there.number(inner.made) + max(
             (self._stack(each, there) for each in inner.caller.sites), default=NOTHING
         )
@@ -145,7 +145,7 @@ class Calls:
         return cls(1, volume, volume, ((0, state),))
 
     @classmethod
-    def of(cls, own: Divided, site: Site, place: Place) -> Calls:
+    def of(cls, own: Divided, site: Site, place: PointValues) -> Calls:
         """The calls of a place in the text. Raises UndividedError."""
         read = _Site(site, place)
         if read.count <= 0:
@@ -173,7 +173,7 @@ def _volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
 class _Site:
     """Calls of a place in the text at sizes of the caller: how many, and which sizes are the same in all of them."""
 
-    def __init__(self, site: Site, place: Place) -> None:
+    def __init__(self, site: Site, place: PointValues) -> None:
         self._site, self._place = site, place
         self.count = int(place.number(site.count).floor())
         self.same = {name: int(place.number(value)) for name, value in site.same.items()}

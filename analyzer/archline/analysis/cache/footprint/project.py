@@ -16,7 +16,7 @@ from archline.ir.tree import Array, contiguous_dimension
 
 
 @dataclass(frozen=True)
-class Row:
+class RowsAlongLoop:
     """Rows at the subscript `place` of a dimension, another for each lo <= variable < hi."""
 
     variable: str
@@ -34,7 +34,7 @@ class Seen:
 
     box: tuple[Interval | None, ...]
     needs: tuple[Poly, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RowsAlongLoop, ...] = ()
     spaced: Interval | None = None
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
@@ -53,7 +53,9 @@ class Seen:
         return Seen(
             tuple(each and moved(each) for each in self.box),
             tuple(each.substitute(values) for each in self.needs),
-            tuple(Row(row.variable, *moved((row.lo, row.hi)), row.place.substitute(values)) for row in self.rows),
+            tuple(
+                RowsAlongLoop(row.variable, *moved((row.lo, row.hi)), row.place.substitute(values)) for row in self.rows
+            ),
             self.spaced and moved(self.spaced),
         )
 
@@ -146,7 +148,7 @@ class Taking:
             if slope is None or others or not (facts.positive(slope) or facts.positive(-slope)):
                 continue
             box = tuple(None if place == dimension else each for place, each in enumerate(seen.box))
-            row = Row(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
+            row = RowsAlongLoop(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
             return replace(seen, box=box, rows=(*seen.rows, row))
         return None
 
@@ -176,7 +178,7 @@ class Taking:
         low, high = (column[0].substitute({turn.variable: end}) for end in ends)
         box = list(seen.box)
         box[self.along or 0], box[other[0]] = (low, high + 1), None
-        row = Row(name, first, facts.maximum(first, last), Poly.symbol(name))
+        row = RowsAlongLoop(name, first, facts.maximum(first, last), Poly.symbol(name))
         return replace(seen, box=tuple(box), rows=(*seen.rows, row))
 
     def _apart(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:

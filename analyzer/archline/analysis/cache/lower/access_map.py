@@ -15,7 +15,7 @@ from itertools import permutations
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.analysis.cache.lower.hbl import Body
+from archline.analysis.cache.lower.hbl import IterationSpace
 from archline.ir.layout import Interval
 from archline.ir.tree import Access, Array, Chain, Recursion, View
 
@@ -42,7 +42,7 @@ class Family:
     Its exponents are those of its sights.
     """
 
-    body: Body
+    body: IterationSpace
     sights: tuple[Sight, ...]
     coordinates: int
 

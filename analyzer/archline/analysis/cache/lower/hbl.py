@@ -37,7 +37,7 @@ SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4),
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class IterationSpace:
     """`iterations` that see arrays in places with these exponents; `times` counts the places in the same array."""
 
     iterations: Poly
@@ -88,7 +88,7 @@ class Body:
 class AnyOrder:
     """io >= `at(point)` in whatever order the iterations of each body are run."""
 
-    bodies: tuple[Body, ...]
+    bodies: tuple[IterationSpace, ...]
 
     @cached_property
     def _compiled(self) -> tuple[tuple[str, ...], Compiler, list[Compute]]:
@@ -112,7 +112,7 @@ class AnyOrder:
         return max(found, default=0)
 
 
-def _fetched(body: Body, iterations: int, capacity: int, line: int) -> int:
+def _fetched(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
     """Lines fetched by stretches of T lines each, the first of C + T, as the cache is empty; the last may be short.
 
     No more than one iteration lies across the end of a stretch. Of a single stretch, what the whole run sees.
@@ -151,7 +151,7 @@ def touches(nodes: tuple[Node, ...]) -> bool:
     )
 
 
-def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> Body | None:
+def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
     decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     seen: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
@@ -166,7 +166,7 @@ def covered(
     free: Sequence[int],
     iterations: Poly | None,
     facts: Facts,
-) -> Body | None:
+) -> IterationSpace | None:
     """Iterations that see places of arrays, each of which tells some of the `free` loops; None without a bound."""
     exponents = _exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
@@ -174,7 +174,7 @@ def covered(
     arrays = [array for array, _ in seen]
     used = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
     times = tuple(sum(array is other for other in used) for array in arrays)
-    return Body(facts.restore(facts.simplify(iterations)), exponents, times)
+    return IterationSpace(facts.restore(facts.simplify(iterations)), exponents, times)
 
 
 def iterations_of(chain: Chain) -> Poly | None:

@@ -27,7 +27,7 @@ from archline.algebra.prove.residues import never_negative
 from archline.analysis.cache.lower.access_map import Family, Place, Placed, in_its_place, placed, seen_by
 from archline.analysis.cache.lower.hbl import (
     AnyOrder,
-    Body,
+    IterationSpace,
     any_order,
     bodies_in,
     covered,
@@ -126,7 +126,7 @@ class _Families:
     module: Module
     _known: dict[s.Algorithm, tuple[Family, ...]] = field(default_factory=dict)
 
-    def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[Body]:
+    def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
         """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
         if component(self.module, body.algorithm):
             yield from (family.body for family in self._of(body, paths))
@@ -271,7 +271,7 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
     exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
     sights = tuple(sight for number, sight in enumerate(seen.values()) if number in used)
-    return _Leaf((chain,), Family(Body(body.iterations, exponents, times), sights, len(free)))
+    return _Leaf((chain,), Family(IterationSpace(body.iterations, exponents, times), sights, len(free)))
 
 
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
@@ -292,7 +292,7 @@ def _apart(one: Chain, other: Chain) -> bool:
 
 
 # What an algorithm calls
-def _given(call: Recursion, family: Family, facts: Facts) -> Body | None:
+def _given(call: Recursion, family: Family, facts: Facts) -> IterationSpace | None:
     """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
     told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, sight in enumerate(family.sights):

@@ -22,7 +22,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, TooComplexError
 from archline.analysis.cache.footprint.windows import Turn, within
 from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
-from archline.analysis.cache.summaries.regions import Claim, Parts, part_of
+from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
 from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.language import syntax as s
 
@@ -59,7 +59,7 @@ Group = tuple[Amount, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class TouchedPart:
     """What lies between calls: for each array that it touches, amounts of which the largest counts.
 
     Of `stacks`, the amounts of local arrays that lie on each other, only one counts.
@@ -117,7 +117,7 @@ class Repeated:
         return self.lo.names | self.hi.names | self.inside - {self.variable}
 
 
-Step = Piece | Called | Repeated
+Step = TouchedPart | Called | Repeated
 
 
 @dataclass(eq=False)
@@ -195,7 +195,7 @@ class _Solving:
 
     def _step(self, step: Step, point: Sizes, apart: bool) -> int:
         match step:
-            case Piece(ways=ways):
+            case TouchedPart(ways=ways):
                 return max(self._beyond(way, point, apart) for way in ways)
             case Called(target=target, sizes=sizes, apart=own):
                 try:
@@ -248,7 +248,7 @@ class _Ready:
         """The same by arrays, or parts of an array that share no line."""
         return tuple((amount,) for amount in self.touched)
 
-    def _claimed(self, array: Array, claim: Claim) -> Amount:
+    def _claimed(self, array: Array, claim: MustTouchRegion) -> Amount:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
         extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
@@ -284,7 +284,7 @@ class _Ready:
                     pass
         yield from self._piece(between, facts)
 
-    def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
+    def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[TouchedPart]:
         restore = self.body.facts.restore
         found: dict[Array, Group] = {}
         for array in dict.fromkeys(access.array for access, _ in accesses(tuple(nodes))):
@@ -304,7 +304,7 @@ class _Ready:
             tuple(known[each] for each in (array, *array.beneath) if each in known) for array in known if array.local
         )
         if known:
-            yield Piece(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
+            yield TouchedPart(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
 
 
 def _calls(node: Node) -> bool:
@@ -334,7 +334,7 @@ def _apart(views: Sequence[View], facts: Facts) -> bool | None:
 
 def _between(one: View, other: View, facts: Facts) -> bool | None:
     """Whether two parts of an array are apart in rows, or else in words; None where neither is known."""
-    everything = Claim((0,) * len(one.axes)), Claim((0,) * len(other.axes))
+    everything = MustTouchRegion((0,) * len(one.axes)), MustTouchRegion((0,) * len(other.axes))
     boxes = [part.box for view, claim in zip((one, other), everything, strict=True) for part in part_of(view, claim)]
     if len(boxes) < 2:
         return None

@@ -72,11 +72,11 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class WindowTree:
     """A loop, or the whole run: the windows in it, and the loops inside, one behind the other."""
 
     families: tuple[Family, ...]
-    branches: tuple[Branch, ...]
+    branches: tuple[WindowTree, ...]
 
     def all(self) -> Iterator[Family]:
         """Its windows and those of the loops inside."""
@@ -85,7 +85,7 @@ class Branch:
             yield from branch.all()
 
 
-def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> Branch:
+def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> WindowTree:
     """The windows of a program; of alternatives those stay that are best at some point."""
     return _Builder(facts, points[::APART]).build(nodes)
 
@@ -95,12 +95,12 @@ class _Builder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
 
-    def build(self, nodes: tuple[Node, ...]) -> Branch:
+    def build(self, nodes: tuple[Node, ...]) -> WindowTree:
         found = spots(accesses(nodes))
         whole = self._family(_Kind("the run", (), (), 0), found, False)
-        return Branch(() if whole is None else (whole,), self._branches(nodes, (), found))
+        return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), found))
 
-    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[Spot]) -> tuple[Branch, ...]:
+    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[Spot]) -> tuple[WindowTree, ...]:
         loops = [node for node in nodes if isinstance(node, Loop)]
         branches = []
         for loop in loops:
@@ -108,7 +108,7 @@ class _Builder:
             own = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
             if own:
                 families = tuple(self._of_loop(inside, own, len(nodes) > 1))
-                branches.append(Branch(families, self._branches(loop.body, inside, own)))
+                branches.append(WindowTree(families, self._branches(loop.body, inside, own)))
         return tuple(branches)
 
     def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[Family]:
@@ -124,11 +124,12 @@ class _Builder:
             first = loop.lo + number * size
             groups = Turn(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
             inner = Turn(name, first, first + size, (loop.lo, loop.hi))
-            kinds.append(_Kind(f"groups of {name}", (*outside, groups), (inner,), depth, loop.hi - loop.lo, uneven))
+            label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
+            kinds.append(_Kind(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
-            kinds.append(_Kind(f"each {name}", (*outside, turn), (), depth, None, uneven))
+            kinds.append(_Kind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
         if siblings and not steady:
-            kinds.append(_Kind(f"the loop of {name}", outside, (turn,), depth, None, False))
+            kinds.append(_Kind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
         for kind in kinds:
             cut = kind.uneven if not outside else _matters(chain[0], found, 1)
             family = self._family(kind, found, cut)
@@ -316,7 +317,7 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
 class WrittenOrder:
     """io >= `at(point)` under optimal replacement, for the written serial order."""
 
-    run: Branch
+    run: WindowTree
 
     @cached_property
     def _counters(self) -> dict[Family, _Counter]:
@@ -337,7 +338,7 @@ class WrittenOrder:
         return [(family.name, family.bound) for family in self.run.all()]
 
 
-def _fetched(branch: Branch, best: Mapping[Family, Number | None]) -> Number:
+def _fetched(branch: WindowTree, best: Mapping[Family, Number | None]) -> Number:
     """What windows fetch that they do not find, those of loops one behind the other together."""
     own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
     return max(0, own, sum(_fetched(each, best) for each in branch.branches))

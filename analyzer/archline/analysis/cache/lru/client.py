@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from signal import Signals
 from typing import Any
 
-from archline.analysis.cache.lru.distribution import LruCounts, Range, Row
+from archline.analysis.cache.lru.distribution import DistanceRange, LruCounts, Row
 from archline.analysis.cache.lru.schedule import problem
 from archline.analysis.cache.lru.wire import Problem, read, read_pieces
 from archline.ir.unsupported import UntracedError
@@ -118,6 +118,6 @@ def read_answer(asked: Problem, answer: dict[str, Any], line: int) -> LruCounts:
         pieces(answer["accesses"]),
         pieces(answer["first"]),
         rows(answer["settled"]),
-        tuple(Range(read(least, sizes), scale, pieces(count)) for least, scale, count in answer["ranged"]),
+        tuple(DistanceRange(read(least, sizes), scale, pieces(count)) for least, scale, count in answer["ranged"]),
         tuple(opened(*each) for each in answer["open"]),
     )

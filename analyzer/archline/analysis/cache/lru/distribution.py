@@ -22,7 +22,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Range:
+class DistanceRange:
     """So many accesses are at a distance of at least `least` + T/`scale`, with T a symbol of the count."""
 
     least: Poly
@@ -49,7 +49,7 @@ class LruCounts:
     accesses: Piecewise
     first: Piecewise
     settled: tuple[Row, ...]
-    ranged: tuple[Range, ...]
+    ranged: tuple[DistanceRange, ...]
     open: tuple[Row, ...]
 
     def misses(self, lines: int, point: Mapping[str, int]) -> int | None:

@@ -20,7 +20,7 @@ from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import beyond, real
 from archline.analysis.cache.footprint.windows import at_least_zero
-from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Piece, Recursions, Repeated
+from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Recursions, Repeated, StraightLinePart
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
@@ -46,7 +46,7 @@ SMALL = Poly.constant(1024)
 NAME = "io"
 
 
-class OutOfReachError(Exception):
+class UnsolvedRecursionError(Exception):
     """The recursion has a form that is not solved: why."""
 
 
@@ -60,7 +60,7 @@ class Order:
     def growth(self) -> str:
         """The growth everywhere. Raises OutOfReachError where it differs between regimes."""
         if len(self.regimes) > 1:
-            raise OutOfReachError("the growth of a call differs between regimes")
+            raise UnsolvedRecursionError("the growth of a call differs between regimes")
         return self.regimes[0][1]
 
 
@@ -78,7 +78,7 @@ class _Orders:
 
     def of(self, algorithm: s.Algorithm) -> Order:
         if algorithm in self._open:
-            raise OutOfReachError(f"`{algorithm.name}` and others call each other in a circle")
+            raise UnsolvedRecursionError(f"`{algorithm.name}` and others call each other in a circle")
         if algorithm not in self._found:
             self._open.append(algorithm)
             self._found[algorithm] = self._solve(algorithm)
@@ -92,10 +92,10 @@ class _Orders:
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
         known = with_all(scope.facts, facts, scope)
         if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
-            raise OutOfReachError("its growth is known in tall caches, where Z >= L^2")
+            raise UnsolvedRecursionError("its growth is known in tall caches, where Z >= L^2")
         others = {each.target for each in calls(body.body.nodes)} - {algorithm}
         if any(self.recursions.solved(each).made for each in others):
-            raise OutOfReachError("algorithms that it calls make arrays")
+            raise UnsolvedRecursionError("algorithms that it calls make arrays")
         writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
@@ -111,10 +111,10 @@ class _Orders:
         try:
             problem = parse_recurrence(text)
         except ArchlineError as problem_:
-            raise OutOfReachError(problem_.diagnostics[0].message) from None
+            raise UnsolvedRecursionError(problem_.diagnostics[0].message) from None
         answer = solve(Recurrence(problem.definitions, facts))
         if not isinstance(answer, Solved):
-            raise OutOfReachError(answer.reason)
+            raise UnsolvedRecursionError(answer.reason)
         return Order(answer.regimes or (("", answer.growth),))
 
 
@@ -136,7 +136,7 @@ class _Writer:
         names = restore(self.body.given).names | restore(self.body.made).names
         found = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
         if not found:
-            raise OutOfReachError("its arrays have no sizes by themselves")
+            raise UnsolvedRecursionError("its arrays have no sizes by themselves")
         return found
 
     def rooted(self) -> Rooted | None:
@@ -168,7 +168,7 @@ class _Writer:
                     found = found + self._by_indices(call, recursions.solved(call.target))
                 case Called():
                     others.append(self._other(part))
-                case Piece() | Repeated() | Chosen():
+                case StraightLinePart() | Repeated() | Chosen():
                     pass
         if not body.made:
             yield f"Z >= {words}", to_text(self._grown(lines))
@@ -177,11 +177,11 @@ class _Writer:
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
         if target.paid is None:
-            raise OutOfReachError(f"nothing is found that pays for all calls of `{call.target.name}`")
+            raise UnsolvedRecursionError(f"nothing is found that pays for all calls of `{call.target.name}`")
         found = [form.substitute(call.sizes) for form in target.paid.forms]
         moved = sorted({name for each in found for name in each.names} & set(self._indices))
         if moved:
-            raise OutOfReachError(f"`{moved[0]}` may be below 0")
+            raise UnsolvedRecursionError(f"`{moved[0]}` may be below 0")
         return total(map(self._grown, found))
 
     @property
@@ -196,7 +196,7 @@ class _Writer:
         *before, last = self.body.parts
         shared = self._cost(before)
         if not isinstance(last, Chosen):
-            raise OutOfReachError("its calls stand under no condition on sizes")
+            raise UnsolvedRecursionError("its calls stand under no condition on sizes")
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
@@ -218,7 +218,7 @@ class _Writer:
                 sizes = sorted(_sizes(parts) & scope.values.keys())
                 large = [name for name in sizes if not here.nonnegative(SMALL - scope.values[name])]
                 if large:
-                    raise OutOfReachError(f"`{large[0]}` may be of any size where there is no recursive call")
+                    raise UnsolvedRecursionError(f"`{large[0]}` may be of any size where there is no recursive call")
             if branch.condition is not None:
                 known = without_condition(known, branch.condition, scope)
 
@@ -229,14 +229,14 @@ class _Writer:
             own = call.sizes if call.target is self.algorithm else {}
             for name in sorted(mentioned & own.keys()):
                 if own[name] != self.body.body.scope.values[name]:
-                    raise OutOfReachError(f"the size `{name}` varies from call to call")
+                    raise UnsolvedRecursionError(f"the size `{name}` varies from call to call")
 
     def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
         """Lines of arrays, w words of a row as w/L + 1."""
         total = ZERO
         for array in arrays:
             if array.layout == "zmorton":
-                raise OutOfReachError(f"`{array.name}` is in Z-Morton order")
+                raise UnsolvedRecursionError(f"`{array.name}` is in Z-Morton order")
             along = contiguous_dimension(array)
             lines = array.extents[along] if array.strided else array.extents[along] * LINE**-1 + 1
             for dimension, extent in enumerate(array.extents):
@@ -254,7 +254,7 @@ class _Writer:
 
     def _condition(self, branch: Branch) -> str:
         if branch.taken is None or branch.condition is None:
-            raise OutOfReachError("the data decides which calls are made")
+            raise UnsolvedRecursionError("the data decides which calls are made")
         return format_expression(branch.condition)
 
     def _branch(self, parts: Sequence[Part], shared: Poly) -> str:
@@ -277,19 +277,19 @@ class _Writer:
                     most: Counter[str] = Counter()
                     for branch, inner in branches:
                         if branch.taken is not None and branch.condition is not None:
-                            raise OutOfReachError("recursive calls stand under further conditions")
+                            raise UnsolvedRecursionError("recursive calls stand under further conditions")
                         own, others = self._collected(inner)
                         most |= own
                         rest += others
                     counts += most
-                case Piece():
+                case StraightLinePart():
                     rest.append(part)
         return counts, rest
 
     def _repeated(self, part: Repeated) -> str:
         """Iterations with calls, all of the same sizes."""
         if any(part.loop.variable in value.names for call in calls(part.loop.body) for value in call.sizes.values()):
-            raise OutOfReachError("the sizes of calls vary in a loop")
+            raise UnsolvedRecursionError("the sizes of calls vary in a loop")
         return f"({to_text(self._grown(part.loop.trips))})*({self._branch(part.parts, ZERO)})"
 
     def _call(self, part: Called) -> str:
@@ -298,7 +298,7 @@ class _Writer:
     def _size(self, part: Called, name: str) -> Poly:
         size = self._real_size(part, name)
         if not all(isinstance(atom, Symbol) for atom in size.atoms()):
-            raise OutOfReachError("sizes of calls are no shares of the algorithm's own")
+            raise UnsolvedRecursionError("sizes of calls are no shares of the algorithm's own")
         return size
 
     def _real_size(self, part: Called, name: str) -> Poly:
@@ -324,13 +324,13 @@ class _Writer:
         total = ZERO
         for part in parts:
             match part:
-                case Piece():
+                case StraightLinePart():
                     total = total + self._piece(part)
                 case _:
-                    raise OutOfReachError("recursive calls stand in loops or under further conditions")
+                    raise UnsolvedRecursionError("recursive calls stand in loops or under further conditions")
         return total
 
-    def _piece(self, piece: Piece) -> Poly:
+    def _piece(self, piece: StraightLinePart) -> Poly:
         found = []
         for plan in piece.upper.plans:
             try:
@@ -340,7 +340,7 @@ class _Writer:
             if any(all(self.facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
                 found.append(self._grown(misses))
         if not found:
-            raise OutOfReachError("a part without calls has no bound that holds under these facts")
+            raise UnsolvedRecursionError("a part without calls has no bound that holds under these facts")
         return min(found, key=_large)
 
 
@@ -364,7 +364,7 @@ def _sizes(parts: Iterable[Part]) -> set[str]:
     found: set[str] = set()
     for part in parts:
         match part:
-            case Piece(planner=planner):
+            case StraightLinePart(planner=planner):
                 for reference in planner.references:
                     values = [end for loop in reference.chain for end in (loop.lo, loop.hi, loop.trips)]
                     found |= {name for value in values for name in reference.facts.restore(value).names}
@@ -383,7 +383,7 @@ def _calls_itself(part: Part) -> bool:
             return True
         case Chosen(branches=branches):
             return any(_calls_itself(each) for _, parts in branches for each in parts)
-        case Piece():
+        case StraightLinePart():
             return False
         case Repeated():
             return any(map(_calls_itself, part.parts))

@@ -39,7 +39,7 @@ Point = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class StraightLinePart:
     """A part without recursive calls."""
 
     upper: Upper
@@ -73,7 +73,7 @@ class Chosen:
     branches: tuple[tuple[Branch, tuple[Part, ...]], ...]
 
 
-Part = Piece | Called | Repeated | Chosen
+Part = StraightLinePart | Called | Repeated | Chosen
 
 
 @dataclass(eq=False)
@@ -238,7 +238,7 @@ class Recursions:
             case Access():
                 raise AssertionError("an access is no part by itself")
 
-    def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[Piece]:
+    def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
         found = references(accesses(tuple(nodes)), facts)
         if not found:
             return
@@ -246,7 +246,7 @@ class Recursions:
         plans = planner.plans()
         if not plans:
             raise UnboundedError
-        yield Piece(Upper(plans, facts), planner)
+        yield StraightLinePart(Upper(plans, facts), planner)
 
 
 @dataclass(eq=False)
@@ -294,7 +294,7 @@ class _Evaluation:
 
         Then those lines of the stack are kept from the first call to the last, the largest number of them.
         """
-        calling = [place for place, part in enumerate(parts) if not isinstance(part, Piece)]
+        calling = [place for place, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
         if not calling:
             return most
         first, end = calling[0], calling[-1] + 1
@@ -326,7 +326,7 @@ class _Evaluation:
 
     def _held_part(self, solved: Solved, part: Part, point: Point) -> int:
         match part:
-            case Piece(upper=upper):
+            case StraightLinePart(upper=upper):
                 return upper.at(point)
             case Called(call=call):
                 target, sizes = self._target(solved, call, point)
@@ -363,7 +363,7 @@ class _Evaluation:
 
     def _part(self, solved: Solved, part: Part, point: Point) -> int:
         match part:
-            case Piece(upper=upper):
+            case StraightLinePart(upper=upper):
                 return upper.at(point)
             case Called(call=call):
                 return self.upper(*self._target(solved, call, point))
@@ -413,7 +413,7 @@ class _Evaluation:
                 case Chosen(branches=branches):
                     for taken in self._taken(solved, branches, point):
                         yield from self._calls(solved, taken, point)
-                case Piece():
+                case StraightLinePart():
                     pass
 
 
@@ -423,7 +423,7 @@ def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
     for part in parts:
         values: list[Poly] = []
         match part:
-            case Piece(upper=upper):
+            case StraightLinePart(upper=upper):
                 found |= set(upper.names)
             case Called(call=call):
                 values = [*call.sizes.values(), ZERO if call.base is None else call.base]

@@ -33,13 +33,13 @@ from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.residues import of_floor
 from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.samples import samples
-from archline.analysis.cache.summaries.reach import Case, Reach
+from archline.analysis.cache.summaries.reach import AccessPath, Reach
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cost import FEW_LINES
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
-from archline.recurrences.exact.handelman import Cone, Goal, Part, Proposal, propose
+from archline.recurrences.exact.handelman import Goal, Part, ProductCone, Proposal, propose
 from archline.recurrences.exact.indexed import Cut, elements, handed_on, weakened
 
 DEGREE = 2
@@ -59,10 +59,10 @@ class UnpaidError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class UnfitCase:
     """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
 
-    case: Case
+    case: AccessPath
     known: tuple[Poly, ...]
     fetched: Poly
 
@@ -82,7 +82,7 @@ class Charges:
     reach: Reach
     pays: dict[Phase, Poly] = field(default_factory=dict)
     """By phase, Z*L times what pays in it, once it is found."""
-    _cones: dict[tuple[Poly, ...], Cone] = field(default_factory=dict)
+    _cones: dict[tuple[Poly, ...], ProductCone] = field(default_factory=dict)
 
     @cached_property
     def paid(self) -> Paid:
@@ -118,12 +118,12 @@ class Charges:
         return count * (wide + LINE.scaled(2))
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[UnfitCase, ...]:
         """The cases, where calls do not fit."""
         beyond = self.words - WORDS
-        return tuple(Step(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
+        return tuple(UnfitCase(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
 
-    def _fetched(self, case: Case) -> Poly:
+    def _fetched(self, case: AccessPath) -> Poly:
         """L times what a case fetches by itself, with a few lines."""
         body = self.reach.body
         facts = body.scope.facts
@@ -163,7 +163,7 @@ class Charges:
         return form if max(values) > 0 else -form
 
     # Phases
-    def _situation(self, step: Step, phase: Iterable[Poly]) -> Situation:
+    def _situation(self, step: UnfitCase, phase: Iterable[Poly]) -> Situation:
         return self.reach.situation((*step.known, *phase, *TALL))
 
     @cached_property
@@ -196,7 +196,7 @@ class Charges:
                 continue
         return negative
 
-    def _begins(self, value: Poly, step: Step) -> bool:
+    def _begins(self, value: Poly, step: UnfitCase) -> bool:
         """Whether it holds in all calls of a case, and in all calls of what it holds in."""
         return (
             bool(step.case.calls)
@@ -204,7 +204,7 @@ class Charges:
             and all(self._holds_after(value, each, (value,)) for each in self.steps)
         )
 
-    def _holds_after(self, value: Poly, step: Step, phase: Iterable[Poly]) -> bool:
+    def _holds_after(self, value: Poly, step: UnfitCase, phase: Iterable[Poly]) -> bool:
         situation = self._situation(step, phase)
         return all(situation.proves(value.substitute(given)) for given in step.case.calls)
 
@@ -223,7 +223,7 @@ class Charges:
             pending += [each for each, step in zip(found[phase], self.steps, strict=True) if step.case.calls]
         return found
 
-    def _after(self, phase: Phase, step: Step) -> Phase:
+    def _after(self, phase: Phase, step: UnfitCase) -> Phase:
         more = (each for each in self._invariants if each not in phase and self._holds_after(each, step, phase))
         return phase | frozenset(more)
 
@@ -279,13 +279,13 @@ class Charges:
                 known = (value.substitute(given) for value in (*declared, *then))
                 yield part((*facts, *known), before, each, (self.words * WORDS).substitute(given))
 
-    def _cone(self, known: tuple[Poly, ...]) -> Cone:
+    def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
         """Products of two facts, those of floors among them."""
         if known not in self._cones:
             floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
             facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
             varied = tuple(each for each in facts if not each.is_constant)
-            self._cones[known] = Cone(varied, DEGREE, frozenset(), len(varied))
+            self._cones[known] = ProductCone(varied, DEGREE, frozenset(), len(varied))
         return self._cones[known]
 
 

@@ -17,7 +17,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import real
-from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Piece, Repeated
+from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Repeated, StraightLinePart
 from archline.ir.tree import Recursion
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
@@ -37,7 +37,7 @@ class Rooted:
     size: str
     parts: Sequence[Part]
     facts: Facts
-    piece: Callable[[Piece], Poly]
+    piece: Callable[[StraightLinePart], Poly]
     other: Callable[[Called], str]
     given: Poly
     made: Poly
@@ -91,7 +91,7 @@ class Rooted:
         """What is fetched beside the calls of the algorithm itself. Raises OutOfReachError."""
         for part in parts:
             match part:
-                case Piece():
+                case StraightLinePart():
                     yield f"({times})*({to_text(self.piece(part))})"
                 case Called(call=call) if call.target is not self.algorithm:
                     yield f"({times})*({self.other(part)})"

@@ -38,7 +38,7 @@ def never(_: tuple[Reference, ...]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class Resident:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
@@ -92,7 +92,7 @@ class Unit:
         return self.references[0].name
 
 
-def known(unit: Unit) -> Unit:
+def known(unit: Resident) -> Resident:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
     counters = {loop.variable for reference in unit.references for loop in reference.chain}
     with of_its_own():

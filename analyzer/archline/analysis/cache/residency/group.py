@@ -10,12 +10,12 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.footprint.union import Union, Unions
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Unit, all_lines, classes_of, known, of_its_own, of_sizes, shared
+from archline.analysis.cache.residency.base import Resident, all_lines, classes_of, known, of_its_own, of_sizes, shared
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def as_one(unions: Unions, depth: int) -> Unit | None:
+def as_one(unions: Unions, depth: int) -> Resident | None:
     """References to one array kept as one through a loop that they share."""
     references = unions.references
     chain, array = references[0].chain[:depth], references[0].array
@@ -28,7 +28,7 @@ def as_one(unions: Unions, depth: int) -> Unit | None:
         splitting = partial(classes_of, references, union.spread, chain)
         loop = chain[-1] if depth else None
         held, fit = partial(_held_together, unions, depth, slides), partial(_slide_together, depth, slides)
-        return known(Unit(references, loop, held, splitting=splitting, fit=fit))
+        return known(Resident(references, loop, held, splitting=splitting, fit=fit))
     except UnboundedError:
         return None
 
@@ -45,7 +45,7 @@ def _slide_together(depth: int, slides: bool, references: tuple[Reference, ...])
     return not slides or Union(references, depth).slides(references[0].chain[depth - 1])
 
 
-def continued(references: Sequence[Reference]) -> Unit | None:
+def continued(references: Sequence[Reference]) -> Resident | None:
     """A row read by the innermost loop, and behind it the element that follows: the one line of the last access."""
     try:
         row, after = sorted(references, key=lambda each: -len(each.chain))
@@ -65,7 +65,7 @@ def continued(references: Sequence[Reference]) -> Unit | None:
         if not behind or end != still[0]:
             return None
     try:
-        return known(Unit((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
+        return known(Resident((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
     except UnboundedError:
         return None
 

@@ -11,12 +11,12 @@ from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Unit, known, share_a_row
+from archline.analysis.cache.residency.base import Resident, known, share_a_row
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import contiguous_dimension
 
 
-def interleaved(references: Sequence[Reference]) -> Unit | None:
+def interleaved(references: Sequence[Reference]) -> Resident | None:
     """Places in one row that take turns, no farther apart than one iteration is from the next: their own lines do.
 
     Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
@@ -24,19 +24,19 @@ def interleaved(references: Sequence[Reference]) -> Unit | None:
     if _way_of_turns(references) is None:
         return None
     try:
-        return known(Unit(tuple(references), references[0].chain[-1], _in_turn))
+        return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
     except UnboundedError:
         return None
 
 
-def by_turns(references: Sequence[Reference]) -> Unit | None:
+def by_turns(references: Sequence[Reference]) -> Resident | None:
     """The same places kept as the one line of the last access."""
     way = _way_of_turns(references)
     changes = None if way is None else _changes(references, way)
     if changes is None:
         return None
     try:
-        return known(Unit(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
+        return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
     except UnboundedError:
         return None
 

@@ -15,12 +15,12 @@ from functools import partial
 from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
-from archline.analysis.cache.residency.base import Unit, known, never, shared
+from archline.analysis.cache.residency.base import Resident, known, never, shared
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop
 
 
-def resumed(reference: Reference, own: Sequence[Unit], others: Sequence[Reference]) -> Iterator[Unit]:
+def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Reference]) -> Iterator[Resident]:
     """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
     chain = reference.chain
     inner = (each for each in others if len(each.chain) > len(chain) and shared((reference, each)) == chain)
@@ -35,7 +35,7 @@ def resumed(reference: Reference, own: Sequence[Unit], others: Sequence[Referenc
 
 
 def _measured(
-    unit: Unit, scratch: Unit, loops: Sequence[Loop], references: tuple[Reference, ...]
+    unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[Product, Product]:
     """A line more for each iteration of the loops inside, of which one would do; no more than one for each access."""
     (space, misses), (_, most) = unit.measure(references), scratch.measure(references)

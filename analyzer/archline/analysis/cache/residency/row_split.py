@@ -14,7 +14,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
-from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.upper.retained import TURN
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
@@ -47,7 +47,7 @@ class Splitter:
     _rules: dict[tuple[str, Poly], Rule] = field(default_factory=dict)
     _parts: dict[Reference, Reference | None] = field(default_factory=dict)
 
-    def measured(self, unit: Unit) -> tuple[Poly, Poly] | None:
+    def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
         """What a unit holds and fetches of this side; None where no closed form is found."""
         parts = [self.part(each) for each in unit.references]
         known = tuple(each for each in parts if each is not None)
@@ -108,7 +108,7 @@ def _slanted(reference: Reference, dimension: int) -> bool:
     )
 
 
-def _together(unit: Unit, parts: Sequence[Reference]) -> bool:
+def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
     """Whether the loops around the windows of a unit are the same for all parts."""
     if len(parts) == 1 or unit.loop is None:
         return True
@@ -145,11 +145,11 @@ class Split:
 class Splits:
     """The splits of one array's references; `own` are the units of each by itself."""
 
-    own: Mapping[Reference, Sequence[Unit]]
+    own: Mapping[Reference, Sequence[Resident]]
     _splitters: dict[Side, Splitter] = field(default_factory=dict)
-    _known: dict[tuple[Unit, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
+    _known: dict[tuple[Resident, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
 
-    def of(self, coarse: Unit, fine: Sequence[Unit]) -> Iterator[Split]:
+    def of(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[Split]:
         """Every way in which a unit keeps part of the rows that others hold."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
@@ -164,7 +164,7 @@ class Splits:
                     if found is not None:
                         yield found
 
-    def _split(self, coarse: Unit, fine: Sequence[Unit], side: Side) -> Split | None:
+    def _split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
         kept = self._measured(coarse, side)
         if kept is None:
             return None
@@ -180,7 +180,7 @@ class Splits:
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return Split(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
-    def _rest(self, unit: Unit, side: Side) -> list[Half] | None:
+    def _rest(self, unit: Resident, side: Side) -> list[Half] | None:
         """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""
         known = self._measured(unit, side)
         if known is not None:
@@ -198,7 +198,7 @@ class Splits:
             instead = ZERO
         return halves or None
 
-    def _measured(self, unit: Unit, side: Side) -> tuple[Poly, Poly] | None:
+    def _measured(self, unit: Resident, side: Side) -> tuple[Poly, Poly] | None:
         if (unit, side) not in self._known:
             if side not in self._splitters:
                 rows = unit.references[0].array.extents[side.dimension]

@@ -12,14 +12,14 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Unit, classes_of, in_one_row, known
+from archline.analysis.cache.residency.base import Resident, classes_of, in_one_row, known
 from archline.analysis.cache.residency.stream import passing
 from archline.ir.data_ranges import rises
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import contiguous_dimension
 
 
-def alone(reference: Reference) -> Iterator[Unit]:
+def alone(reference: Reference) -> Iterator[Resident]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
     chain = reference.chain
     for depth in range(len(chain) + 1):
@@ -29,11 +29,11 @@ def alone(reference: Reference) -> Iterator[Unit]:
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_held, depth, start), partial(_slide, depth, start)
                 with suppress(UnboundedError):
-                    yield known(Unit((reference,), loop, held, splitting=splitting, fit=fit))
+                    yield known(Resident((reference,), loop, held, splitting=splitting, fit=fit))
     try:
         yield from one_line(reference)
         yield from passing(reference)
-        yield known(Unit((reference,), None, _each_access, scratch=True, fit=lambda _: True))
+        yield known(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
     except UnboundedError:
         return
 
@@ -134,7 +134,7 @@ def _moves_along(reference: Reference) -> bool:
     return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
 
 
-def one_line(reference: Reference) -> Iterator[Unit]:
+def one_line(reference: Reference) -> Iterator[Resident]:
     """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
@@ -143,7 +143,7 @@ def one_line(reference: Reference) -> Iterator[Unit]:
     assert place is not None
     rows = reference.lines(len(chain) - 1).apart
     if len(reference.accesses) > 1 and not rows and slope_of(place[0], chain[-1].variable) == ONE:
-        yield known(Unit((reference,), chain[-1], _last_line))
+        yield known(Resident((reference,), chain[-1], _last_line))
 
 
 def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:

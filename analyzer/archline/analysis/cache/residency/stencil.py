@@ -17,7 +17,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Classes, Unit, in_one_row, known, share_a_row
+from archline.analysis.cache.residency.base import Classes, Resident, in_one_row, known, share_a_row
 from archline.ir.factored import Product, UnboundedError, total_in
 from archline.ir.layout import LINE, run
 from archline.ir.tree import Loop, contiguous_dimension
@@ -41,7 +41,7 @@ class Sweep:
     rows: tuple[Poly, ...]
 
 
-def sweeping(references: Sequence[Reference]) -> Iterator[Unit]:
+def sweeping(references: Sequence[Reference]) -> Iterator[Resident]:
     """The ways to keep neighbours in several rows through a loop that moves rows."""
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
@@ -53,12 +53,12 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Unit]:
         if sweep is not None:
             try:
                 measure, splitting = partial(_held, sweep), partial(_classes, sweep)
-                yield known(Unit(sweep.references, chain[depth], measure, splitting=splitting))
+                yield known(Resident(sweep.references, chain[depth], measure, splitting=splitting))
             except UnboundedError:
                 continue
 
 
-def beside(references: Sequence[Reference]) -> Unit | None:
+def beside(references: Sequence[Reference]) -> Resident | None:
     """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
     if not share_a_row(references):
         return None
@@ -70,7 +70,7 @@ def beside(references: Sequence[Reference]) -> Unit | None:
         # It comes back to lines that it has left.
         return None
     try:
-        return known(Unit(tuple(references), chain[-1], _passed_by))
+        return known(Resident(tuple(references), chain[-1], _passed_by))
     except UnboundedError:
         return None
 
@@ -82,7 +82,7 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     return Product((space,)), Union(references, depth - 1).total
 
 
-def up_to(references: Sequence[Reference]) -> Unit | None:
+def up_to(references: Sequence[Reference]) -> Resident | None:
     """A row that the innermost loop passes up to an entry, whose line stays: A[i, k] for all k < j, and A[i, j]."""
     array, chain = references[0].array, max((each.chain for each in references), key=len)
     if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
@@ -103,7 +103,7 @@ def up_to(references: Sequence[Reference]) -> Unit | None:
     if not _stays((row, *still)):
         return None
     try:
-        return known(Unit((row, *still), chain[-2], _passed_up_to, fit=_stays))
+        return known(Resident((row, *still), chain[-2], _passed_up_to, fit=_stays))
     except UnboundedError:
         return None
 

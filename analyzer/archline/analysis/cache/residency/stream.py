@@ -9,21 +9,21 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.residency.base import Unit, known, rows_of
+from archline.analysis.cache.residency.base import Resident, known, rows_of
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import contiguous_dimension
 
 
-def passing(reference: Reference) -> Iterator[Unit]:
+def passing(reference: Reference) -> Iterator[Resident]:
     """The line at which an integer of the data points that moves one way through a row."""
     depth = walked(reference)
     if depth is not None:
         loop = reference.chain[depth]
-        yield known(Unit((reference,), loop, partial(_passed, depth), passing=loop))
+        yield known(Resident((reference,), loop, partial(_passed, depth), passing=loop))
 
 
-def walking(references: Sequence[Reference]) -> Unit | None:
+def walking(references: Sequence[Reference]) -> Resident | None:
     """Places that move along a row together, and where they begin and end: the lines from the first to the last."""
     moving = [each for each in references if walked(each) is not None]
     array, depths = references[0].array, {walked(each) for each in moving}
@@ -40,7 +40,7 @@ def walking(references: Sequence[Reference]) -> Unit | None:
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
     try:
-        return known(Unit(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
+        return known(Resident(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
     except UnboundedError:
         return None
 

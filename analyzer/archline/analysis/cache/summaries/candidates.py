@@ -14,26 +14,26 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.summaries.regions import Box, Claim, Half
+from archline.analysis.cache.summaries.regions import Box, Half, MustTouchRegion
 from archline.ir.tree import Array, contiguous_dimension
 
 MAX_BOXES = 12
 """Of so many parts that leaves touch each is tried."""
 
 
-def of_whole(array: Array) -> list[Claim]:
+def of_whole(array: Array) -> list[MustTouchRegion]:
     """Claims of all of an array, one to be tried after the other."""
     dimensions = len(array.extents)
     none, ones, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
     single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
-    found = [Claim(each) for each in dict.fromkeys((none, ones, *single, twos))]
+    found = [MustTouchRegion(each) for each in dict.fromkeys((none, ones, *single, twos))]
     if dimensions == 2 and array.extents[0] == array.extents[1]:
         halves: tuple[Half, ...] = ("lower", "upper")
-        found += [Claim(none, half=half, beside=beside) for beside in (False, True) for half in halves]
-    return [*found, *(Claim(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
+        found += [MustTouchRegion(none, half=half, beside=beside) for beside in (False, True) for half in halves]
+    return [*found, *(MustTouchRegion(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 
-def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[Claim]:
+def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
     """Claims of boxes that a leaf touches, also as they are by other indices where `known`, at least 0, says so."""
     largest = _largest(dict.fromkeys(boxes), facts.nonnegative)
     equal = list(_equal(known))
@@ -43,7 +43,7 @@ def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], 
             own = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
             if all(end.names.issubset(names) and facts.restore(end) == end for ends in own for end in ends):
                 found[own] = None
-    return [Claim((0,) * len(own), own=own) for own in found]
+    return [MustTouchRegion((0,) * len(own), own=own) for own in found]
 
 
 def _largest(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
@@ -71,16 +71,16 @@ def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
 
 
 # Claims that count together
-def in_rows_apart(array: Array, claims: Iterable[Claim], facts: Facts) -> list[Claim]:
+def in_rows_apart(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
     """Some claims no two of which are of the same line, the first one among them."""
-    found: list[Claim] = []
+    found: list[MustTouchRegion] = []
     for claim in claims:
         if all(_rows_apart(array, claim, other, facts) for other in found):
             found.append(claim)
     return found
 
 
-def _rows_apart(array: Array, one: Claim, other: Claim, facts: Facts) -> bool:
+def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, facts: Facts) -> bool:
     if one.own is None or other.own is None or array.layout == "zmorton":
         return False
     for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):

@@ -15,7 +15,7 @@ _OTHER: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
 """What a half is where rows and columns change places."""
 
 
-class Known(Protocol):
+class SizeBounds(Protocol):
     """What is known of sizes."""
 
     def nonnegative(self, value: Poly) -> bool:
@@ -26,7 +26,7 @@ class Known(Protocol):
 class Covering:
     """Whether parts make up a box or half of it, which is cut at the end of a part that begins where it does."""
 
-    way: Known
+    way: SizeBounds
     tries: int = 0
 
     def covered(self, box: Box, parts: Sequence[Part]) -> bool:

@@ -23,7 +23,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.summaries.candidates import in_rows_apart, of_boxes, of_whole
 from archline.analysis.cache.summaries.cover import Covering
-from archline.analysis.cache.summaries.regions import Claim, Claims, Parts
+from archline.analysis.cache.summaries.regions import Claims, MustTouchRegion, Parts
 from archline.analysis.cost import InFull
 from archline.ir.layout import LINE, whole
 from archline.ir.must import Followed
@@ -31,10 +31,10 @@ from archline.ir.recursive import TooManyWaysError, calls, ways
 from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import callees_first
 from archline.language.model import Module
 
-Claimed = tuple[tuple[Array, Claim], ...]
+Claimed = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000
 """For the bodies of algorithms that call each other, and as many for what is claimed of them."""
 
@@ -50,7 +50,7 @@ class Filled:
     def touched(self, algorithm: s.Algorithm) -> Claimed:
         """What a call touches of arrays that share no line: those that it is given, and those that it makes."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
-        given: list[tuple[Array, Claim]] = []
+        given: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
             telling = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
             given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
@@ -88,9 +88,9 @@ class Filled:
 def filled(module: Module, algorithm: s.Algorithm) -> Filled:
     """What calls touch in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
-    claims: dict[s.Algorithm, Mapping[str, Sequence[Claim]]] = {}
+    claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     made: dict[s.Algorithm, Claimed] = {}
-    for together in _in_order(module, algorithm):
+    for together in callees_first(module, algorithm):
         found = {each: body for each in together if (body := _body(module, each)) is not None}
         bodies |= found
         try:
@@ -103,17 +103,6 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
 
 
 # What is claimed
-def _in_order(module: Module, algorithm: s.Algorithm) -> Iterator[tuple[s.Algorithm, ...]]:
-    """An algorithm last, and before each those that it calls; those that call each other in a circle together."""
-    done: set[s.Algorithm] = set()
-    circles = {each: component(module, each) for each in (algorithm, *reachable(module, algorithm))}
-    for each in sorted(circles, key=lambda each: (len(reachable(module, each)), not circles[each])):
-        if each not in done:
-            together = circles[each] or (each,)
-            done |= set(together)
-            yield together
-
-
 def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
     left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
@@ -140,7 +129,7 @@ def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims
 
 def _made(body: FollowedBody, claims: Claims) -> Claimed:
     """What is touched of local arrays that lie on each other, the most of such."""
-    found: dict[Array, Claim] = {}
+    found: dict[Array, MustTouchRegion] = {}
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
             for array in body.made:
@@ -153,14 +142,14 @@ def _made(body: FollowedBody, claims: Claims) -> Claimed:
     return tuple((array, found[array]) for array in max(stacks, key=len, default=[]))
 
 
-def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> Claim | None:
+def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
     """The first claim of a local array that is true, and says something."""
     tried = of_whole(array) if body.may_touch(array, claims) else []
     return next((each for each in tried if body.is_about(array, each) and body.fulfils(array, each, claims)), None)
 
 
 # The lines of what is claimed
-def _lines(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+def _lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     if claim.half:
         return _beside_diagonal(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
@@ -185,7 +174,7 @@ def _from(least: Sequence[int], array: Array, facts: Facts) -> Poly:
     return found
 
 
-def _beside_diagonal(array: Array, claim: Claim, facts: Facts, plain: bool) -> Poly:
+def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     """The lines of half a square, row by row, or column by column: the first or the last words of each."""
     extent, place = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
@@ -199,7 +188,7 @@ def _beside_diagonal(array: Array, claim: Claim, facts: Facts, plain: bool) -> P
     return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
 
 
-def _inside(array: Array, claim: Claim, facts: Facts) -> Poly:
+def _inside(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """The lines of what lies so far from the ends, at least: w words of a row are ceil(w/L) lines or more."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
     return _elements(part) or whole(part)
@@ -243,7 +232,7 @@ class FollowedBody:
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
     _known: dict[tuple[tuple[Poly, ...], ...], Way] = field(default_factory=dict)
 
-    def fulfils(self, array: Array, claim: Claim, claims: Claims) -> bool:
+    def fulfils(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
         """Whether what is claimed of an array is true if calls do what is claimed of them."""
         large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
         box = claim.of(array)
@@ -259,9 +248,9 @@ class FollowedBody:
                 return False
         return True
 
-    def by_indices(self, array: Array, claims: Claims) -> Iterator[Claim]:
+    def by_indices(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
         """What is tried to claim of an array where indices say what calls work on: what leaves touch."""
-        found: dict[Claim, None] = {}
+        found: dict[MustTouchRegion, None] = {}
         for known, nodes in self.ways:
             targets = {call.target for call in calls(nodes)}
             given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
@@ -274,7 +263,7 @@ class FollowedBody:
                 found |= dict.fromkeys(of_boxes(boxes, known, names, way.learned))
         return iter(found)
 
-    def is_about(self, array: Array, claim: Claim) -> bool:
+    def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
         """Whether an array may have elements of which something is claimed."""
         missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
         return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))

@@ -54,7 +54,7 @@ class NotReachedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class AccessPath:
     """One way through a body: what is at least 0 there, where it accesses arrays, and the arguments of its calls."""
 
     known: tuple[Poly, ...]
@@ -80,7 +80,7 @@ class Reach:
     """How far calls of one recursive algorithm get."""
 
     body: Body
-    cases: tuple[Case, ...]
+    cases: tuple[AccessPath, ...]
 
     @cached_property
     def declaration(self) -> Declaration:
@@ -161,7 +161,7 @@ def _names_index(value: Poly, body: Body) -> bool:
 class Samples:
     """Indices at which the declaration holds, with the cases that apply and the indices of their calls."""
 
-    def __init__(self, body: Body, declaration: Declaration, cases: Sequence[Case]) -> None:
+    def __init__(self, body: Body, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
         self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
 
@@ -238,7 +238,7 @@ def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Seque
 
 
 # Cases
-def _cases(body: Body) -> Iterator[Case]:
+def _cases(body: Body) -> Iterator[AccessPath]:
     if not all(each.target is body.algorithm for each in calls(body.nodes)):
         raise NotReachedError
     try:
@@ -251,7 +251,7 @@ def _cases(body: Body) -> Iterator[Case]:
         made = [node for node in nodes if isinstance(node, Recursion)]
         if not all(_given_whole(call, array) for call in made for array in body.given):
             raise NotReachedError
-        yield Case(known, tuple(accesses(nodes)), tuple(call.sizes for call in made))
+        yield AccessPath(known, tuple(accesses(nodes)), tuple(call.sizes for call in made))
 
 
 def _given_whole(call: Recursion, array: Array) -> bool:

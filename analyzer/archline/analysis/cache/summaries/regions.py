@@ -26,7 +26,7 @@ Half = Literal["", "lower", "upper"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class MustTouchRegion:
     """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
 
     `half`: only what lies on the diagonal or on that side of it; without the diagonal itself where that is `beside`.
@@ -52,7 +52,7 @@ class Claim:
         return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
 
-Claims = Mapping[s.Algorithm, Mapping[str, Sequence[Claim]]]
+Claims = Mapping[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]]
 """By array parameters."""
 
 
@@ -126,7 +126,7 @@ def _element(place: Sequence[Poly | None]) -> Iterator[Part]:
         yield Part(box)
 
 
-def part_of(view: View, claim: Claim, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
+def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
     """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension.
 
     `sizes` has those of the call that is given the view.

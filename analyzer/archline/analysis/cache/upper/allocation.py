@@ -20,7 +20,7 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, total
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone
@@ -41,11 +41,11 @@ LITTLE = 50
 """What saves no more than this part of all saves little."""
 MOST = 10**300
 """Numbers at samples are compared as floats up to here."""
-Numbers = Mapping[Unit, tuple[int, int]]
+Numbers = Mapping[Resident, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
-_Held = tuple[Cluster, tuple[Unit, ...]]
+_Held = tuple[Cluster, tuple[Resident, ...]]
 """A cluster, and the units that hold it."""
 
 
@@ -56,13 +56,13 @@ class Planner:
     references: Sequence[Reference]
     facts: Facts
     points: Sequence[Mapping[str, int]]
-    _exact: list[dict[Unit, tuple[Number, Number]]] = field(default_factory=list)
-    _units: dict[Unit, int] = field(default_factory=dict)
+    _exact: list[dict[Resident, tuple[Number, Number]]] = field(default_factory=list)
+    _units: dict[Resident, int] = field(default_factory=dict)
     _clusters: list[list[Cluster]] = field(default_factory=list)
-    _alone: dict[Reference, tuple[Unit, ...]] = field(default_factory=dict)
-    _taken: dict[Unit, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
-    _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
-    _held: dict[tuple[tuple[Unit, ...], bool], Poly] = field(default_factory=dict)
+    _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
+    _taken: dict[Resident, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
+    _kept: dict[Cluster, Choices] = field(default_factory=dict)
+    _held: dict[tuple[tuple[Resident, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
     _mixed: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
     _parted: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Planner:
             for ways in arrays
         ]
         self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
-        found: dict[frozenset[Unit], Plan] = {}
+        found: dict[frozenset[Resident], Plan] = {}
         nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
         of_all = len(nothing) == len(self.references)
         if of_all:
@@ -107,7 +107,7 @@ class Planner:
             return best
         return list(plans[:1])
 
-    def _lines(self, units: Sequence[Unit], exact: Mapping[Unit, tuple[Number, Number]]) -> list[Number]:
+    def _lines(self, units: Sequence[Resident], exact: Mapping[Resident, tuple[Number, Number]]) -> list[Number]:
         """What each region takes at a sample."""
         held: list[Number] = [int(anew) for anew in self._anew(units)]
         for unit in units:
@@ -131,7 +131,7 @@ class Planner:
                 if units != plan.units:
                     yield self._plan(units)
 
-    def _by_lines(self, unit: Unit, least: int, numbers: Numbers) -> tuple[Unit, ...]:
+    def _by_lines(self, unit: Resident, least: int, numbers: Numbers) -> tuple[Resident, ...]:
         """A line for each reference of a unit, or none, as far as what it keeps more does not save so much."""
         if unit.scratch:
             return (unit,)
@@ -146,7 +146,7 @@ class Planner:
         return tuple(found) if sum(numbers[own][1] for own in found) <= numbers[unit][1] + least else (unit,)
 
     # Numbers
-    def _evaluate(self, units: Iterable[Unit]) -> None:
+    def _evaluate(self, units: Iterable[Resident]) -> None:
         """Lines and misses of all units at every sample."""
         self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
         units = self._by_number
@@ -158,7 +158,7 @@ class Planner:
         self._exact = []
         for point in self.points:
             environment = compiler.environment([point.get(name, 0) for name in names])
-            known: dict[Unit, tuple[Number, Number]] = {}
+            known: dict[Resident, tuple[Number, Number]] = {}
             for unit, space, misses in ready:
                 with suppress(EvaluationError):
                     known[unit] = space(environment), misses(environment)
@@ -181,21 +181,17 @@ class Planner:
     # The best at samples
     def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]]) -> Iterator[tuple[int, ...]]:
         """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
-        ways = ([self._together(tuple(clusters)) for clusters in each] for each in arrays)
+        ways = ([self._together(clusters) for clusters in each] for each in arrays)
         options = (together(each).best(MAX_OPTIONS) for each in ways)
         states = reduce(lambda one, other: one.beside(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
-    def _together(self, clusters: tuple[Cluster, ...]) -> Choices:
-        """The best choices of some clusters: ways to split references have many of these in common."""
-        if clusters not in self._kept:
-            *before, last = clusters
-            own = self._choices(last)
-            known = self._together(tuple(before)).beside(own, MAX_OPTIONS) if before else own.best(MAX_OPTIONS)
-            self._kept[clusters] = known
-        return self._kept[clusters]
+    def _together(self, clusters: Sequence[Cluster]) -> Choices:
+        """The best choices of some clusters."""
+        first, *others = map(self._choices, clusters)
+        return reduce(lambda one, other: one.beside(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
-    def _narrow(self, nothing: Sequence[Unit]) -> Iterator[Sequence[int]]:
+    def _narrow(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
         """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
 
         The best of all choices may miss this, as it compares by the region that takes most.
@@ -207,26 +203,34 @@ class Planner:
         # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
-                yield from (known.filled(sample, owners, first, few) for few in FEW)
+                yield from known.filled(sample, owners, first, FEW)
 
     def _choices(self, cluster: Cluster) -> Choices:
-        whole = self._measured(cluster.units)
-        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
+        """Those of a cluster: ways to split references have some in common."""
+        if cluster not in self._kept:
+            whole = self._measured(cluster.units)
+            self._kept[cluster] = together([self._together(cluster.parts), whole]) if cluster.parts else whole
+        return self._kept[cluster]
 
-    def _measured(self, units: Sequence[Unit]) -> Choices:
+    def _measured(self, units: Sequence[Resident]) -> Choices:
         """Each unit as a choice, where it has numbers."""
         numbers = [self._units[unit] for unit in units]
-        active, anew = self._regions_by_number
+        held, fetching = self._regions_by_number
+        alike, regions = np.unique(
+            np.concatenate([held[:, numbers], fetching[:, numbers]], axis=1), axis=0, return_inverse=True
+        )
+        active, anew = np.split(alike, 2, axis=1)
         lines, misses = self._arrays
         return Choices(
-            lines[:, numbers] * active[:, None, numbers],
-            np.broadcast_to(anew[:, None, numbers], (len(anew), len(lines), len(numbers))),
+            lines[:, numbers] * active[:, None],
+            np.broadcast_to(anew[:, None], (len(anew), len(lines), len(numbers))),
             misses[:, numbers],
             np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
+            regions.reshape(-1),
         )
 
     @cached_property
-    def _by_number(self) -> list[Unit]:
+    def _by_number(self) -> list[Resident]:
         return list(self._units)
 
     @cached_property
@@ -249,7 +253,7 @@ class Planner:
                 anew[own, number] = True
         return active, anew
 
-    def _places(self, unit: Unit) -> tuple[tuple[int, ...], int | None]:
+    def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
         if unit not in self._taken:
             held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
@@ -257,25 +261,25 @@ class Planner:
             self._taken[unit] = held, None if own is None else self._regions.index(own)
         return self._taken[unit]
 
-    def _anew(self, units: Sequence[Unit]) -> list[bool]:
+    def _anew(self, units: Sequence[Resident]) -> list[bool]:
         """In which regions some of the units fetch at every access."""
         found = {self._places(unit)[1] for unit in units}
         return [place in found for place in range(len(self._regions))]
 
-    def _plan(self, units: tuple[Unit, ...]) -> Plan:
-        held: list[list[Unit]] = [[] for _ in self._regions]
+    def _plan(self, units: tuple[Resident, ...]) -> Plan:
+        held: list[list[Resident]] = [[] for _ in self._regions]
         for unit in units:
             for place in self._places(unit)[0]:
                 held[place].append(unit)
         needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
         return Plan(units, needs, total(unit.misses for unit in units), *self._spending(units))
 
-    def _spending(self, units: tuple[Unit, ...]) -> Iterator[Callable[[], tuple[tuple[Way, ...], ...]]]:
+    def _spending(self, units: tuple[Resident, ...]) -> Iterator[Callable[[], tuple[tuple[Way, ...], ...]]]:
         """What finds ways to use spare lines, for all rows and for some."""
         for finding in (self._mixtures, self._partings):
             yield partial(_within_budget, partial(finding, units))
 
-    def _need(self, held: tuple[Unit, ...], anew: bool) -> Poly:
+    def _need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines of a region: plans differ in few units, and most of their regions hold the same."""
         if (held, anew) not in self._held:
             self._held[held, anew] = total(unit.space for unit in held) + int(anew)
@@ -307,20 +311,20 @@ class Planner:
             if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
         )
 
-    def _mixtures(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
+    def _mixtures(self, units: tuple[Resident, ...]) -> Iterator[tuple[Way, ...]]:
         """For each array what spare lines could do for all rows alike."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
             staying = self._staying(self._growing[id(clusters[0].references[0].array)], owner)
             yield (*_all_beside(clusters, owner, self._mixed, self._beside), *staying)
 
-    def _partings(self, units: tuple[Unit, ...]) -> Iterator[tuple[Way, ...]]:
+    def _partings(self, units: tuple[Resident, ...]) -> Iterator[tuple[Way, ...]]:
         """For each array what spare lines could do for some rows."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
             yield _all_beside(clusters, owner, self._parted, self._beside_rows)
 
-    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Unit]) -> Iterator[Staying]:
+    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Staying]:
         """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
         for held in windows:
             # A unit of several references fetches what they share once.
@@ -334,7 +338,7 @@ class Planner:
                 saving = tuple(chain.from_iterable(unit.references for unit in owners))
                 yield Staying(saving, held, len(fetching), self._regions_of(held.loop))
 
-    def _fetches_less(self, unit: Unit, others: Sequence[Unit]) -> bool:
+    def _fetches_less(self, unit: Resident, others: Sequence[Resident]) -> bool:
         """Whether a unit fetches less than others, by a tenth at least, at some sample."""
         return any(
             numbers[unit][1] * 10 <= sum(numbers[each][1] for each in others) * 9
@@ -347,7 +351,7 @@ class Planner:
         """What may stay of each array."""
         return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
-    def _beside(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Mixture]:
+    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Mixture]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
         for unit in _others(cluster, fine):
@@ -358,7 +362,7 @@ class Planner:
             kept = pin.lines * pin.windows
             yield Mixture(cluster.references, fetched, kept, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
 
-    def _beside_rows(self, cluster: Cluster, fine: tuple[Unit, ...]) -> Iterator[Parting]:
+    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Parting]:
         """What they could do for some rows of it."""
         splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
         for unit in _others(cluster, fine):
@@ -377,9 +381,9 @@ def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tu
 
 def _all_beside(
     clusters: Iterable[Cluster],
-    owner: Mapping[int, Unit],
+    owner: Mapping[int, Resident],
     known: dict[_Held, tuple[Way, ...]],
-    find: Callable[[Cluster, tuple[Unit, ...]], Iterable[Way]],
+    find: Callable[[Cluster, tuple[Resident, ...]], Iterable[Way]],
 ) -> tuple[Way, ...]:
     """What is found beside the units that hold clusters, where these hold nothing else; each is looked for once."""
     found: list[Way] = []
@@ -392,7 +396,7 @@ def _all_beside(
     return tuple(found)
 
 
-def _others(cluster: Cluster, fine: Sequence[Unit]) -> Iterator[Unit]:
+def _others(cluster: Cluster, fine: Sequence[Resident]) -> Iterator[Resident]:
     """The units that could hold lines of a cluster beside those that do."""
     return (unit for unit in cluster.units if unit not in fine and not unit.scratch)
 
@@ -402,7 +406,7 @@ def _holds(loop: Loop | None, region: Region) -> bool:
     return loop is None or id(loop) in region
 
 
-def _begins_anew(unit: Unit, reference: Reference, held: Growing) -> bool:
+def _begins_anew(unit: Resident, reference: Reference, held: Growing) -> bool:
     """Whether a unit keeps nothing of a reference from one iteration to the next, in which something may stay."""
     inner = reference.chain[reference.chain.index(held.loop) + 1 :]
     if held.passing:
@@ -410,6 +414,6 @@ def _begins_anew(unit: Unit, reference: Reference, held: Growing) -> bool:
     return unit.scratch or unit.loop in inner
 
 
-def _apart(units: Iterable[Unit]) -> tuple[Unit, ...]:
+def _apart(units: Iterable[Resident]) -> tuple[Resident, ...]:
     """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.residency.base import Unit
+from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import Split
 from archline.analysis.cache.upper.retained import Growing
 
@@ -22,7 +22,7 @@ class Plan:
     `parting` find what spare lines could do, which only values at sizes need.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[Resident, ...]
     needs: tuple[Poly, ...]
     misses: Poly
     mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from archline.analysis.cache.footprint.union import Unions
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.residency.base import Unit, shared
+from archline.analysis.cache.residency.base import Resident, shared
 from archline.analysis.cache.residency.group import Pin, as_one, continued, pins
 from archline.analysis.cache.residency.interleaved import by_turns, interleaved
 from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
@@ -21,7 +21,7 @@ class Cluster:
     """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
 
     references: tuple[Reference, ...]
-    units: tuple[Unit, ...]
+    units: tuple[Resident, ...]
     parts: tuple[Cluster, ...] = ()
 
     @cached_property
@@ -37,7 +37,9 @@ class Cluster:
             yield from part.all_parts
 
 
-def clusterings(references: Sequence[Reference], own: Mapping[Reference, tuple[Unit, ...]]) -> Iterator[list[Cluster]]:
+def clusterings(
+    references: Sequence[Reference], own: Mapping[Reference, tuple[Resident, ...]]
+) -> Iterator[list[Cluster]]:
     """The ways to split references to one array into clusters; `own` are the units of each by itself."""
     known: dict[frozenset[Reference], Cluster] = {}
     seen: set[frozenset[frozenset[Reference]]] = set()
@@ -50,7 +52,7 @@ def clusterings(references: Sequence[Reference], own: Mapping[Reference, tuple[U
 
 def _cluster(
     references: Sequence[Reference],
-    own: Mapping[Reference, tuple[Unit, ...]],
+    own: Mapping[Reference, tuple[Resident, ...]],
     known: dict[frozenset[Reference], Cluster],
 ) -> Cluster:
     """References as one cluster; those that access the same place are one part of it."""
@@ -66,7 +68,7 @@ def _cluster(
     return known[key]
 
 
-def joint(references: Sequence[Reference]) -> Iterator[Unit]:
+def joint(references: Sequence[Reference]) -> Iterator[Resident]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
         unions = Unions(tuple(references))

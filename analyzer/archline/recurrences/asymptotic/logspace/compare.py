@@ -14,13 +14,13 @@ from flint import fmpq
 
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, unit
 from archline.recurrences.asymptotic.logspace.numbers import ZERO, Irrational, Number, sign
-from archline.recurrences.asymptotic.logspace.terms import Term, logs_of
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, logs_of
 
-Piecewise: TypeAlias = Sequence[tuple[Cone, tuple[Term, ...]]]
+Piecewise: TypeAlias = Sequence[tuple[Cone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8
 
 
-def covered(term: Term, others: Sequence[Term], region: Cone) -> bool:
+def covered(term: LogMonomial, others: Sequence[LogMonomial], region: Cone) -> bool:
     """Whether the term is O(the greatest of the others) on the region, surely."""
     if term in others:
         return True
@@ -33,7 +33,7 @@ def covered(term: Term, others: Sequence[Term], region: Cone) -> bool:
     gaps = [_signs(plus(term.powers, other.powers, fmpq(-1)), region) for other in others]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
-    level: dict[tuple[int, ...], list[Term]] = {}
+    level: dict[tuple[int, ...], list[LogMonomial]] = {}
     for other, gap in zip(others, gaps, strict=True):
         if max(gap, default=0) <= 0:
             level.setdefault(tuple(gap), []).append(other)
@@ -48,7 +48,7 @@ def _signs(form: Vector, region: Cone) -> list[int]:
     return [sign(dot(form, ray)) for ray in region.rays]
 
 
-def _covered_together(term: Term, others: Sequence[Term], region: Cone) -> bool:
+def _covered_together(term: LogMonomial, others: Sequence[LogMonomial], region: Cone) -> bool:
     """Whether no direction of the cone makes the term greater than all others."""
     for other in others:
         region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
@@ -59,7 +59,7 @@ def _covered_together(term: Term, others: Sequence[Term], region: Cone) -> bool:
     return bool(equal) and _logs_covered(term, equal, region.rays)
 
 
-def _logs_covered(term: Term, others: Sequence[Term], rays: Iterable[Vector]) -> bool:
+def _logs_covered(term: LogMonomial, others: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
     """Whether the term's logarithms are O(the greatest of the others') on the cone of the rays, the powers being equal.
 
     With x the sum of c_k*r_k, log2(2 + w) is the greatest log(2 + c_k) among the rays where w grows, up to a constant.
@@ -84,7 +84,7 @@ def _logs_covered(term: Term, others: Sequence[Term], rays: Iterable[Vector]) ->
     return holds(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
 
-def weight(term: Term) -> tuple[object, ...]:
+def weight(term: LogMonomial) -> tuple[object, ...]:
     """How complicated a term looks."""
     used = [x for x in term.powers if x]
     return (
@@ -102,7 +102,7 @@ def _size(value: Number) -> float:
     return 9.0 if isinstance(value, Irrational) else abs(int(value.p)) / int(value.q)
 
 
-def prune(terms: Iterable[Term], region: Cone) -> tuple[Term, ...]:
+def prune(terms: Iterable[LogMonomial], region: Cone) -> tuple[LogMonomial, ...]:
     """The terms without those that the others cover, the complicated ones first."""
     kept = sorted(dict.fromkeys(terms), key=weight, reverse=True)
     for term in tuple(kept):
@@ -112,7 +112,7 @@ def prune(terms: Iterable[Term], region: Cone) -> tuple[Term, ...]:
     return tuple(reversed(kept))
 
 
-def simplified(terms: tuple[Term, ...], region: Cone) -> tuple[Term, ...]:
+def simplified(terms: tuple[LogMonomial, ...], region: Cone) -> tuple[LogMonomial, ...]:
     """The same growth on the region with plainer logarithms.
 
     log2(n/m) is log2(n) where other terms hide what lies between; log2(n/m) + log2(m/Z) is log2(n/Z).
@@ -122,7 +122,7 @@ def simplified(terms: tuple[Term, ...], region: Cone) -> tuple[Term, ...]:
     return terms
 
 
-def _better(terms: tuple[Term, ...], region: Cone) -> Iterator[list[Term]]:
+def _better(terms: tuple[LogMonomial, ...], region: Cone) -> Iterator[list[LogMonomial]]:
     """The same growth with fewer names in logarithms."""
     for place, term in enumerate(terms):
         others = [each for i, each in enumerate(terms) if i != place]
@@ -137,17 +137,17 @@ def _better(terms: tuple[Term, ...], region: Cone) -> Iterator[list[Term]]:
                     yield given
 
 
-def _plainer(term: Term) -> Iterator[Term]:
+def _plainer(term: LogMonomial) -> Iterator[LogMonomial]:
     """The term with the argument of one logarithm replaced by names in its numerator."""
     for i, (form, power) in enumerate(term.logs):
         rising = [j for j, x in enumerate(form) if sign(x) > 0]
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
-            rest = Term(term.powers, term.logs[:i] + term.logs[i + 1 :])
+            rest = LogMonomial(term.powers, term.logs[:i] + term.logs[i + 1 :])
             for j in rising:
                 yield rest.times(logs_of(unit(j, len(form)), power))
 
 
-def _joined(term: Term, other: Term) -> Iterator[Term]:
+def _joined(term: LogMonomial, other: LogMonomial) -> Iterator[LogMonomial]:
     """One term for two that differ in the argument of one logarithm, some name cancelling between the arguments."""
     mine, theirs = set(term.logs) - set(other.logs), set(other.logs) - set(term.logs)
     if term.powers != other.powers or len(mine) != 1 or len(theirs) != 1:
@@ -155,14 +155,14 @@ def _joined(term: Term, other: Term) -> Iterator[Term]:
     ((form, power),), ((with_, same),) = mine, theirs
     if power != same or power < 0:
         return
-    rest = Term(term.powers, tuple(each for each in term.logs if each not in mine))
+    rest = LogMonomial(term.powers, tuple(each for each in term.logs if each not in mine))
     for x, y in zip(form, with_, strict=True):
         if sign(x) * sign(y) < 0:
             scale = (y if sign(y) > 0 else -y, x if sign(x) > 0 else -x)
             yield rest.times(logs_of(plus(tuple(scale[0] * each for each in form), with_, scale[1]), power))
 
 
-def as_maximum(pieces: Piecewise) -> tuple[Term, ...] | None:
+def as_maximum(pieces: Piecewise) -> tuple[LogMonomial, ...] | None:
     """One max of terms that is right on all pieces: each term a lower bound everywhere, and together they cover."""
     found = sorted({term for _, terms in pieces for term in terms}, key=weight, reverse=True)
     lower = [each for each in found if all(covered(each, terms, region) for region, terms in pieces)]
@@ -175,5 +175,5 @@ def as_maximum(pieces: Piecewise) -> tuple[Term, ...] | None:
     return tuple(reversed(lower))
 
 
-def _all_covered(terms: Sequence[Term], pieces: Piecewise) -> bool:
+def _all_covered(terms: Sequence[LogMonomial], pieces: Piecewise) -> bool:
     return all(covered(each, terms, region) for region, wanted in pieces for each in wanted)

@@ -15,7 +15,7 @@ from archline.recurrences.asymptotic.logspace.motion import SplitError
 from archline.recurrences.asymptotic.logspace.numbers import ONE, sign
 from archline.recurrences.asymptotic.logspace.paths import Path, Segment
 from archline.recurrences.asymptotic.logspace.system import System
-from archline.recurrences.asymptotic.logspace.terms import Term, at_state, logs_of
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, at_state, logs_of
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Cost:
     `place` says where on the segment it arises: "first" level, "last" level, every level ("each") or "leaves".
     """
 
-    term: Term
-    source: Term
+    term: LogMonomial
+    source: LogMonomial
     segment: int | None
     place: str
 
 
 @dataclass(frozen=True)
-class Piece:
+class PathCosts:
     """A path on a part of its region with its costs: the function is the greatest of `terms` there.
 
     So it is of `exact`, where logarithms are as they arise; those of `terms` are plainer.
@@ -40,8 +40,8 @@ class Piece:
 
     path: Path
     costs: tuple[Cost, ...]
-    exact: tuple[Term, ...]
-    terms: tuple[Term, ...]
+    exact: tuple[LogMonomial, ...]
+    terms: tuple[LogMonomial, ...]
 
     @property
     def region(self) -> Cone:
@@ -49,7 +49,7 @@ class Piece:
         return self.path.region
 
 
-def pieces(system: System, path: Path) -> Iterator[Piece]:
+def pieces(system: System, path: Path) -> Iterator[PathCosts]:
     """The path's costs. A region is split where a logarithm along the way changes its sign."""
     try:
         found = [
@@ -61,12 +61,12 @@ def pieces(system: System, path: Path) -> Iterator[Piece]:
             yield from pieces(system, replace(path, region=path.region.cut(form)))
         return
     exact = prune([each.term for each in found], path.region)
-    yield Piece(path, tuple(found), exact, simplified(exact, path.region))
+    yield PathCosts(path, tuple(found), exact, simplified(exact, path.region))
 
 
 def _of_leaves(system: System, path: Path) -> Iterator[Cost]:
     for source in system.rules[path.leaf].terms:
-        yield Cost(source.at(path.state).times(Term(path.nodes)).normal(), source, None, "leaves")
+        yield Cost(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
 
 
 def _of_segment(system: System, path: Path, index: int, segment: Segment) -> Iterator[Cost]:
@@ -77,17 +77,17 @@ def _of_segment(system: System, path: Path, index: int, segment: Segment) -> Ite
         rising = sign(slope)
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
-            term = source.at(state).times(Term(nodes)).normal()
+            term = source.at(state).times(LogMonomial(nodes)).normal()
             yield Cost(term, source, index, "last" if rising > 0 else "first")
         else:
-            base = Term(source.powers).at(segment.state).times(Term(segment.nodes))
+            base = LogMonomial(source.powers).at(segment.state).times(LogMonomial(segment.nodes))
             for logs in _flat_logs(source, segment, path.region):
                 yield Cost(base.times(logs).normal(), source, index, "each")
 
 
-def _flat_logs(source: Term, segment: Segment, region: Cone) -> list[Term]:
+def _flat_logs(source: LogMonomial, segment: Segment, region: Cone) -> list[LogMonomial]:
     """The sum of a product of logarithms over the levels of a segment, each linear along it."""
-    factors: list[Term] = []
+    factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []
     for form, power in source.logs:
         begin, end = at_state(form, segment.state), at_state(form, segment.end)
@@ -102,7 +102,7 @@ def _flat_logs(source: Term, segment: Segment, region: Cone) -> list[Term]:
             crossing.append((high, tuple(x / (speed if sign(speed) > 0 else -speed) for x in high), power))
         elif signs[0] == 1:
             factors.append(logs_of(high, power))
-    nothing = Term(tuple(ONE - ONE for _ in segment.length))
+    nothing = LogMonomial(tuple(ONE - ONE for _ in segment.length))
     for each in factors:
         nothing = nothing.times(each)
     whole = nothing.times(logs_of(segment.length, ONE))

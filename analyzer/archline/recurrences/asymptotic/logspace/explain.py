@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.recurrences.asymptotic.logspace.cones import whole
-from archline.recurrences.asymptotic.logspace.costs import Cost, Piece
+from archline.recurrences.asymptotic.logspace.costs import Cost, PathCosts
 from archline.recurrences.asymptotic.logspace.paths import Path, Segment
-from archline.recurrences.asymptotic.logspace.regimes import Regime
+from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime
 from archline.recurrences.asymptotic.logspace.system import System
 from archline.recurrences.asymptotic.logspace.text import Printer
 
@@ -18,7 +18,7 @@ _WHERE = {
 }
 
 
-def story(system: System, pieces: Sequence[Piece], parts: Sequence[Regime]) -> tuple[str, ...]:
+def story(system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> tuple[str, ...]:
     """The lines of the solution."""
     return tuple(_Teller(system, pieces, parts).lines())
 
@@ -26,7 +26,7 @@ def story(system: System, pieces: Sequence[Piece], parts: Sequence[Regime]) -> t
 class _Teller:
     """Puts a solution into words."""
 
-    def __init__(self, system: System, pieces: Sequence[Piece], parts: Sequence[Regime]) -> None:
+    def __init__(self, system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
         self._system = system
         self._pieces = pieces
         self._parts = parts
@@ -91,7 +91,7 @@ class _Teller:
             yield f"In every region the growth is that of {formula}: no term is too large in one, and all are needed."
 
 
-def _simplest_of_the_longest(piece: Piece) -> tuple[int, list[tuple[int, ...]]]:
+def _simplest_of_the_longest(piece: PathCosts) -> tuple[int, list[tuple[int, ...]]]:
     segments = piece.path.segments
     return -len(segments), [each.motion.cases for each in segments]
 

@@ -22,7 +22,7 @@ from archline.recurrences.asymptotic.logspace.terms import Names, constant
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Row:
+class LogInequality:
     """form . y + log2(factor) >= 0; compared by identity, as it stands in one condition."""
 
     form: Vector
@@ -34,7 +34,7 @@ class Row:
         return log2(self.factor)
 
 
-Alternatives: TypeAlias = tuple[tuple[Row, ...], ...]
+Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
 STRICT = 1e-6
 """How much a strict comparison asks for beyond equality, relatively: it matters where sizes are equal."""
@@ -79,7 +79,7 @@ def _compared(small: s.Expr, great: s.Expr, names: Names, *, strict: bool = Fals
     upper = _side(great, names)
     for least in _side(small, names):
         reached = (
-            tuple(Row(plus(high, low, fmpq(-1)), scale * b / a) for high, b in most)
+            tuple(LogInequality(plus(high, low, fmpq(-1)), scale * b / a) for high, b in most)
             for low, a in least
             for most in upper
         )
@@ -87,7 +87,7 @@ def _compared(small: s.Expr, great: s.Expr, names: Names, *, strict: bool = Fals
     return result
 
 
-def _settled(rows: tuple[Row, ...]) -> tuple[Row, ...] | None:
+def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
     """The rows without those between constants; None where such a one fails."""
     if any(not any(row.form) and row.factor < 1 for row in rows):
         return None

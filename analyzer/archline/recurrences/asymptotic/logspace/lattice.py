@@ -16,15 +16,15 @@ from flint import fmpq
 
 from archline.recurrences.asymptotic.logspace.compare import Piecewise, as_maximum, covered, weight
 from archline.recurrences.asymptotic.logspace.cones import Cone, plus
-from archline.recurrences.asymptotic.logspace.terms import Term
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 
-Group: TypeAlias = tuple[Term, ...]
+Group: TypeAlias = tuple[LogMonomial, ...]
 Formula: TypeAlias = tuple[Group, ...]
 """The sum (or max) of the least of each group."""
 MAX_BRANCHES = 400
 
 
-def formula_for(pieces: Piecewise, others: Iterable[Term] = ()) -> Formula | None:
+def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
     """One formula that is right on all pieces, the function being the greatest of the terms on each.
 
     Terms from elsewhere may take part: a min may need one where the pieces do not fill all space.
@@ -33,12 +33,12 @@ def formula_for(pieces: Piecewise, others: Iterable[Term] = ()) -> Formula | Non
     return as_lattice(pieces, others) if lower is None else tuple((each,) for each in lower)
 
 
-def as_lattice(pieces: Piecewise, others: Iterable[Term] = ()) -> Formula | None:
+def as_lattice(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
     """A max of mins that is right on all pieces."""
     return _Search(pieces, others).formula()
 
 
-def equals(formula: Formula, terms: Sequence[Term], region: Cone) -> bool:
+def equals(formula: Formula, terms: Sequence[LogMonomial], region: Cone) -> bool:
     """Whether the formula is Theta(the greatest of the terms) on the region, surely."""
     return all(_below(group, terms, region) for group in formula) and all(
         _covered_by(term, formula, region) for term in terms
@@ -48,7 +48,7 @@ def equals(formula: Formula, terms: Sequence[Term], region: Cone) -> bool:
 class _Search:
     """Looks for a max of mins."""
 
-    def __init__(self, pieces: Piecewise, others: Iterable[Term]) -> None:
+    def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
         parts = [(_where(term, terms, region), term) for region, terms in pieces for term in terms]
         names = sorted({*others, *(term for _, term in parts)}, key=weight)
@@ -93,14 +93,14 @@ class _Search:
         return group
 
 
-def _where(term: Term, terms: Sequence[Term], region: Cone) -> Cone:
+def _where(term: LogMonomial, terms: Sequence[LogMonomial], region: Cone) -> Cone:
     """The part of the region where the term is the greatest."""
     for other in terms:
         region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
     return region
 
 
-def _below(group: Group, terms: Sequence[Term], region: Cone) -> bool:
+def _below(group: Group, terms: Sequence[LogMonomial], region: Cone) -> bool:
     """Whether the least of the group is O(the greatest of the terms) on the region, surely."""
     if any(covered(each, terms, region) for each in group):
         return True
@@ -111,7 +111,7 @@ def _below(group: Group, terms: Sequence[Term], region: Cone) -> bool:
     return any(covered(each, terms, region) for each in group)
 
 
-def _covered_by(term: Term, formula: Formula, region: Cone) -> bool:
+def _covered_by(term: LogMonomial, formula: Formula, region: Cone) -> bool:
     """Whether the term is O(the formula): where it is not, each group has a member below the term."""
     if any(all(covered(term, (each,), region) for each in group) for group in formula):
         return True

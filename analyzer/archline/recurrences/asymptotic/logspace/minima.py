@@ -7,14 +7,14 @@ from dataclasses import replace
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
-from archline.recurrences.asymptotic.problem import Case
+from archline.recurrences.asymptotic.problem import EquationCase
 
 MAX_CASES = 32
 
 
-def without_minima(cases: tuple[Case, ...]) -> list[Case]:
+def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
     """The same cases in order, none with a min in its value. Raises OutOfReachError."""
-    result: list[Case] = []
+    result: list[EquationCase] = []
     pending = list(reversed(cases))
     while pending:
         case = pending.pop()
@@ -29,7 +29,7 @@ def without_minima(cases: tuple[Case, ...]) -> list[Case]:
     return result
 
 
-def _branches(case: Case, least: s.Call) -> list[Case]:
+def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
     """One case for each argument of the min that may be the least; the last one needs no condition for it."""
     branches = []
     for number, chosen in enumerate(least.arguments):
@@ -37,7 +37,7 @@ def _branches(case: Case, least: s.Call) -> list[Case]:
         others = [each for each in least.arguments if each is not chosen]
         for other in others if number < len(others) else ():
             condition = _both(condition, s.Binary("<=", chosen, other, span=least.span))
-        branches.append(Case(_replaced(case.value, least, chosen), condition))
+        branches.append(EquationCase(_replaced(case.value, least, chosen), condition))
     return branches
 
 

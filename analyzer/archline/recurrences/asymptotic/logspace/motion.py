@@ -13,9 +13,9 @@ from flint import fmpq
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, reduced
-from archline.recurrences.asymptotic.logspace.guards import Alternatives, Row
+from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Number, approximate, sign
-from archline.recurrences.asymptotic.logspace.system import Rule
+from archline.recurrences.asymptotic.logspace.system import CaseRule
 from archline.recurrences.asymptotic.logspace.terms import at_state
 
 ROUNDS = 240
@@ -45,7 +45,7 @@ class Motion:
     shares: tuple[Number, ...]
     direction: Vector
     nodes: Number
-    watched: tuple[Row, ...]
+    watched: tuple[LogInequality, ...]
 
     @property
     def is_leaf(self) -> bool:
@@ -53,18 +53,18 @@ class Motion:
         return not self.shares
 
 
-class Place:
+class RecursionState:
     """A state of the recursion for all roots in a region: the sizes' logarithms as forms in the root's."""
 
-    def __init__(self, rules: Sequence[Rule], region: Cone, state: tuple[Vector, ...]) -> None:
+    def __init__(self, rules: Sequence[CaseRule], region: Cone, state: tuple[Vector, ...]) -> None:
         self._rules = rules
         self._region = region
         self._state = state
-        self._signs: dict[Row, int | None] = {}
-        self._floats: dict[Row, tuple[float, ...]] = {}
-        self._used: dict[Row, None] = {}
+        self._signs: dict[LogInequality, int | None] = {}
+        self._floats: dict[LogInequality, tuple[float, ...]] = {}
+        self._used: dict[LogInequality, None] = {}
 
-    def sign(self, row: Row) -> int | None:
+    def sign(self, row: LogInequality) -> int | None:
         """The sign of the row's form here, on the whole region."""
         if row not in self._signs:
             self._signs[row] = self._region.sign(at_state(row.form, self._state))
@@ -73,7 +73,7 @@ class Place:
     def motion(self, before: Vector) -> Motion:
         """The motion from here for sizes that came by the direction `before`. Raises SplitError."""
         offset = [_AHEAD * approximate(x) for x in before]
-        visits: list[tuple[int, tuple[Row, ...]]] = []
+        visits: list[tuple[int, tuple[LogInequality, ...]]] = []
         seen: dict[tuple[float, ...], int] = {}
         begin = ROUNDS // 2
         for turn in range(ROUNDS):
@@ -119,7 +119,7 @@ class Place:
     def _holds(self, when: Alternatives, offset: Sequence[float]) -> bool:
         """Whether a condition holds; the rows it rests on are noted."""
         witnesses = []
-        undecided: list[Row] = []
+        undecided: list[LogInequality] = []
         for rows in when:
             truths = [self._truth(row, offset) for row in rows]
             if all(truths):
@@ -136,7 +136,7 @@ class Place:
         self._used.update(dict.fromkeys(witnesses))
         return False
 
-    def _truth(self, row: Row, offset: Sequence[float]) -> bool | None:
+    def _truth(self, row: LogInequality, offset: Sequence[float]) -> bool | None:
         sign = self.sign(row)
         if sign:
             return sign > 0
@@ -146,14 +146,14 @@ class Place:
             self._floats[row] = tuple(approximate(x) for x in row.form)
         return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_CLOSE
 
-    def _strongest(self, failed: list[Row]) -> Row:
+    def _strongest(self, failed: list[LogInequality]) -> LogInequality:
         """The row that is furthest from holding: the last to change its sign, as a rule."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
         return min(failed, key=lambda row: approximate(dot(at_state(row.form, self._state), inner)))
 
-    def _dividing(self, rows: list[Row]) -> Vector:
+    def _dividing(self, rows: list[LogInequality]) -> Vector:
         """The form to split by: where several rows may fail, which of them is the last to hold comes first."""
         first, *others = [at_state(row.form, self._state) for row in rows]
         for other in others:

@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 from math import log2
 from typing import TypeAlias, Union
 
-from flint import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
+from flint import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 
 Number: TypeAlias = Union[fmpq, "Irrational"]
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -21,7 +21,6 @@ PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 7
 """The primes whose binary logarithms are the polynomials' variables."""
 _POLYNOMIALS = fmpq_mpoly_ctx.get([f"log2({prime})" for prime in PRIMES], "lex")
 _UNIT = _POLYNOMIALS.constant(1)
-_PRECISIONS = (64, 256, 1024)
 _LOGARITHMS = tuple(log2(prime) for prime in PRIMES)
 
 
@@ -137,18 +136,10 @@ def _sign_of(polynomial: fmpq_mpoly) -> int:
     # Each part is right to 40 bits, so that a sum this far from zero has its sign.
     if abs(total) > 1e-9 * sum(map(abs, parts)):
         return 1 if total > 0 else -1
-    before = ctx.prec
-    try:
-        for precision in _PRECISIONS:
-            ctx.prec = precision
-            enclosure = _enclosure(polynomial)
-            if enclosure > 0:
-                return 1
-            if enclosure < 0:
-                return -1
-    finally:
-        ctx.prec = before
-    raise OutOfReachError(f"whether {_sum_text(polynomial, ())} is 0 could not be decided")
+    sign = sign_of(lambda: _enclosure(polynomial))
+    if sign is None:
+        raise OutOfReachError(f"whether {_sum_text(polynomial, ())} is 0 could not be decided")
+    return sign
 
 
 def _parts(polynomial: fmpq_mpoly) -> Iterator[float]:
@@ -213,27 +204,3 @@ def _log2_of_prime(prime: int) -> Number:
     if prime not in PRIMES:
         raise OutOfReachError(f"the logarithm of {prime}: primes above {PRIMES[-1]} are not covered")
     return Irrational(_POLYNOMIALS.gens()[PRIMES.index(prime)], _UNIT)
-
-
-def power_of(value: fmpq, root: fmpq) -> int | None:
-    """The k with root^k = value, if there is one; the root is above 1."""
-    if value < 1:
-        inverse = power_of(ONE / value, root)
-        return None if inverse is None else -inverse
-    power, reached = 0, ONE
-    while reached < value:
-        power, reached = power + 1, reached * root
-    return power if reached == value else None
-
-
-def primitive(base: fmpq) -> tuple[fmpq, int]:
-    """A rational r > 1 that is no power of another, and k with r^k = base."""
-    if base < 1:
-        root, degree = primitive(ONE / base)
-        return root, -degree
-    factors = [*fmpz(base.p).factor(), *fmpz(base.q).factor()]
-    degree = 0
-    for _, power in factors:
-        degree = int(fmpz(degree).gcd(power))
-    above, below = fmpz(base.p).root(degree), fmpz(base.q).root(degree)
-    return fmpq(above, below), degree

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, plus, unit
-from archline.recurrences.asymptotic.logspace.motion import Motion, Place, SplitError
+from archline.recurrences.asymptotic.logspace.motion import Motion, RecursionState, SplitError
 from archline.recurrences.asymptotic.logspace.numbers import ZERO, sign
 from archline.recurrences.asymptotic.logspace.system import System
 from archline.recurrences.asymptotic.logspace.terms import at_state
@@ -114,7 +114,7 @@ class _Explorer:
     def _advanced(self, path: Path) -> Path:
         """One motion further."""
         before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
-        place = Place(self._system.rules, path.region, path.state)
+        place = RecursionState(self._system.rules, path.region, path.state)
         motion = place.motion(before)
         if motion.is_leaf:
             return replace(path, leaf=motion.cases[0])
@@ -127,7 +127,7 @@ class _Explorer:
             segments = segments[:-1]
         return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
 
-    def _next_event(self, path: Path, place: Place, motion: Motion) -> Vector:
+    def _next_event(self, path: Path, place: RecursionState, motion: Motion) -> Vector:
         """The time until a watched row changes its sign, the least of several. Raises SplitError."""
         times: dict[Vector, None] = {}
         for row in motion.watched:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.logspace.compare import covered
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, whole
-from archline.recurrences.asymptotic.logspace.costs import Piece, pieces
-from archline.recurrences.asymptotic.logspace.guards import Row
+from archline.recurrences.asymptotic.logspace.costs import PathCosts, pieces
+from archline.recurrences.asymptotic.logspace.guards import LogInequality
 from archline.recurrences.asymptotic.logspace.lattice import Formula, equals, formula_for
 from archline.recurrences.asymptotic.logspace.numbers import approximate, sign
 from archline.recurrences.asymptotic.logspace.paths import follow, regions
@@ -18,26 +18,26 @@ from archline.recurrences.asymptotic.logspace.text import Printer
 
 
 @dataclass(frozen=True)
-class Regime:
+class GrowthRegime:
     """The growth where one of these cases applies at the root."""
 
     cases: tuple[int, ...]
     formula: Formula
 
 
-def regimes(system: System, found: Sequence[Piece]) -> list[Regime]:
+def regimes(system: System, found: Sequence[PathCosts]) -> list[GrowthRegime]:
     """One regime where a formula serves everywhere, else several, the recursion's last. Raises OutOfReachError."""
     for piece in found:
         _refuse_thin(system, piece)
     whole = formula_of(found)
-    groups: dict[int, list[Piece]] = {}
+    groups: dict[int, list[PathCosts]] = {}
     for piece in found:
         groups.setdefault(root_case(piece), []).append(piece)
-    main = _by_case(system, groups) if whole is None else [Regime(tuple(groups), whole)]
+    main = _by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
     return [*_walls(system, main), *main]
 
 
-def _refuse_thin(system: System, piece: Piece) -> None:
+def _refuse_thin(system: System, piece: PathCosts) -> None:
     """Raise OutOfReachError where a segment shorter than one level may be left out, though its cost would show."""
     # The root itself is never left out, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
@@ -59,19 +59,19 @@ def _refuse_thin(system: System, piece: Piece) -> None:
             raise OutOfReachError(f"the growth jumps where {text}: levels that cost much are met only beyond")
 
 
-def root_case(piece: Piece) -> int:
+def root_case(piece: PathCosts) -> int:
     """The case that applies at the root."""
     return piece.path.segments[0].motion.first if piece.path.segments else piece.path.leaf
 
 
-def formula_of(found: Sequence[Piece], others: Sequence[Piece] = ()) -> Formula | None:
+def formula_of(found: Sequence[PathCosts], others: Sequence[PathCosts] = ()) -> Formula | None:
     """One formula for all pieces. Terms of others may take part in it."""
     terms = [term for piece in others for term in piece.terms]
     plain = formula_for([(piece.region, piece.terms) for piece in found], terms)
     return formula_for([(piece.region, piece.exact) for piece in found], terms) if plain is None else plain
 
 
-def _by_case(system: System, groups: dict[int, list[Piece]]) -> list[Regime]:
+def _by_case(system: System, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
     """The leaves each by themselves, and the recursion as a whole if it has one formula."""
     leaves = [case for case in sorted(groups) if system.rules[case].step is None]
     inner = [case for case in sorted(groups) if system.rules[case].step is not None]
@@ -79,21 +79,21 @@ def _by_case(system: System, groups: dict[int, list[Piece]]) -> list[Regime]:
     ended = [piece for case in leaves for piece in groups[case]]
     whole = formula_of([piece for case in inner for piece in groups[case]], ended)
     if whole is not None:
-        return [*result, Regime(tuple(inner), whole)] if inner else result
+        return [*result, GrowthRegime(tuple(inner), whole)] if inner else result
     return [*result, *(_regime((case,), groups[case]) for case in inner)]
 
 
-def _regime(cases: tuple[int, ...], found: Sequence[Piece]) -> Regime:
+def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
     formula = formula_of(found)
     if formula is None:
         raise OutOfReachError("the growth jumps from some sizes to their neighbours, within one case")
-    return Regime(cases, formula)
+    return GrowthRegime(cases, formula)
 
 
-def _walls(system: System, main: Sequence[Regime]) -> list[Regime]:
+def _walls(system: System, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
     """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth beside."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
-    result: dict[int, list[Piece]] = {}
+    result: dict[int, list[PathCosts]] = {}
     for edge in _edges(system):
         for path in follow(system, edge):
             for piece in pieces(system, path):
@@ -125,13 +125,13 @@ def _edges(system: System) -> Iterator[Cone]:
                 yield edge
 
 
-def _line(row: Row) -> Vector:
+def _line(row: LogInequality) -> Vector:
     """A row's form up to its scale and sign."""
     form = whole(row.form)
     return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
-def _distance(row: Row) -> float:
+def _distance(row: LogInequality) -> float:
     """How far from equality of its form a comparison changes, in units of the small whole numbers."""
     scale = next(approximate(y) / approximate(x) for x, y in zip(row.form, whole(row.form), strict=True) if x)
     return abs(row.shift) * scale

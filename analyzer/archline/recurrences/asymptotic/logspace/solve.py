@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.format_expressions import format_fact
-from archline.recurrences.asymptotic.logspace.costs import Piece, pieces
+from archline.recurrences.asymptotic.logspace.costs import PathCosts, pieces
 from archline.recurrences.asymptotic.logspace.explain import story
 from archline.recurrences.asymptotic.logspace.guards import negated
 from archline.recurrences.asymptotic.logspace.numbers import approximate
 from archline.recurrences.asymptotic.logspace.paths import paths
-from archline.recurrences.asymptotic.logspace.regimes import Regime, regimes
+from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
 from archline.recurrences.asymptotic.logspace.system import System, read_system
 from archline.recurrences.asymptotic.logspace.text import Printer
-from archline.recurrences.asymptotic.logspace.validate import Verdict, check
+from archline.recurrences.asymptotic.logspace.validate import NumericCheck, check
 from archline.recurrences.asymptotic.problem import Answer, Recurrence, Refused, Solved
 
 METHOD = "recursion followed in log space"
@@ -40,14 +40,14 @@ def solve_multi(problem: Recurrence) -> Answer:
     return _solved(system, parts, steps, verdict)
 
 
-def _pieces(system: System) -> list[Piece]:
+def _pieces(system: System) -> list[PathCosts]:
     found = [piece for path in paths(system) for piece in pieces(system, path)]
     if not found:
         raise OutOfReachError("no sizes satisfy the facts")
     return found
 
 
-def _bounded(problem: Recurrence, system: System, parts: list[Regime]) -> tuple[str, ...]:
+def _bounded(problem: Recurrence, system: System, parts: list[GrowthRegime]) -> tuple[str, ...]:
     """The steps where some number of nodes is known between bounds only: all costs rise with it."""
     above = read_system(problem, above=True)
     if regimes(above, _pieces(above)) != parts:
@@ -60,7 +60,7 @@ def _bounded(problem: Recurrence, system: System, parts: list[Regime]) -> tuple[
     return (*lines, "With a bound below it and one above it the growth is the same, and it rises with the nodes.")
 
 
-def _solved(system: System, parts: list[Regime], steps: tuple[str, ...], verdict: Verdict) -> Solved:
+def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], verdict: NumericCheck) -> Solved:
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {verdict.points} sizes over several scales, agrees."
     shown = tuple((_condition(system, part, parts), printer.formula(part.formula)) for part in parts)
@@ -72,7 +72,7 @@ def _solved(system: System, parts: list[Regime], steps: tuple[str, ...], verdict
     )
 
 
-def _condition(system: System, part: Regime, parts: list[Regime]) -> str:
+def _condition(system: System, part: GrowthRegime, parts: list[GrowthRegime]) -> str:
     """Where a regime holds, as text."""
     own = [system.rules[case].condition for case in part.cases]
     others = [system.rules[case].condition for each in parts if each is not part for case in each.cases]

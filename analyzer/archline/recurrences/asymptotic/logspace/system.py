@@ -14,21 +14,23 @@ from flint import fmpq
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import Vector
-from archline.recurrences.asymptotic.logspace.exponents import bounds
-from archline.recurrences.asymptotic.logspace.guards import Alternatives, Row, alternatives
+from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality, alternatives
 from archline.recurrences.asymptotic.logspace.minima import without_minima
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, approximate, logarithm
-from archline.recurrences.asymptotic.logspace.terms import Names, Term, constant
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
 from archline.recurrences.asymptotic.problem import Recurrence
 
+RESOLUTION = 1 << 30
+"""An exponent that has no closed form lies between two multiples of 1/RESOLUTION."""
 Enclosed: TypeAlias = tuple[str, Number, Number]
 """Calls, and two numbers between which lies the power by which their nodes multiply."""
 
 
 @dataclass(frozen=True)
-class Step:
+class SelfCalls:
     """A case that calls itself.
 
     While a unit of `direction` passes, the nodes grow by exp(nodes): log_b(a) for a calls of sizes cut by b. One
@@ -47,13 +49,13 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Rule:
+class CaseRule:
     """One case. It applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
 
     when: Alternatives
     condition: s.Fact | None
-    terms: tuple[Term, ...]
-    step: Step | None
+    terms: tuple[LogMonomial, ...]
+    step: SelfCalls | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class System:
     """The recurrence: its names, its cases in order and what is given about the names."""
 
     names: Names
-    rules: tuple[Rule, ...]
+    rules: tuple[CaseRule, ...]
     facts: tuple[Alternatives, ...]
     enclosed: tuple[Enclosed, ...]
 
@@ -98,14 +100,14 @@ def read_system(problem: Recurrence, *, above: bool = False) -> System:
     return System(names, tuple(rules), _facts(problem.facts, names), tuple(reader.enclosed))
 
 
-def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> Rule:
+def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> CaseRule:
     """A base value holds up to its sizes."""
     condition: s.Expr | None = None
     for name, bound in zip(names.all, at, strict=False):
         part: s.Expr = s.Binary("<=", s.Name(name, span=bound.span), bound, span=bound.span)
         condition = part if condition is None else s.Binary("and", condition, part, span=part.span)
     assert condition is not None
-    return Rule(alternatives(condition, names), condition, names.terms(value), None)
+    return CaseRule(alternatives(condition, names), condition, names.terms(value), None)
 
 
 def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
@@ -118,7 +120,7 @@ def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
             continue
     if "Z" in names.all and "L" in names.all:
         form = tuple(fmpq((name == "Z") - (name == "L")) for name in names.all)
-        used.append(((Row(form, 1.0),),))
+        used.append(((LogInequality(form, 1.0),),))
     return tuple(used)
 
 
@@ -131,12 +133,12 @@ class _Reader:
         self._above = above
         self.enclosed: list[Enclosed] = []
 
-    def rule(self, value: s.Expr, condition: s.Fact | None) -> Rule:
+    def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """One case."""
         when = ALWAYS if condition is None else alternatives(condition, self._names)
         calls, rest = self._parts(value)
         terms = tuple(dict.fromkeys(term for each in rest for term in self._names.terms(each)))
-        return Rule(when, condition, terms, self._step(calls) if calls else None)
+        return CaseRule(when, condition, terms, self._step(calls) if calls else None)
 
     def _parts(self, value: s.Expr) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
         """The calls with their numbers, and the summands without calls."""
@@ -194,7 +196,7 @@ class _Reader:
     def _calls(self, expr: s.Expr) -> bool:
         return any(isinstance(node, s.Call) and node.function == self._function for node in s.nodes(expr))
 
-    def _step(self, calls: list[tuple[fmpq, s.Call]]) -> Step:
+    def _step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
         """The calls as one motion: all shrink the sizes in the same proportion of logarithms."""
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
@@ -206,10 +208,10 @@ class _Reader:
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join(_called(count, call) for count, call in calls)
-        low, high = bounds(branches)
+        low, high = exponents(branches)
         if low != high:
             self.enclosed.append((text, low, high))
-        return Step(direction, high if self._above else low, _log2(min(branches)), text)
+        return SelfCalls(direction, high if self._above else low, _log2(min(branches)), text)
 
     def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
         """The direction of a call in the logarithms of the names, its first part 1, and the factor of that part."""
@@ -237,6 +239,19 @@ class _Reader:
                 return self._ratio(index, inner) / self._number(factor)
             case _:
                 raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
+
+
+def exponents(branches: dict[fmpq, fmpq]) -> tuple[Number, Number]:
+    """Two numbers between which the p with sum of count*factor^-p = 1 lies: p itself, twice, in closed form.
+
+    `branches` are the factors by which calls shrink a size, each with the number of such calls.
+    """
+    exponent = exponent_of(tuple((count, ONE / factor) for factor, count in branches.items()))
+    if exponent.root is None:
+        exact = exponent.rational + exponent.factor * logarithm(exponent.of, exponent.to)
+        return exact, exact
+    ball = exponent.ball() * RESOLUTION
+    return fmpq(ball.lower().floor().fmpq(), RESOLUTION), fmpq(ball.upper().ceil().fmpq(), RESOLUTION)
 
 
 def _names(expr: s.Expr) -> bool:

@@ -25,35 +25,35 @@ MAX_DIGITS = 60
 
 
 @dataclass(frozen=True)
-class Term:
+class LogMonomial:
     """exp(powers . y) times the product of log2(2 + exp(form . y))^power; y holds the names' logarithms."""
 
     powers: Vector
     logs: Logs = ()
 
-    def times(self, other: Term) -> Term:
+    def times(self, other: LogMonomial) -> LogMonomial:
         """The product."""
-        return Term(plus(self.powers, other.powers), _merged(self.logs + other.logs))
+        return LogMonomial(plus(self.powers, other.powers), _merged(self.logs + other.logs))
 
-    def to_the(self, power: Number) -> Term:
+    def to_the(self, power: Number) -> LogMonomial:
         """A power; one with logarithms has a rational exponent."""
         if self.logs and isinstance(power, Irrational):
             raise OutOfReachError("a logarithm to an irrational power")
         logs = tuple((form, each * power) for form, each in self.logs)
-        return Term(tuple(power * x for x in self.powers), _merged(logs))  # type: ignore[arg-type]
+        return LogMonomial(tuple(power * x for x in self.powers), _merged(logs))  # type: ignore[arg-type]
 
-    def normal(self) -> Term:
+    def normal(self) -> LogMonomial:
         """The term with its logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
-        return Term(self.powers, _merged(tuple((whole(form), power) for form, power in self.logs)))
+        return LogMonomial(self.powers, _merged(tuple((whole(form), power) for form, power in self.logs)))
 
-    def at(self, state: tuple[Vector, ...]) -> Term:
+    def at(self, state: tuple[Vector, ...]) -> LogMonomial:
         """The term where each name has the logarithm that `state` gives, a form in the root's."""
-        return Term(_at(self.powers, state), _merged(tuple((_at(form, state), n) for form, n in self.logs)))
+        return LogMonomial(_at(self.powers, state), _merged(tuple((_at(form, state), n) for form, n in self.logs)))
 
 
-def logs_of(form: Vector, power: fmpq) -> Term:
+def logs_of(form: Vector, power: fmpq) -> LogMonomial:
     """log2(2 + exp(form . y))^power."""
-    return Term((ZERO,) * len(form), _merged(((whole(form), power),)))
+    return LogMonomial((ZERO,) * len(form), _merged(((whole(form), power),)))
 
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
@@ -84,14 +84,14 @@ class Names:
     all: tuple[str, ...]
     parameters: int
 
-    def terms(self, expr: s.Expr) -> tuple[Term, ...]:
+    def terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
         """The expression as a sum of terms. Raises OutOfReachError."""
         value = _constant(expr)
         if value is not None:
             return self._of_constant(value, expr)
         match expr:
             case s.Name(id=name) if name in self.all:
-                return (Term(tuple(fmpq(name == each) for each in self.all)),)
+                return (LogMonomial(tuple(fmpq(name == each) for each in self.all)),)
             case s.Name(id="pi"):
                 return (self.one,)
             case s.Binary(op="+", left=left, right=right):
@@ -117,23 +117,23 @@ class Names:
             case _:
                 raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
 
-    def _of_constant(self, value: Number, expr: s.Expr) -> tuple[Term, ...]:
+    def _of_constant(self, value: Number, expr: s.Expr) -> tuple[LogMonomial, ...]:
         if sign(value) < 0:
             raise OutOfReachError(f"the negative cost {format_expression(expr)}")
         return (self.one,) if sign(value) else ()
 
     @property
-    def one(self) -> Term:
+    def one(self) -> LogMonomial:
         """The constant term."""
-        return Term((ZERO,) * len(self.all))
+        return LogMonomial((ZERO,) * len(self.all))
 
-    def _single(self, expr: s.Expr, what: str) -> Term:
+    def _single(self, expr: s.Expr, what: str) -> LogMonomial:
         terms = self.terms(expr)
         if len(terms) != 1:
             raise OutOfReachError(f"{what} {format_expression(expr)}")
         return terms[0]
 
-    def _power(self, base: s.Expr, exponent: s.Expr) -> tuple[Term, ...]:
+    def _power(self, base: s.Expr, exponent: s.Expr) -> tuple[LogMonomial, ...]:
         power = _constant(exponent)
         if power is None:
             raise OutOfReachError(f"the exponent {format_expression(exponent)} is no constant")
@@ -141,17 +141,19 @@ class Names:
             return (self._single(base, "a division by the sum").to_the(power),)
         return tuple(each.to_the(power) for each in self.terms(base))
 
-    def _logarithm(self, argument: s.Expr) -> tuple[Term, ...]:
+    def _logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
         terms = self.terms(argument)
         if any(each.logs for each in terms):
             raise OutOfReachError(f"the logarithm of a logarithm in log2({format_expression(argument)})")
-        found = {Term(self.one.powers, ((each.powers, ONE),)) if any(each.powers) else self.one for each in terms}
+        found = {
+            LogMonomial(self.one.powers, ((each.powers, ONE),)) if any(each.powers) else self.one for each in terms
+        }
         if len(found) > 1:
             found.discard(self.one)
         return tuple(sorted(found, key=str))
 
 
-def _limited(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+def _limited(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
     if len(terms) > MAX_TERMS:
         raise OutOfReachError("an expression of too many terms")
     return tuple(dict.fromkeys(terms))

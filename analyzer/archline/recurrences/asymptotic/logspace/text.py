@@ -12,7 +12,7 @@ from archline.recurrences.asymptotic.logspace.compare import weight
 from archline.recurrences.asymptotic.logspace.cones import Vector, whole
 from archline.recurrences.asymptotic.logspace.lattice import Formula
 from archline.recurrences.asymptotic.logspace.numbers import Irrational, Number, approximate, sign
-from archline.recurrences.asymptotic.logspace.terms import Term
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 
 _LOGARITHM = re.compile(r"log2\(\d+\)")
 
@@ -25,9 +25,9 @@ class Printer:
 
     def monomial(self, powers: Vector) -> str:
         """exp(powers . y)."""
-        return self.term(Term(powers))
+        return self.term(LogMonomial(powers))
 
-    def term(self, term: Term) -> str:
+    def term(self, term: LogMonomial) -> str:
         """A product with at most one quotient."""
         above, below = self._parts(term)
         return _quotient(above, below)
@@ -48,7 +48,7 @@ class Printer:
         below = tuple(-x if sign(x) < 0 else x - x for x in form)
         return self.monomial(above), self.monomial(below)
 
-    def total(self, terms: Iterable[Term]) -> str:
+    def total(self, terms: Iterable[LogMonomial]) -> str:
         """A sum; terms over one denominator are brought together."""
         groups: dict[tuple[str, ...], list[Sequence[str]]] = {}
         for term in sorted(terms, key=_place):
@@ -77,7 +77,7 @@ class Printer:
                 parts.append(f"min({', '.join(self.term(each) for each in sorted(group, key=_place))})")
         return " + ".join(parts)
 
-    def _parts(self, term: Term) -> tuple[list[str], list[str]]:
+    def _parts(self, term: LogMonomial) -> tuple[list[str], list[str]]:
         above: list[str] = []
         below: list[str] = []
         for name, power in zip(self.names, term.powers, strict=True):
@@ -90,7 +90,7 @@ class Printer:
         return above, below
 
 
-def _place(term: Term) -> tuple[object, ...]:
+def _place(term: LogMonomial) -> tuple[object, ...]:
     return (*weight(term)[:-2], [-approximate(x) for x in term.powers])
 
 

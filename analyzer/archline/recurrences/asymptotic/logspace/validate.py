@@ -17,13 +17,13 @@ from archline.language import syntax as s
 from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
 from archline.recurrences.asymptotic.logspace.cones import Vector
-from archline.recurrences.asymptotic.logspace.costs import Piece
+from archline.recurrences.asymptotic.logspace.costs import PathCosts
 from archline.recurrences.asymptotic.logspace.lattice import Formula
 from archline.recurrences.asymptotic.logspace.numbers import approximate
-from archline.recurrences.asymptotic.logspace.regimes import Regime
+from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime
 from archline.recurrences.asymptotic.logspace.system import System
-from archline.recurrences.asymptotic.logspace.terms import Term
-from archline.recurrences.asymptotic.problem import Case, Definition, Recurrence
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial
+from archline.recurrences.asymptotic.problem import Definition, EquationCase, Recurrence
 
 SCALES = (24.0, 48.0, 96.0)
 FAR = (192.0, 384.0, 768.0)
@@ -41,14 +41,16 @@ Point = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class NumericCheck:
     """What the evaluation found: `trouble` is what speaks against the answer; `points` sizes were evaluated."""
 
     trouble: str | None
     points: int
 
 
-def check(problem: Recurrence, system: System, found: Sequence[Regime], pieces: Sequence[Piece]) -> Verdict:
+def check(
+    problem: Recurrence, system: System, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
+) -> NumericCheck:
     """Compare the regimes' growth with the recurrence's own values."""
     witness = _Witness(problem, system, found)
     noise = _noise(system)
@@ -65,10 +67,10 @@ def check(problem: Recurrence, system: System, found: Sequence[Regime], pieces: 
                 break
         else:
             where = witness.shown(points[-1])
-            return Verdict(f"the growth found does not agree with the recurrence's own values near {where}", count)
+            return NumericCheck(f"the growth found does not agree with the recurrence's own values near {where}", count)
     if not count:
-        return Verdict("the recurrence could not be evaluated at any of the sizes tried, to check the answer", 0)
-    return Verdict(None, count)
+        return NumericCheck("the recurrence could not be evaluated at any of the sizes tried, to check the answer", 0)
+    return NumericCheck(None, count)
 
 
 def _noise(system: System) -> float:
@@ -98,7 +100,7 @@ def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
     return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, beside, strict=True))
 
 
-def _directions(pieces: Sequence[Piece]) -> Iterator[Point]:
+def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
     """Corners and middles of the regions, the greatest coordinate 1."""
     seen: set[Point] = set()
     middles = [piece.region.inner() for piece in pieces]
@@ -114,7 +116,7 @@ def _directions(pieces: Sequence[Piece]) -> Iterator[Point]:
 class _Witness:
     """Values of the recurrence beside the growth claimed for them."""
 
-    def __init__(self, problem: Recurrence, system: System, found: Sequence[Regime]) -> None:
+    def __init__(self, problem: Recurrence, system: System, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
@@ -161,12 +163,12 @@ def _sorter(problem: Recurrence, system: System) -> Recurrence:
     asked = problem.asked
     span = asked.cases[0].value.span
     cases = [
-        Case(s.Integer(0, span=span), s.Unary("not", fact, span=span))
+        EquationCase(s.Integer(0, span=span), s.Unary("not", fact, span=span))
         for fact in problem.facts
         if isinstance(fact, s.Binary)
     ]
     for number, rule in enumerate(system.rules):
-        cases.append(Case(s.Integer(number + 1, span=span), rule.condition))
+        cases.append(EquationCase(s.Integer(number + 1, span=span), rule.condition))
     return Recurrence((Definition("case", asked.parameters, tuple(cases)),))
 
 
@@ -179,7 +181,7 @@ def _value(formula: Formula, point: Point) -> float | None:
     return top + log2(fsum(2.0 ** (x - top) for x in values))
 
 
-def _term(term: Term, point: Point) -> float:
+def _term(term: LogMonomial, point: Point) -> float:
     total = _at(term.powers, point)
     for form, power in term.logs:
         inner = _at(form, point)

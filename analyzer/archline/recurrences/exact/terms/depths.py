@@ -14,13 +14,13 @@ from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.surrogate import Inner
 from archline.recurrences.exact.terms.halvings import counted
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
 SIZES = 2, 3
 
 
-def limited(function: Function, steps: Sequence[Step]) -> Iterator[tuple[Element, ...]]:
+def limited(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
     """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
@@ -39,7 +39,7 @@ def _grows(atom: Atom) -> bool:
     return isinstance(atom, a.CeilLog2) and counted(atom) is None
 
 
-def _changes(function: Function, step: Step, name: str) -> bool:
+def _changes(function: Function, step: Transition, name: str) -> bool:
     """Whether calls have another value of the size."""
     place = function.parameters.index(name)
     return any(call.arguments[place] != Poly.symbol(name) for _, call in step.calls)

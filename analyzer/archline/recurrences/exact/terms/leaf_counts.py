@@ -14,7 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Poly, Symbol, total
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.terms.halvings import counted, halvings
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
 
@@ -24,12 +24,12 @@ def pieces(size: Poly, most: Poly) -> Poly:
     return least + a.positive_part(size - most * least)
 
 
-def shared(name: str, most: int, steps: Sequence[Step], function: Function) -> bool:
+def shared(name: str, most: int, steps: Sequence[Transition], function: Function) -> bool:
     """Whether each call has all of a size, or two calls have the halves of one above `most`."""
     return all(_keeps(name, most, step, function) for step in steps if step.calls)
 
 
-def _keeps(name: str, most: int, step: Step, function: Function) -> bool:
+def _keeps(name: str, most: int, step: Transition, function: Function) -> bool:
     size, facts = Poly.symbol(name), step.facts
     given = [sizes_of_call(function, call.arguments)[name] for _, call in step.calls]
     if any(factor != ONE for factor, _ in step.calls) or total(given) != size:

@@ -20,14 +20,14 @@ from archline.recurrences.exact.basis import Element, distinct, divisors, rank, 
 from archline.recurrences.exact.surrogate import Inner
 from archline.recurrences.exact.terms.halvings import halvings, most_halvings
 from archline.recurrences.exact.terms.leaf_counts import pieces, shared
-from archline.recurrences.exact.transitions import Step, least_of
+from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
 
 MOST = 1 << 10
 
 
 @dataclass(frozen=True)
-class Split:
+class SizeDivision:
     """How calls divide a size: in one call at a time or in several one after the other, down to `least` at least.
 
     At leaves it is at most `most`. `whole`: the calls of each step have all of it together.
@@ -64,9 +64,9 @@ class Split:
         return a.minimum(self.size, self.most if upper else self.least)
 
 
-def splits(function: Function, steps: Sequence[Step]) -> dict[str, Split]:
+def splits(function: Function, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
     """The sizes that calls divide, with what is known of them at leaves; none of others."""
-    found: dict[str, Split] = {}
+    found: dict[str, SizeDivision] = {}
     divided = False
     for name in function.sizes:
         size = Poly.symbol(name)
@@ -82,31 +82,31 @@ def splits(function: Function, steps: Sequence[Step]) -> dict[str, Split]:
             continue
         if not given:
             # Other functions divide it, if any.
-            found[name] = Split(size, False, Poly.constant(most // 2), Poly.constant(most))
+            found[name] = SizeDivision(size, False, Poly.constant(most // 2), Poly.constant(most))
         elif least > 0:
             counts = [_count(step) for _, _, step in given]
             if all(
                 0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, given, strict=True)
             ):
                 whole = shared(name, most, steps, function)
-                found[name] = Split(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
+                found[name] = SizeDivision(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
                 divided = True
     return found if divided else {}
 
 
-def _count(step: Step) -> fmpq:
+def _count(step: Transition) -> fmpq:
     """How many calls a step makes; 0 where that is no number."""
     count = total(factor for factor, _ in step.calls)
     return count.constant_term if count.is_constant else fmpq(0)
 
 
-def _divided(step: Step, function: Function) -> int:
+def _divided(step: Transition, function: Function) -> int:
     """How many sizes its calls divide."""
     given = [sizes_of_call(function, call.arguments) for _, call in step.calls]
     return sum(any(each[name] != Poly.symbol(name) for each in given) for name in function.sizes)
 
 
-def _most(name: str, steps: Iterable[Step]) -> int | None:
+def _most(name: str, steps: Iterable[Transition]) -> int | None:
     """The greatest value of a size in cases without calls, where there is one."""
     known = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
     if not known or None in known:
@@ -115,7 +115,7 @@ def _most(name: str, steps: Iterable[Step]) -> int | None:
     return most if most <= MOST else None
 
 
-def at_leaves(found: dict[str, Split], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
+def at_leaves(found: dict[str, SizeDivision], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
     """What terms of leaves sum up to."""
     for monomial in monomials:
         powers = {atom.name: power for atom, power in monomial if isinstance(atom, Symbol)}
@@ -126,7 +126,7 @@ def at_leaves(found: dict[str, Split], monomials: Iterable[Monomial], upper: boo
         )
 
 
-def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[tuple[Element, ...]]:
+def families(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[Element, ...]]:
     """Sets of elements with terms for leaves of a fixed size, from the plain to the rich; none for other functions."""
     found = splits(function, steps)
     if not found:
@@ -164,13 +164,13 @@ def families(function: Function, steps: Sequence[Step], upper: bool) -> Iterator
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
 
 
-def counts(function: Function, steps: Sequence[Step]) -> list[Element]:
+def counts(function: Function, steps: Sequence[Transition]) -> list[Element]:
     """How often at most sizes are halved down to leaves of a fixed size, for upper bounds."""
     return [each.halvings(True) for each in splits(function, steps).values()]
 
 
 def _sums(
-    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], upper: bool
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, SizeDivision], upper: bool
 ) -> Iterator[tuple[Element, ...]]:
     """Sets for what calls of others add at each level, once and as a sum over levels.
 
@@ -182,7 +182,7 @@ def _sums(
 
 
 def _deep(
-    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, Split], most: int, upper: bool
+    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, SizeDivision], most: int, upper: bool
 ) -> tuple[Element, ...]:
     """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.
 
@@ -200,7 +200,7 @@ def _powers(element: Element, most: int) -> list[Element]:
     return list(accumulate([element] * most, times))
 
 
-def _levels(found: Mapping[str, Split], upper: bool) -> Iterator[Element]:
+def _levels(found: Mapping[str, SizeDivision], upper: bool) -> Iterator[Element]:
     """How often sizes are halved; in a lower bound also counted from the smallest leaf, where others have one more."""
     for split in found.values():
         for more in (0, 1):

@@ -17,7 +17,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly, product
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.terms.master import Halved, counts, halved_sizes, power
-from archline.recurrences.exact.transitions import Step, least_of
+from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
 
 MOST = 1 << 10
@@ -39,7 +39,7 @@ class Levels:
         return Element(value * power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
-def leveled(function: Function, steps: Sequence[Step]) -> tuple[Element, ...]:
+def leveled(function: Function, steps: Sequence[Transition]) -> tuple[Element, ...]:
     """The terms, those of which a call has a part at most and those of which it has one at least."""
     sizes = halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
@@ -60,7 +60,7 @@ def _choices(sizes: Sequence[Halved]) -> Iterator[tuple[Halved, ...]]:
         yield from combinations(sizes, number)
 
 
-def levels_of(sizes: Sequence[Halved], calling: Sequence[Step]) -> Levels | None:
+def levels_of(sizes: Sequence[Halved], calling: Sequence[Transition]) -> Levels | None:
     """Those of the steps with calls; None where one may have less than floor(n/2) or more than ceil(n/2) of a size."""
     least = min(least_of(each.size, step.facts) or 0 for each in sizes for step in calling)
     if not 1 < least <= MOST or any(each.above > 1 or each.below > 1 for each in sizes):

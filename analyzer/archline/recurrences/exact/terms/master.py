@@ -17,7 +17,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, product, total
 from archline.algebra.prove.residues import first
 from archline.recurrences.exact.basis import Element
-from archline.recurrences.exact.transitions import Step
+from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
 MAX_SHIFT = 6
@@ -46,14 +46,14 @@ class Halved:
         """The logarithm that falls by at most (at least) 1 at a call."""
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
-    def allowed(self, step: Step, upper: bool) -> bool:
+    def allowed(self, step: Transition, upper: bool) -> bool:
         """Whether what a share rests on is known of a step."""
         if not upper:
             return _at_least(self.whole - 2, step.facts)
         return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
-def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterator[Element]:
+def reproduced(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[Element]:
     """The terms, for functions of sizes all of which are about halved by all calls."""
     halved = halved_sizes(function, steps)
     if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
@@ -70,7 +70,7 @@ def reproduced(function: Function, steps: Sequence[Step], upper: bool) -> Iterat
             yield Element(value, sign=1 if upper else -1, parts=count)
 
 
-def halved_sizes(function: Function, steps: Sequence[Step]) -> list[Halved]:
+def halved_sizes(function: Function, steps: Sequence[Transition]) -> list[Halved]:
     """The sizes, where all calls about halve all of them; else none."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
@@ -79,12 +79,12 @@ def halved_sizes(function: Function, steps: Sequence[Step]) -> list[Halved]:
     return found if len(found) == len(function.parameters) else []
 
 
-def counts(steps: Sequence[Step]) -> list[int]:
+def counts(steps: Sequence[Transition]) -> list[int]:
     """How many calls the steps make that make several."""
     return sorted({count for step in steps if (count := _count(step)) is not None})
 
 
-def _halved(function: Function, place: int, steps: Sequence[Step]) -> Halved | None:
+def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halved | None:
     size = Poly.symbol(function.parameters[place])
     above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
     return None if above is None or below is None else Halved(place, size, above, below)
@@ -95,7 +95,7 @@ def power(count: int, exponent: int, logarithm: Poly) -> Poly:
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
-def _count(step: Step) -> int | None:
+def _count(step: Transition) -> int | None:
     """How many calls a step makes."""
     made = total(factor for factor, _ in step.calls)
     if not made.is_constant or made.constant_term.q != 1:
@@ -104,7 +104,7 @@ def _count(step: Step) -> int | None:
     return count if 2 <= count <= MAX_COUNT else None
 
 
-def _shift(size: Poly, place: int, steps: Sequence[Step], sign: int) -> int | None:
+def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
     """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
     apart = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
     return first(MAX_SHIFT + 1, lambda s: all(_at_least(each.scaled(sign) + s, facts) for each, facts in apart))

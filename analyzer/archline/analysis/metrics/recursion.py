@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import Self
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
@@ -451,3 +452,9 @@ class Derivation(Statements):
     @cached_property
     def recursions(self) -> Recursions:
         return Recursions(self)
+
+    def _guarded(self) -> Self:
+        other = super()._guarded()
+        # Solved with the guards bounded, whether they were solved otherwise before or not.
+        vars(other).pop("recursions", None)
+        return other

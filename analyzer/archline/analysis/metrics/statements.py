@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, Self
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
@@ -280,7 +280,7 @@ class Statements:
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
 
-    def _guarded(self) -> Statements:
+    def _guarded(self) -> Self:
         """A derivation that bounds guarded costs which this one fails to count."""
         other = copy(self)
         other._coarse, other._done = True, {}

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 from common import ROOT, machine
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed

@@ -4,10 +4,10 @@
     python benchmarks/fuzz.py --seconds 600 --stages parse,check
 
 Inputs are programs of the standard library, of the test data and of the tests' generator, damaged by
-tests/programs/mutations.py, and random bytes. Each runs in a worker process; a worker that takes longer than the limit
-on one input is stopped and replaced; the limit counts processor time, whatever else the machine does. Any exception
-but ArchlineError is a finding, and so is an input beyond the limit. Findings are written to a folder, with the seed
-that makes each again. Exit code 1 where there is any.
+tests/support/programs/mutations.py, and random bytes. Each runs in a worker process; a worker that takes longer than
+the limit on one input is stopped and replaced; the limit counts processor time, whatever else the machine does. Any
+exception but ArchlineError is a finding, and so is an input beyond the limit. Findings are written to a folder, with
+the seed that makes each again. Exit code 1 where there is any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "analyzer"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "analyzer"), str(ROOT / "tests" / "support")]
 
 LIMIT = 5.0
 Stage = Callable[[bytes], None]

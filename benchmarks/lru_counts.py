@@ -4,7 +4,7 @@
 
 The product is that of T. Gysi et al. (PLDI 2019): 1024^3 floats in lines of 64 bytes, with the figures they publish.
 The same accesses one by one would take our simulator of LRU stack distances 19 s, at its 223 million a second
-(docs/performance.md). Times are those of a clock on the wall, the process that counts included.
+(docs/developers/performance.md). Times are those of a clock on the wall, the process that counts included.
 """
 
 from __future__ import annotations

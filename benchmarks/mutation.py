@@ -321,9 +321,16 @@ class Round:
 def rounds(target: Target, tests: tuple[str, ...]) -> list[Round]:
     """Tests of the target: first those without a compiler, if it has one."""
     quick = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "--hypothesis-profile=unshrunk"]
-    paths = [f"tests/{name}" for name in tests]
+    paths = list(map(place, tests))
     first = Round([*quick, *target.options, *paths], target.seconds, target.compiler)
     return [first] if target.compiler is None else [first, Round([*quick, *paths], 4 * target.seconds)]
+
+
+def place(name: str) -> str:
+    """Where a test is: `test_x.py::test_y` is in the folder of its tier."""
+    file, mark, test = name.partition("::")
+    (found,) = (ROOT / "tests").glob(f"*/{file}")
+    return f"{found.relative_to(ROOT)}{mark}{test}"
 
 
 _copy: Path

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from common import ROOT, machine
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from archline.language.diagnostics import ArchlineError
 from io_points import (

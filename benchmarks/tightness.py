@@ -24,7 +24,7 @@ from math import inf
 
 from common import ROOT, machine
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.analyse import derive

@@ -1,11 +1,20 @@
-"""Where the grammar, the standard library, machines and published bounds are, installed or in a checkout."""
+"""Where the grammar, the standard library, machines and published bounds are, installed or in a checkout; the cache."""
 
+import os
+import sys
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent
 
 
 def resource(folder: str) -> Path:
     """The path of ``grammar``, ``stdlib``, ``machines`` or ``bounds``: package data, else the checkout's folder."""
-    installed = _PACKAGE / "_data" / folder
-    return installed if installed.is_dir() else _PACKAGE.parents[1] / folder
+    installed = PACKAGE / "_data" / folder
+    return installed if installed.is_dir() else PACKAGE.parents[1] / folder
+
+
+def cache_folder() -> Path:
+    """The folder in the user's cache, which need not exist. Raises RuntimeError where nobody is at home."""
+    own = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
+    usual = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
+    return (Path(own) if own else Path.home().joinpath(*usual)) / "archline"

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+
+MACHINE = frozenset(("Z", "L", "P"))
+"""Sizes of the machine, which are at least 1."""
 
 
 def to_text(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> str:
@@ -26,10 +29,16 @@ class _Writer:
     may_vanish: frozenset[str]
 
     def text(self, value: Poly) -> str:
-        """The whole expression, its terms from the highest degree down."""
+        """The whole expression, its terms from the highest degree down.
+
+        Where that would begin with a sign, and it need not, what is subtracted comes last.
+        """
         value = shortened(value)
         parts: list[str] = []
-        for monomial in sorted(value.terms, key=self._term_key):
+        ordered = sorted(value.terms, key=self._term_key)
+        if ordered and value.terms[ordered[0]] < 0:
+            ordered.sort(key=lambda monomial: value.terms[monomial] < 0)
+        for monomial in ordered:
             coefficient = value.terms[monomial]
             term = self._term(monomial, abs(coefficient))
             if not parts:
@@ -82,11 +91,11 @@ class _Writer:
             case a.Floor() | a.Quotient():
                 name = "floor" if isinstance(atom, a.Floor) else ""
                 return f"{name}({'/'.join(self._factor(part) for part in atom.parts)})"
-            case _Shown(form="ceil"):
+            case Shown(form="ceil"):
                 return f"ceil({'/'.join(self._factor(part) for part in atom.arguments)})"
-            case _Shown(form="%"):
+            case Shown(form="%"):
                 return f"({self._remainder(atom)})"
-            case _Shown():
+            case Shown():
                 return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
             case a.CommonDivisor():
                 return f"gcd({', '.join(self.text(part) for part in atom.parts)})"
@@ -115,7 +124,7 @@ class _Writer:
             case _:
                 return self.text(value)
 
-    def _remainder(self, atom: _Shown) -> str:
+    def _remainder(self, atom: Shown) -> str:
         return "%".join(self._factor(part) for part in atom.arguments)
 
     def _factor(self, value: Poly) -> str:
@@ -126,16 +135,39 @@ class _Writer:
     def _at_least_one(self, value: Poly) -> str:
         """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
         text = self.text(value)
-        shown = shortened(value)
-        plain = sum(shown.terms.values()) >= 1 and all(each > 0 for each in shown.terms.values())
-        plain = plain and all(
-            isinstance(atom, Symbol) or (isinstance(atom, _Shown) and atom.form == "ceil") for atom in shown.atoms()
+        return text if self._is_at_least_one(shortened(value)) else f"max(1, {text})"
+
+    def _is_at_least_one(self, value: Poly) -> bool:
+        """Whether that is seen from the form: a sum of positive multiples of what is never negative, and 1 in all."""
+        terms = value.terms.items()
+        if not all(coefficient > 0 for _, coefficient in terms) or not all(map(self._counts, value.atoms())):
+            return False
+        least = sum(
+            coefficient
+            for monomial, coefficient in terms
+            if all(power > 0 and self._counts_one(atom) for atom, power in monomial)
         )
-        positive = shown.names <= set(self.order) - self.may_vanish
-        return text if plain and positive else f"max(1, {text})"
+        return bool(least >= 1)
+
+    def _counts_one(self, atom: Atom) -> bool:
+        """Whether an atom is at least 1."""
+        match atom:
+            case Symbol(name=name):
+                return (name in self.order or name in MACHINE) and name not in self.may_vanish
+            case Shown(form="ceil" | "min", arguments=arguments):
+                return all(map(self._is_at_least_one, arguments))
+            case Shown(form="max", arguments=arguments):
+                return any(map(self._is_at_least_one, arguments))
+            case _:
+                return False
+
+    def _counts(self, atom: Atom) -> bool:
+        """Whether an atom is never negative."""
+        logarithm = isinstance(atom, a.RealFunction) and atom.function == "log2"
+        return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
 
-class _Shown(Atom):
+class Shown(Atom):
     """An atom for reading only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
 
     __slots__ = ("arguments", "form")
@@ -156,12 +188,25 @@ def _is_remainder(monomial: Monomial) -> bool:
 
 def shortened(value: Poly) -> Poly:
     """Write atoms in the form that makes the whole expression shortest."""
+    value = _at_one(value)
     for atom in sorted(value.atoms(), key=lambda each: (not isinstance(each, a.PositivePart), str(each))):
         for form in _forms(atom):
             rewritten = value.map_atoms(lambda each, atom=atom, form=form: form if each == atom else None)  # type: ignore[misc]
             if _length(rewritten) < _length(value):
                 value = rewritten
                 break
+    return value
+
+
+def _at_one(value: Poly) -> Poly:
+    """floor(1/m) as 1 - 1%m. Where it is not 0, m is 1: its factors are what they are there."""
+    for atom in value.atoms():
+        name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
+        parts = value.coefficients(atom) if name is not None else {}
+        if name is not None and min(parts) >= 0:
+            whole = sum((part for power, part in parts.items() if power), ZERO)
+            one = ONE - Poly.of_atom(Shown("%", (ONE, Poly.symbol(name))))
+            value = parts.get(0, ZERO) + one * whole.substitute({name: ONE})
     return value
 
 
@@ -180,15 +225,15 @@ def _forms(atom: Atom) -> list[Poly]:
             if atom.modulus.is_constant:
                 whole = int((above.constant_term / atom.modulus.constant_term).floor())
                 above = above - atom.modulus * whole
-            forms = [Poly.of_atom(_Shown("ceil", (above, atom.modulus))) + (whole - 1)]
+            forms = [Poly.of_atom(Shown("ceil", (above, atom.modulus))) + (whole - 1)]
             if len(atom.modulus.terms) > 1:
                 # ceil(e/m) came in as floor((e + m - 1)/m), m a sum such as ceil(n/N).
-                forms.append(Poly.of_atom(_Shown("ceil", (above - atom.modulus, atom.modulus))))
+                forms.append(Poly.of_atom(Shown("ceil", (above - atom.modulus, atom.modulus))))
             if atom.modulus == Poly.constant(2):
-                forms.append(atom.argument - Poly.of_atom(_Shown("ceil", (atom.argument, atom.modulus))))
+                forms.append(atom.argument - Poly.of_atom(Shown("ceil", (atom.argument, atom.modulus))))
             if len(atom.modulus.terms) == 1:
                 # Where m*floor(e/m) occurs.
-                remainder = Poly.of_atom(_Shown("%", (atom.argument, atom.modulus)))
+                remainder = Poly.of_atom(Shown("%", (atom.argument, atom.modulus)))
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
         case _:
@@ -201,5 +246,5 @@ def _of_positive_part(argument: Poly) -> list[Poly]:
     below = above - argument
     if not above or not below:
         return []
-    least, most = (Poly.of_atom(_Shown(form, (above, below))) for form in ("min", "max"))
+    least, most = (Poly.of_atom(Shown(form, (above, below))) for form in ("min", "max"))
     return [above - least, most - below]

@@ -12,19 +12,25 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.accesses import METRIC as ACCESSES
+from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.between import related
+from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
+from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import STEP, TOTAL, UNKNOWN, Tally, flops_total, unknown
+from archline.analysis.metrics.tally import Tally, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.ir.amounts import Amount, Unknown
 from archline.ir.scope import Scope, declared
+from archline.ir.unsupported import UntracedError
 from archline.language import parser
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
+from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
@@ -43,13 +49,13 @@ _solved: OrderedDict[object, Costs] = OrderedDict()
 """Costs of recursive algorithms, which take long to find, by what they were derived from."""
 
 
-def derive(module: Module, algorithm: s.Algorithm) -> Costs:
+def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
     if not recurses(module, algorithm):
-        return _derive(module, algorithm, recursive=False)
-    key = algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
+        return _derive(module, algorithm, model, recursive=False)
+    key = model.wanted, algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm, recursive=True)
+        _solved[key] = _derive(module, algorithm, model, recursive=True)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
@@ -68,19 +74,39 @@ def _text(algorithm: s.Algorithm) -> object:
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
-def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
-    statements, (tally, steps) = _within_budget(module, algorithm, recursive)
+def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
+    """The same in one metric that is derived on request."""
+    if METRICS[metric].counts is not None:
+        return derive(module, algorithm, events_of(metric))
+    return _accesses_as_executed(module, algorithm)
+
+
+def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
+    """The accesses, where each element that `+=` updates is read and written, as runs count."""
+    steps: tuple[Step, ...] = ()
+    try:
+        cost, steps = derive_accesses(module, algorithm, updates=2)
+    except UntracedError as problem:
+        cost = Cost(ACCESSES, "unknown", None, None, problem.reason, problem.span)
+    except TooComplexError as problem:
+        cost = Cost(ACCESSES, "unknown", None, None, str(problem), algorithm.span)
+    return _costs(module, algorithm, {ACCESSES: cost}, {}, steps)
+
+
+def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
+    statements, (tally, steps) = _within_budget(module, algorithm, model, recursive)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
-    tally = STEP.then(tally, scope.facts)
-    flops = flops_total(tally)
-    amounts = {"flops": flops, "work": tally.work, "span": tally.span}
-    metrics = {metric: _cost(metric, amount, tally, algorithm) for metric, amount in amounts.items()}
+    tally = model.event(CALL).then(tally, scope.facts)
+    metrics = {metric: _cost(metric, tally.whole(metric), tally, algorithm) for metric in model.wanted}
+    # What is unknown may hold flops of any kind.
+    flops = tally.whole("flops")
     kinds = {
-        # What is unknown may hold flops of any kind.
-        kind: _cost(f"flops.{kind}", flops if isinstance(flops, Unknown) else amount, tally, algorithm)
-        for kind, amount in sorted(tally.flops.items())
-        if kind not in (TOTAL, UNKNOWN)
+        name.removeprefix("flops."): _cost(
+            name, flops if isinstance(flops, Unknown) else tally.amount(name), tally, algorithm
+        )
+        for name in sorted(tally.sums)
+        if name.startswith("flops.")
     }
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
@@ -88,32 +114,45 @@ def _derive(module: Module, algorithm: s.Algorithm, recursive: bool) -> Costs:
     elif recursive:
         metrics = {metric: with_regimes(cost, scope.facts, signature.size_names) for metric, cost in metrics.items()}
         kinds = {kind: with_regimes(cost, scope.facts, signature.size_names) for kind, cost in kinds.items()}
-    costs = Costs(
+    costs = related(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
+    _assert_invariants(costs, module, algorithm, scope)
+    return costs
+
+
+def _costs(
+    module: Module,
+    algorithm: s.Algorithm,
+    metrics: Mapping[str, Cost],
+    kinds: Mapping[str, Cost],
+    steps: tuple[Step, ...],
+) -> Costs:
+    signature = module.signatures[algorithm]
+    facts = declared(module, algorithm).facts
+    return Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices),
         _assumptions(module, algorithm),
         metrics,
         kinds,
-        tuple(step.mapped(scope.facts.restore) for step in steps) if scope.facts.quotients else steps,
+        tuple(step.mapped(facts.restore) for step in steps) if facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
-        index_range(signature.indices, scope.facts, signature.size_names),
+        index_range(signature.indices, facts, signature.size_names),
     )
-    costs = related(costs, module, algorithm, scope.facts)
-    _assert_invariants(costs, module, algorithm, scope)
-    return costs
 
 
 @lru_cache(maxsize=MAX_MODULES)
-def _shared(module: Module, coarse: bool) -> Derivation:
+def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
     """What is derived of a module's algorithms: a recursion that several of them call is solved once."""
-    return Derivation(module, coarse)
+    return Derivation(module, coarse, model)
 
 
-def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> tuple[Derivation, Result]:
+def _within_budget(
+    module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool
+) -> tuple[Derivation, Result]:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
     for coarse in (False, True):
-        statements = _shared(module, coarse) if recursive else Derivation(module, coarse)
+        statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
         try:
             with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
                 return statements, statements.algorithm(algorithm)
@@ -121,7 +160,7 @@ def _within_budget(module: Module, algorithm: s.Algorithm, recursive: bool) -> t
             reason = str(problem)
         except RecursionError:
             reason = "its closed form is nested too deeply to derive"
-    return Derivation(module, True), (unknown(reason, algorithm.span), ())
+    return Derivation(module, True, model), (unknown(reason, algorithm.span), ())
 
 
 def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:
@@ -133,21 +172,22 @@ def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> 
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 to work and span."""
-    metric = f"flops.{TOTAL}" if cost.metric == "flops" else cost.metric
+    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 where calls count."""
+    metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
-    more = 0 if metric.startswith("flops") else 1
+    more = int(metric in model.event(CALL).names)
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
     tell = cache(partial(statements.recursions.told, algorithm, metric, more))
+    cost = replace(cost, regimes=regimes, tell=tell, recursion=statements.recursions.recurrence(algorithm, metric))
     if ends is None:
-        return replace(cost, regimes=regimes, tell=tell)
+        return cost
 
     def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         least, most = ends(sizes)
         return least + more, most + more
 
-    return replace(cost, regimes=regimes, ends=moved, tell=tell)
+    return replace(cost, ends=moved)
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:

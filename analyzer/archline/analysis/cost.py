@@ -17,9 +17,9 @@ from archline.analysis.metrics.derivation import Step
 from archline.language import syntax as s
 from archline.language.source import Span
 from archline.recurrences.explanation import Recurrence
+from archline.recurrences.model import IntegerRecurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
-METRICS = ("flops", "work", "span")
 
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
@@ -158,7 +158,7 @@ class Cost:
     order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
-    `reached` what its calls reach by indices, and `touched` what they touch in full.
+    `reached` what its calls reach by indices, and `touched` what they touch in full. `recursion` is what it satisfies.
     `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
     """
 
@@ -178,6 +178,7 @@ class Cost:
     tell: Tell | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
     touched: tuple[InFull, ...] = field(default=(), repr=False, compare=False)
+    recursion: IntegerRecurrence | None = field(default=None, repr=False, compare=False)
     at_most: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
     at_least: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 
@@ -125,25 +126,30 @@ def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:
     )
 
 
-def offsets_rules(scope: Scope) -> list[Callable[[Mapping[str, int]], bool]]:
+@dataclass(frozen=True, eq=False)
+class OffsetsRule:
+    """A relation between the sizes of an offsets array, `low` <= `high`, without which there is no such array."""
+
+    array: str
+    low: Poly
+    high: Poly
+
+    def __call__(self, point: Mapping[str, int | Fraction]) -> bool:
+        """Whether it holds at a point, as far as its sizes are given there."""
+        try:
+            return evaluate(self.low, point) <= evaluate(self.high, point)
+        except EvaluationError:
+            return True
+
+
+def offsets_rules(scope: Scope) -> list[OffsetsRule]:
     """Longest <= total <= count*longest for every offsets array, and no entries without segments to hold them."""
-
-    def rule(low: Poly, high: Poly) -> Callable[[Mapping[str, int]], bool]:
-        def check(point: Mapping[str, int]) -> bool:
-            values: dict[str, int | Fraction] = dict(point)
-            try:
-                return evaluate(scope.facts.restore(low), values) <= evaluate(scope.facts.restore(high), values)
-            except EvaluationError:
-                return True
-
-        return check
-
+    restore = scope.facts.restore
     rules = []
     for known in scope.segments.values():
-        if known.longest is not None:
-            rules.append(rule(known.total, known.count * known.longest))
-            if known.attained:
-                rules.append(rule(known.longest, known.total))
-        else:
-            rules.append(rule(known.total, known.count * known.total))
+        longest = known.total if known.longest is None else known.longest
+        pairs = [(known.total, known.count * longest)]
+        if known.longest is not None and known.attained:
+            pairs.append((known.longest, known.total))
+        rules += [OffsetsRule(known.array, restore(low), restore(high)) for low, high in pairs]
     return rules

@@ -24,7 +24,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
-from archline.language.loader import load_path, load_target, load_text
+from archline.language.loader import Read, load_path, load_target, load_text
 from archline.language.parser import parse_facts
 
 if TYPE_CHECKING:
@@ -156,11 +156,14 @@ class Algorithm:
         shape (AL232). A program with one has no cost.
         """
         subject = self.assuming(where)
+        subject._refuse_certain_failures()
         added = subject._added
-        failures = _certain_failures(*added.derived)
+        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
+
+    def _refuse_certain_failures(self) -> None:
+        failures = _certain_failures(*self._added.derived)
         if failures:
             raise ArchlineError(failures)
-        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
 
     def run(
         self,
@@ -176,11 +179,12 @@ class Algorithm:
 
         Where only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names
         are not free here, such as a parameter called `cache`. io and write-backs are counted where a cache is given.
-        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, and for what goes wrong in
-        the run (a race, a subscript out of bounds, a broken fact).
+        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, for what certainly fails, as
+        `cost` does, and for what goes wrong in the run (a race, a subscript out of bounds, a broken fact).
         """
         from archline.api.running import run
 
+        self._refuse_certain_failures()
         values = {**(given or {}), **arguments}
         if not self._gives_only_sizes(values):
             return run(self, values, cache=cache, compiled=compiled)
@@ -196,6 +200,18 @@ class Algorithm:
 
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
+
+    def _repr_html_(self) -> str:
+        from archline.report.documents import html
+        from archline.report.documents.algorithms import document
+
+        return html.render(document(self._node, self.signature))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.algorithms import document
+
+        return latex.render(document(self._node, self.signature))
 
 
 @lru_cache(maxsize=MAX_KNOWN)
@@ -299,7 +315,10 @@ def algorithm(target: str) -> Algorithm:
     return Algorithm(module, node)
 
 
-def algorithms(target: str) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file. Raises ArchlineError."""
-    module, node = load_target(target)
+def algorithms(target: str, read: Read | None = None) -> tuple[Algorithm, ...]:
+    """The algorithm a target names, or all of its file; adds to `read` what files were looked for.
+
+    Raises ArchlineError.
+    """
+    module, node = load_target(target, read)
     return tuple(Algorithm(module, each) for each in ([node] if node is not None else module.algorithms.values()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from html import escape
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +29,7 @@ from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import names
 from archline.language.printer import format_fact
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL}
-COMPARED = ("flops", "work", "span", "io", "words", "messages", "memory")
+COMPARED = names(lambda each: each.taken and each.declared)
 """Metrics whose growth is compared."""
 
 
@@ -77,7 +77,16 @@ class Compared:
         return text.render(self.result, 100)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from archline.report.documents import html
+        from archline.report.documents.comparisons import document
+
+        return html.render(document(self.result))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.comparisons import document
+
+        return latex.render(document(self.result))
 
 
 def compare(

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import derive_metric
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
+from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
@@ -22,10 +24,13 @@ from archline.claims.decide import Verdict, decide
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
+from archline.execution.run_rules import IMPOSSIBLE_DATA
+from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.diagnostics import error
+from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
 from archline.report.view import CostView, LruView, cost_view, values_at
 
@@ -204,6 +209,7 @@ class CostReport:
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
         self._growths: dict[str, str | None] = {}
+        self._requested: dict[str, CostReport] = {}
 
     @property
     def name(self) -> str:
@@ -218,6 +224,19 @@ class CostReport:
     def costs(self) -> Costs:
         """What the analysis returned."""
         return self._costs
+
+    def including(self, metric: str) -> CostReport:
+        """The same with a metric that is derived on request, and its derivation. KeyError for what is not derived."""
+        if metric in self._derived.metrics or metric == "io":
+            return self
+        if metric not in DERIVABLE:
+            raise KeyError(metric)
+        if metric not in self._requested:
+            found = derive_metric(self._module, self._node, metric)
+            metrics = {**self._derived.metrics, **found.metrics}
+            costs = replace(self._derived, metrics=metrics, derivation=found.derivation)
+            self._requested[metric] = CostReport(self._module, self._node, costs, lambda: self._costs["io"])
+        return self._requested[metric]
 
     @property
     def without_io(self) -> Costs:
@@ -322,12 +341,23 @@ class CostReport:
     def ensures(self) -> tuple[Verdict, ...]:
         """Whether each `ensures` of the algorithm holds."""
         # io takes longest, and most algorithms ensure nothing of it.
-        needed = any(each.metric == "io" for each in self._node.ensures)
-        return decide(self._module, self._node, self._costs if needed else self._derived)
+        named = {each.metric for each in self._node.ensures if each.metric in DERIVABLE}
+        costs = self._costs if "io" in named else self._derived
+        more = {metric: self.including(metric)._derived[metric] for metric in sorted(named.difference(costs.metrics))}
+        return decide(self._module, self._node, replace(costs, metrics={**costs.metrics, **more}) if more else costs)
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407)."""
-        return checked_point(given, self.names, self.where, option=option, needed=needed)
+        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        point = checked_point(given, self.names, self.where, option=option, needed=needed)
+        rules_of = offsets_rules(declared(self._module, self._node))
+        broken = next((rule for rule in rules_of if not rule(point)), None)
+        if broken is not None:
+            span = next(each.span for each in self._node.parameters if each.name == broken.array)
+            facts = {rule: f"{self.write(rule.low)} <= {self.write(rule.high)}" for rule in rules_of}
+            message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
+            hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
+            raise error(IMPOSSIBLE_DATA, message, span=span, hint=hint)
+        return point
 
     def growth(self, cost: Cost) -> str | None:
         """How a cost grows, as its metric's `growth` has it."""
@@ -374,10 +404,11 @@ class CostReport:
         """The derivation of a metric, step by step."""
         from archline.report.derivation import text
 
-        return text(self.view(), metric, width)
+        return text(self.including(metric).view(), metric, width)
 
     def __getitem__(self, metric: str) -> Metric:
-        return Metric(self, self._costs[metric])
+        report = self.including(metric)
+        return Metric(report, report._costs[metric])
 
     def __iter__(self) -> Iterator[Metric]:
         return (Metric(self, cost) for cost in self._costs)
@@ -390,12 +421,14 @@ class CostReport:
 
         return first_page(self.view(), 100)
 
-    def _repr_latex_(self) -> str:
-        from archline.report.latex import costs
-
-        return costs(self.view(growth=False))
-
     def _repr_html_(self) -> str:
-        from archline.report.costs.html import first_page
+        from archline.report.documents import html
+        from archline.report.documents.costs import document
 
-        return first_page(self.view())
+        return html.render(document(self.view()))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.costs import document
+
+        return latex.render(document(self.view()))

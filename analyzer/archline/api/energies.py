@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
@@ -116,12 +115,16 @@ class Energy:
         return text.render([self.result], 100)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from archline.report.documents import html
+        from archline.report.documents.energies import document
+
+        return html.render(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.energies import latex
+        from archline.report.documents import latex
+        from archline.report.documents.energies import document
 
-        return latex.render([self.result], 100)
+        return latex.render(document(self.result))
 
 
 def _ends(amount: Interval) -> Ends_:

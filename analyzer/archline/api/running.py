@@ -19,6 +19,7 @@ from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import EXECUTED
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_PROCESSORS = 65536
-METRICS = ("flops", "work", "span", "accesses", "io", "writebacks", "memory")
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Run:
         return None
 
     def _executed(self) -> dict[str, Number]:
-        counted = {metric: getattr(self.counts, metric) for metric in METRICS}
+        counted = {metric: getattr(self.counts, metric) for metric in EXECUTED}
         if self.private is not None:
             counted |= {"io": self.private.io, "writebacks": self.private.writebacks}
         return {metric: count for metric, count in counted.items() if count is not None}
@@ -142,6 +142,18 @@ class Run:
         from archline.report.text import run
 
         return run(self.view, 100)
+
+    def _repr_html_(self) -> str:
+        from archline.report.documents import html
+        from archline.report.documents.runs import document
+
+        return html.render(document(self.view))
+
+    def _repr_latex_(self) -> str:
+        from archline.report.documents import latex
+        from archline.report.documents.runs import document
+
+        return latex.render(document(self.view))
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:

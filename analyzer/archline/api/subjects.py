@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.polynomial import TooComplexError
 from archline.analysis.cost import Cost, ends_at
-from archline.analysis.metrics.accesses import accesses_of
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
@@ -30,16 +28,17 @@ from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.ir.scope import declared
-from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import Derived, names
 from archline.language.parser import parse_expression, parse_facts
 
 if TYPE_CHECKING:
     from archline.api.running import Run
 
-DERIVED = ("flops", "work", "span", "io", "accesses")
-EXECUTED = ("flops", "work", "span", "io", "accesses", "memory")
+INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
+"""What is derived of an algorithm for models."""
+COUNTED = names(lambda each: each.taken and each.executed)
 NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
@@ -106,24 +105,16 @@ class AlgorithmSubject:
         """The facts of its sizes."""
         return self.report.where
 
-    metrics: Collection[str] = ("flops", "work", "span", "io", "accesses", "Z", "L")
+    metrics: Collection[str] = (*INPUTS, "Z", "L")
     """What models may take of it."""
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
         """A derived cost; with processors, time in place of span and the misses of all their caches."""
-        if metric == "accesses":
-            # Each element that `+=` updates is read and written, as runs count.
-            try:
-                return accesses_of(self.algorithm.module, self.algorithm.node, updates=2)
-            except UntracedError as problem:
-                return Cost(metric, "unknown", None, None, problem.reason, problem.span)
-            except TooComplexError as problem:
-                return Cost(metric, "unknown", None, None, str(problem), self.algorithm.node.span)
         if procs is not None and metric == "span":
             return self.report._time(procs)
         if procs is not None and metric == "io":
             return self.report._io_on(procs)
-        return self.report.costs[metric]
+        return self.report.including(metric).costs[metric]
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
@@ -133,7 +124,7 @@ class AlgorithmSubject:
         """
         if not settings.runs and settings.cache.policy == "optimal":
             found = self.derived(at, metrics, settings)
-            if not found.unknown or not found.unknown.keys() & set(EXECUTED):
+            if not found.unknown or not found.unknown.keys() & set(COUNTED):
                 return found
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
@@ -159,7 +150,7 @@ class AlgorithmSubject:
     ) -> tuple[dict[str, Input], dict[str, str]]:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
-        for name in (each for each in DERIVED if each in metrics):
+        for name in (each for each in INPUTS if each in metrics):
             cost = self.cost(name, procs)
             try:
                 if cost.lower is None or cost.upper is None:
@@ -200,11 +191,11 @@ class AlgorithmSubject:
         if not settings.measured:
             optimal = [name for name in metrics if name != "io" or cache.policy == "optimal"]
             found, unknown = self._derived_at(point, optimal, settings.procs)
-        counts = {name: getattr(ran.counts, name) for name in EXECUTED}
-        for name in EXECUTED:
+        counts = {name: getattr(ran.counts, name) for name in COUNTED}
+        for name in COUNTED:
             if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in DERIVED if name in metrics and name not in found]
+        missing = [name for name in INPUTS if name in metrics and name not in found]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
@@ -215,9 +206,7 @@ class AlgorithmSubject:
     def growth(self, metric: str) -> Growth:
         """How a metric grows, under the facts of the algorithm and those that its growth depends on."""
         cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
-        if cost.upper is None:
-            return Growth(None, None, self.where)
-        if not cost.upper:
+        if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(module, node, self.report.costs, cost)
         if not found.under:
@@ -255,11 +244,11 @@ class AlgorithmSubject:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
         cost, write = self.cost(metric), self.report.write
+        growth = self.report.growth(cost) if metric != "accesses" else None
         if cost.lower is None or cost.upper is None:
-            return SymbolicMetric(metric, "unknown", None, reason=cost.reason or "")
+            return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]
         regimes = tuple((each.when, write(each.upper)) for each in shown)
-        growth = self.report.growth(cost) if metric != "accesses" else None
         return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
 
 

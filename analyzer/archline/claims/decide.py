@@ -22,6 +22,7 @@ from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
 from archline.claims.any_order_growth import least
 from archline.claims.growth import (
+    ConditionalCost,
     counterexample,
     decide_growth,
     facts_of,
@@ -30,6 +31,7 @@ from archline.claims.growth import (
     pieces,
     pieces_of_time,
 )
+from archline.claims.growth_of_cost import Growth, solved_recurrence
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
@@ -77,10 +79,14 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
     if cost is None:
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
     if cost.lower is None or cost.upper is None:
-        return Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
+        unknown = Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
+        return _by_recursion(ensures, algorithm, costs, cost, scope) or unknown
     if ensures.relation in ("==", "<=", ">="):
         return _explained(_comparison(ensures, algorithm, costs, cost, scope), costs, cost)
     found = _growth(ensures, algorithm, costs, cost, scope)
+    if found.outcome == "unknown":
+        solved = _by_recursion(ensures, algorithm, costs, cost, scope)
+        found = found if solved is None or solved.outcome == "unknown" else solved
     if found.outcome != "fails":
         return found
 
@@ -90,6 +96,38 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
 
     sizes = scope.module.signatures[algorithm].size_names
     return replace(_explained(found, costs, cost), guarded=guard(ensures, sizes, proved) if sizes else None)
+
+
+def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:
+    """A claim on growth, decided by the recurrence of the cost; None where it has none."""
+    if ensures.relation in ("==", "<=", ">=") or ensures.processors is not None or cost.recursion is None:
+        return None
+    solved = solved_recurrence(costs, cost)
+    if solved is None:
+        return None
+    if solved.upper is None:
+        return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
+    facts, bound = (*algorithm.where, *assumed(algorithm), *ensures.when), ensures.bound
+    known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
+    if indices is not None:
+        facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
+    some = solved.lower is not None and known.nonnegative(Poly.symbol(solved.size) - solved.least)
+    if ensures.relation != "O" and not some:
+        return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
+    piece = ConditionalCost("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)
+    outcome, reason, proofs = decide_growth(ensures.relation, [piece], bound, _along_one_size)
+    if outcome != "unknown":
+        # What a recurrence grows like has no values at sizes that a reader could check.
+        growth = Growth(solved.upper, piece.lower if some else None).text
+        reason = f"by its recurrence the {ensures.metric} is {growth}"
+    if indices is not None:
+        reason = indices.restored(reason)
+    return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
+
+
+def _along_one_size(_: str, counterexample: Mapping[str, object]) -> bool:
+    """Whether a counterexample is a curve of one size, which passes integers: growth says nothing at single points."""
+    return counterexample["kind"] == "curve" and len(counterexample["curve"]) == 1  # type: ignore[arg-type]
 
 
 def _explained(verdict: Verdict, costs: Costs, cost: Cost) -> Verdict:

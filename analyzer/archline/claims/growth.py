@@ -68,7 +68,7 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
         assert cost.upper is not None
         return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
     return [
-        _piece(costs, (each.when, (*facts, *_facts_of_case(case))), (each.lower, each.upper), case)
+        _piece(costs, (each.when, (*facts, *facts_of_case(case))), (each.lower, each.upper), case)
         for each in cost.regimes
         for case in each.cases
     ]
@@ -128,7 +128,8 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
     ]
 
 
-def _facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+    """What bounds of sizes a case tells, as facts."""
     if case not in _told:
         _told[case] = _known(case)
     return _told[case]

@@ -12,6 +12,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
+from archline.algebra.printing import Shown, shortened
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
@@ -112,6 +113,11 @@ class Shape:
         return frozenset(name for base, _ in self.factors for name in _NAME.findall(base)) - {"log2", "min"}
 
     @property
+    def rising(self) -> frozenset[str]:
+        """The sizes with which it rises above all bounds where the others stay: not those in a least of two."""
+        return Shape(tuple(each for each in self.factors if "min(" not in each[0])).names
+
+    @property
     def logarithmic(self) -> bool:
         """Whether it has logarithms only."""
         return all(base.startswith(_LOG) for base, _ in self.factors)
@@ -170,9 +176,12 @@ def degree(shape: Shape) -> float:
     return total
 
 
-def shapes(value: Poly, order: Sequence[str]) -> list[Shape]:
-    """The terms that a value may grow like, without those that divide others. Raises ShapelessError."""
-    return list(_Reader(order).terms(value))
+def shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
+    """The terms that a value may grow like, without those that divide others. Raises ShapelessError.
+
+    With `minima` a factor may be the least of two sizes, as min(b, n) is for a last block that is shorter.
+    """
+    return list(_Reader(order).terms(shortened(value) if minima else value))
 
 
 @dataclass(frozen=True)
@@ -209,13 +218,32 @@ class _Reader:
                 return (self._logarithm(argument),)
             case a.RealFunction(function="sqrt" | "isqrt", argument=argument):
                 return (_only(self.terms(argument)).raised(fmpq(1, 2)),)
+            case Shown(form="min", arguments=parts):
+                return (self._min([_only(self.terms(part)) for part in parts]),)
+            case Shown(form="max", arguments=parts):
+                return _largest(shape for part in parts for shape in self.terms(part))
+            case Shown(form="ceil", arguments=parts):
+                return _largest((*self._quotient(*parts), Shape()))
             case a.Floor() | a.Quotient():
-                above, below = (self.terms(part) for part in atom.parts)
-                return _products(above, (_only(below).raised(fmpq(-1)),))
+                return self._quotient(*atom.parts)
             case a.Exponential(base=base, exponent=exponent):
                 return (self._exponential(base, exponent),)
             case _:
                 raise ShapelessError
+
+    def _quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
+        """A share; of a sum it is the least of the shares of its terms."""
+        parts = [each.raised(fmpq(-1)) for each in self.terms(below)]
+        if len(parts) == 1:
+            return _products(self.terms(above), (parts[0],))
+        return (self._min([_only(self.terms(above)).product(part) for part in parts]),)
+
+    def _min(self, parts: Sequence[Shape]) -> Shape:
+        """The least of several shapes; a constant is that, of sizes that are at least 1."""
+        if not all(part.factors for part in parts):
+            return Shape()
+        texts = sorted((part.text(self.order) for part in parts), key=lambda text: _rank(text, self.order))
+        return Shape.of({f"min({', '.join(texts)})": ONE})
 
     def _logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant beside w adds nothing.
@@ -248,9 +276,7 @@ class _Reader:
         whole = value + sum(map(Poly.of_atom, parts), ZERO)
         if len(parts) != 1 or parts[0] in whole.atoms():
             return _only(self.terms(value))
-        ends = [_only(self.terms(each)).text(self.order) for each in (whole, whole - parts[0].argument)]
-        ends.sort(key=lambda text: _rank(text, self.order))
-        return Shape.of({f"min({', '.join(ends)})": ONE})
+        return self._min([_only(self.terms(each)) for each in (whole, whole - parts[0].argument)])
 
 
 def _only(found: tuple[Shape, ...]) -> Shape:

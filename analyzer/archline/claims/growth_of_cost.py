@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import combinations
+from itertools import combinations, product
 
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import proves
@@ -15,8 +15,9 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import least
-from archline.claims.growth import ConditionalCost, facts_of, in_any_cache, over_range, pieces
+from archline.claims.growth import ConditionalCost, facts_of, facts_of_case, in_any_cache, over_range, pieces
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
+from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -55,11 +56,16 @@ class Growth:
     tight: Under | None = None
 
     @property
+    def known(self) -> bool:
+        """Whether one expression bounds it from both sides, at all sizes."""
+        return self.upper is not None and self.upper == self.lower
+
+    @property
     def text(self) -> str | None:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under:
             return ", ".join(each.text for each in self.under)
-        if self.upper is not None and self.upper == self.lower:
+        if self.known:
             return f"Theta({self.upper})"
         upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
         known = [f"{name}({each})" for name, each in (("O", upper), ("Omega", self.lower)) if each is not None]
@@ -75,7 +81,10 @@ TALL = "Z >= L^2"
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
     found = _own_growth(module, algorithm, costs, cost)
-    if found.under or (found.upper is not None and found.upper == found.lower):
+    if found.under or found.known:
+        return found
+    found = _with_recursion(found, algorithm, costs, cost)
+    if found.known:
         return found
     uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
@@ -85,6 +94,42 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
         upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
         lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
     )
+
+
+def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+    """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
+    solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost)
+    if solved is None or solved.upper is None:
+        return found
+    if cost.recursion is not None and cost.recursion.indices is not None:
+        solved = solved.mapped(cost.recursion.indices.restored)
+    domain = _domain((*algorithm.where, *assumed(algorithm)))
+    upper = _sharper(found.upper, solved.upper, domain, upper=True)
+    if solved.lower is None:
+        return replace(found, upper=upper)
+    if solved.least > 1:
+        if found.tight is not None or solved.lower != solved.upper:
+            return replace(found, upper=upper)
+        return replace(found, upper=upper, tight=Under(f"{solved.size} >= {solved.least}", solved.lower, tight=True))
+    return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
+
+
+def solved_recurrence(costs: Costs, cost: Cost) -> BySolving | None:
+    """What the recurrence of a cost tells of its growth; None where there is no recurrence, or none that ends.
+
+    It is in the length of a range where the recurrence is.
+    """
+    if cost.recursion is None:
+        return None
+    sizes = tuple(cost.recursion.most.least)
+
+    def added(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
+        # Of a call that another one makes, the facts of the case are what is known.
+        found = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
+        upper, lower = (None if each is None else parse_expression(each) for each in (found.upper, found.lower))
+        return upper, lower
+
+    return by_solving(cost.recursion, added)
 
 
 def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:
@@ -182,10 +227,12 @@ class _Search:
         self._domains = [_domain(each.facts) for each in known]
 
     def growth(self) -> Growth:
-        uppers = [upper for _, upper in self._bounds]
-        upper = next((each for each in self._proposed(uppers) if self._above(each)), None)
-        if upper is not None and self._below(upper):
-            return Growth(upper, upper)
+        uppers, upper = [upper for _, upper in self._bounds], None
+        for each in dict.fromkeys(self._proposed(uppers)):
+            if self._above(each):
+                if self._below(each):
+                    return Growth(each, each)
+                upper = upper or each
         lowers = [lower for lower, _ in self._bounds]
         tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
         lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
@@ -202,16 +249,16 @@ class _Search:
 
     def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
         """What to try: what the recursive cases grow like, then together with the others."""
-        for considered in dict.fromkeys((tuple(values[:1]), tuple(values))):
+        for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
-                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes))
+                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes, minima))
             except ShapelessError:
                 continue
             if found:
                 yield written(without(list(found), self._covered), self._sizes)
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
-        if not self._facts and not shape.names <= frozenset[str]().union(*(each.names for each in rest)):
+        if not self._facts and not shape.rising <= frozenset[str]().union(*(each.names for each in rest)):
             # It grows with a size on which the others do not depend.
             return False
         if not shape.logarithmic and all(each.logarithmic for each in rest):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+from archline.language.metrics import DERIVABLE
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
@@ -27,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
-        choices=("flops", "work", "span", "io"),
+        choices=DERIVABLE,
         help="show this metric alone; with --explain, derive it (default: work)",
     )
     parser.add_argument(
@@ -63,6 +64,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is told as text or JSON")
     reports = [subject.cost() for subject in shared.subjects(options)]
+    if options.metric is not None:
+        reports = [report.including(options.metric) for report in reports]
     given = _given(options)
     points = _points(options, reports, given)
     assumed = given is not None and _without_cache(given)
@@ -132,7 +135,7 @@ def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
     views = [
-        report.view(point, options.procs, growth=options.format in ("text", "json"))
+        report.view(point, options.procs, growth=options.format in ("text", "json") or not options.all)
         for report, point in zip(reports, points, strict=True)
     ]
     if options.lru is not None:
@@ -148,14 +151,21 @@ def _rendered(
             single = len(views) == 1 and "::" in options.targets[0]
             documents = [json.costs(view) for view in views]
             return json.render(documents[0] if single else documents)
-        case "latex":
+        case "latex" if options.all:
             from archline.report import latex
 
-            return "\n".join(latex.costs(view) for view in views)
-        case "markdown":
+            return "\n".join(map(latex.costs, views))
+        case "markdown" if options.all:
             from archline.report import markdown
 
-            return "\n".join(markdown.costs(view) for view in views)
+            return "\n".join(map(markdown.costs, views))
+        case "latex" | "markdown":
+            from archline.report.documents import latex as as_latex
+            from archline.report.documents import markdown as as_markdown
+            from archline.report.documents.costs import document
+
+            render = as_latex.render if options.format == "latex" else as_markdown.render
+            return "\n".join(render(document(view, options.metric)) for view in views)
         case _:
             pass
     from archline.report import derivation, text

@@ -185,7 +185,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
-            hint = did_you_mean(name, QUANTITIES) or "docs/energy.md lists the quantities"
+            hint = did_you_mean(name, QUANTITIES) or "docs/reference/machines.md lists the quantities"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         before = len(self.findings)

@@ -16,11 +16,10 @@ from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.units import dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
+from archline.language.metrics import DERIVABLE
 from archline.language.substitution import substituted
 
 BALANCED = "balanced"
-DERIVABLE = ("flops", "work", "span", "io", "accesses", "Z", "L")
-"""The metrics of an algorithm that are derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ class Model:
 
     def missing(self, machine: Machine) -> tuple[str, ...]:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
-        return Applied(self, machine, DERIVABLE).missing
+        return Applied(self, machine, (*DERIVABLE, "Z", "L")).missing
 
     def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for amounts (metric to number or interval).

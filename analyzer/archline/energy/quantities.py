@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from archline.energy.units import Dimension, dimension
+from archline.language import metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +81,7 @@ QUANTITIES = _registry(
 )
 
 METRICS = _registry(
-    ("flops", "flop", "operations on reals; on one processor, where there are several"),
-    ("work", "op", "flops, iterations, tests and calls"),
-    ("span", "op", "the critical path of the work"),
-    ("io", "line", "cache misses: lines moved between slow and fast memory"),
-    ("traffic", "B", "bytes moved between slow and fast memory"),
-    ("accesses", "word", "elements of arrays read and written"),
-    ("words", "word", "words sent by one processor"),
-    ("messages", "message", "messages sent by one processor"),
-    ("memory", "word", "words of memory used on one processor"),
+    *((each.name, each.unit, each.doc) for each in metrics.METRICS.values() if each.taken),
     ("P", "1", "processors"),
     ("Z", "word", "words of fast memory"),
     ("L", "word/line", "words in a cache line"),

@@ -38,6 +38,7 @@ from archline.execution.stops import StoppedError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.metrics import METRICS
 from archline.language.model import Module
 
 PLAIN_STEPS = 300_000
@@ -232,7 +233,7 @@ def _fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:
         for amount, metric in extern.costs:
             value = _amount(extern, amount, metric, point)
             amounts[f"{name} {metric}"] = amounts.get(f"{name} {metric}", 0) + value
-            span += value if metric in ("flops", "span") else 0
+            span += value if "span" in (metric, *METRICS[metric].within) else 0
         memory.state[layout.externs[name]] = span
     return amounts
 

@@ -11,13 +11,13 @@ import numpy as np
 from archline.execution import run_rules as rules
 from archline.execution.binding import Bound
 from archline.execution.codegen.program import Generated
-from archline.execution.codegen.statements import METRICS
 from archline.execution.machine import available_bytes, shown_bytes
 from archline.execution.placement import load_words
 from archline.execution.races import SERIAL
 from archline.execution.slots import CAPACITY, FUEL, NO_INT, SHADOW, UNSET_REAL
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.language.metrics import SET_APART
 
 _PLAIN_WORD_BYTES = 64
 _ENDLESS = 2**62
@@ -60,7 +60,7 @@ def plain_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, fuel:
     state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
     shadow = [0] * (SHADOW * bound.words) if program.options.races else None
     _load(algorithm, bound, words, words)
-    arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(METRICS))
+    arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(SET_APART))
     return Memory(arrays, state)
 
 
@@ -81,7 +81,7 @@ def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, ro
     parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)
     shadow = _zeros(SHADOW * room.words if options.races else 0, np.int32, free)
     _load(algorithm, bound, reals, ints)
-    arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(METRICS)))
+    arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(SET_APART)))
     return Memory(arrays, state)
 
 

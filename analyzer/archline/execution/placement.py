@@ -1,4 +1,4 @@
-"""Arrays in the memory of words: rows on line boundaries, arrays on lines of their own (docs/cost-rules.md)."""
+"""Arrays in the memory of words: rows on line boundaries, no line is shared (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 

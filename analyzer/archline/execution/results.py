@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from archline.language.metrics import Composition, Event, Metric
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -29,11 +31,12 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one run cost, by the rules of docs/cost-rules.md.
+    """What one run cost, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
     `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at
-    once. `declared` sums the declared costs of other metrics than flops, work and span.
+    once. `steps` are the rest of the work: iterations, tests, calls, and operations on ints. `declared` sums the
+    declared costs of other metrics than flops, work and span.
     """
 
     flops: int
@@ -46,7 +49,16 @@ class Counts:
     memory: int
     io: int | None = None
     writebacks: int | None = None
+    steps: Mapping[str, int] = field(default_factory=dict)
     declared: Mapping[str, float] = field(default_factory=dict)
+
+    def counted(self, metric: Metric) -> int:
+        """A metric of the registry that is a sum over events, without what is declared of it alone."""
+        assert metric.counts is not None
+        assert metric.composition is Composition.SUM
+        events = [(Event(kind, real=True), count) for kind, count in self.flops_by_kind.items()]
+        events += [(Event(kind), count) for kind, count in self.steps.items()]
+        return sum(count for event, count in events if metric.counts(event))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

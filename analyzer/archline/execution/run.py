@@ -1,4 +1,4 @@
-"""Running an algorithm on data: its results, and its counts by the cost rules of docs/cost-rules.md."""
+"""Running an algorithm on data: its results, and its counts by the cost rules of docs/reference/cost-rules.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.reach import reachable
 from archline.execution.codegen.sites import DECLARED, EXTERN, READS, WORK, WRITES
-from archline.execution.codegen.statements import METRICS
 from archline.execution.codegen.writer import Options
 from archline.execution.launch import Finished, Plan, launch
 from archline.execution.placement import store_words
@@ -26,6 +25,7 @@ from archline.execution.results import Cache, Counts, Run, Trace
 from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.language.metrics import CALL, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
@@ -112,9 +112,11 @@ def _counts(finished: Finished) -> Counts:
             totals[kind] += amount * times
     # The outermost call counts one.
     work = totals.pop(WORK, 0) + 1
+    steps = {each.kind: totals.pop(each.kind, 0) for each in STEPS}
+    steps[CALL.kind] += 1
     reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
-    declared = dict.fromkeys(METRICS, 0.0)
-    for place, metric in enumerate(METRICS):
+    declared = dict.fromkeys(SET_APART, 0.0)
+    for place, metric in enumerate(SET_APART):
         declared[metric] += float(finished.memory.arrays[MEM_DECLARED][place])
     for name in program.layout.used_externs:
         calls = totals.pop(f"{EXTERN} {name}", 0)
@@ -122,9 +124,9 @@ def _counts(finished: Finished) -> Counts:
             owner, metric = key.split(" ")
             if owner != name:
                 continue
-            if metric == "flops":
+            if METRICS[metric].by_kind:
                 totals[DECLARED] += calls * amount
-            if metric in ("flops", "work"):
+            if "work" in (metric, *METRICS[metric].within):
                 work += calls * amount
             elif metric in declared:
                 declared[metric] += calls * amount
@@ -138,6 +140,7 @@ def _counts(finished: Finished) -> Counts:
         reads=reads,
         writes=writes,
         memory=int(state[PEAK]),
+        steps=steps,
         declared={metric: amount for metric, amount in declared.items() if amount},
     )
 

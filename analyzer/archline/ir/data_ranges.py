@@ -156,10 +156,6 @@ def _anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | No
     return bound_atom(value, Symbol(loop.variable), facts, upper)
 
 
-def parallel_by_data(trips: Amount, body: Amount) -> Amount:
-    """Span of a parallel loop whose number of iterations the data gives."""
-    if isinstance(trips, Unknown):
-        return trips
-    if isinstance(body, Unknown):
-        return body
-    return Known(ZERO, a.ceil_log2(trips.upper) + body.upper)
+def fork_depth_by_data(trips: Amount) -> Amount:
+    """ceil(log2 t) at most for a parallel loop whose number of iterations t the data gives."""
+    return trips if isinstance(trips, Unknown) else Known(ZERO, a.ceil_log2(trips.upper))

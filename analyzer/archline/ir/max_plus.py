@@ -15,7 +15,7 @@ from functools import reduce
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, later, times, up_to, weigh
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, later, times, up_to, weigh
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ IDLE = serial(NOTHING)
 SYNC = Path(NOTHING, NOTHING, NOTHING, NOTHING)
 
 
-def spawned(call: Amount) -> Path:
-    """`spawn`: 1 for the call before the fork, then the call runs beside what follows."""
-    return Path(UNIT, add(UNIT, call))
+def spawned(start: Amount, whole: Amount) -> Path:
+    """`spawn`: what the call itself costs before the fork, then the rest of it runs beside what follows."""
+    return Path(start, whole)
 
 
 def then(first: Path, second: Path, facts: Facts) -> Path:

@@ -117,12 +117,6 @@ class Range:
         return Known(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
-def parallel_span(iterations: Range, body: Amount) -> Amount:
-    """ceil(log2 t) + the longest iteration; 0 if there is none."""
-    longest = iterations.largest(body)
-    if isinstance(longest, Unknown):
-        return longest
-    depth = iterations.facts.simplify(a.ceil_log2(iterations.trips))
-    if longest.exact:
-        return exactly(longest.lower + depth)
-    return Known(longest.lower + depth, longest.upper + depth)
+def fork_depth(iterations: Range) -> Amount:
+    """ceil(log2 t): the levels of a binary tree of forks that starts the iterations of a parallel loop."""
+    return exactly(iterations.facts.simplify(a.ceil_log2(iterations.trips)))

@@ -314,8 +314,8 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
     """The names that an algorithm's parameters and statements define."""
-    defined = [each.name for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local)]
-    return frozenset(defined + [each.variable for each in s.nodes(algorithm.body) if isinstance(each, s.Loop)])
+    named = (each for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local | s.Loop))
+    return frozenset(each.variable if isinstance(each, s.Loop) else each.name for each in named)
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

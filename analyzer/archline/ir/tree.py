@@ -133,6 +133,12 @@ class Loop:
     span: Span = field(repr=False)
     holds: tuple[Poly, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """As the program has it, and where: `for i` (line 12), or `while` (line 12)."""
+        counter = self.variable.partition("'")[0]
+        return f"`{counter if counter == 'while' else f'for {counter}'}` (line {self.span.line})"
+
 
 @dataclass(frozen=True, eq=False)
 class Recursion:

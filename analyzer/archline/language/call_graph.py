@@ -1,43 +1,127 @@
-"""Which algorithms call each other in a circle."""
+"""The call graph of a module: what an algorithm may call, and which algorithms call each other in a circle."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from archline.language import syntax as s
 from archline.language.model import Module
 
+MAX_MODULES = 16
+"""Graphs that are kept, the latest: a derivation asks at every call."""
 MAX_KNOWN = 256
-"""Answers that are kept: a derivation asks at every call."""
+"""Answers of `reachable` that are kept: each is as long as what is called."""
+
+Components = tuple[tuple[s.Algorithm, ...], ...]
 
 
-@lru_cache(maxsize=MAX_KNOWN)
 def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
     """The algorithms that `algorithm` calls, directly or not, and that call it, itself first; none if not recursive."""
-    reached = reachable(module, algorithm)
-    if algorithm not in reached:
+    circle = _graph(module).circle(algorithm)
+    if not circle:
         return ()
-    others = [each for each in reached if each is not algorithm and algorithm in reachable(module, each)]
-    return (algorithm, *others)
+    return (algorithm, *(each for each in reachable(module, algorithm) if each in circle and each is not algorithm))
 
 
 def recurses(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether the algorithm is recursive, or calls one that is, directly or not."""
-    return any(component(module, each) for each in (algorithm, *reachable(module, algorithm)))
+    return _graph(module).recurses(algorithm)
 
 
 @lru_cache(maxsize=MAX_KNOWN)
 def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """What a call of the algorithm may call, directly or not, in order of discovery."""
+    callees = _graph(module).callees
     found: dict[s.Algorithm, None] = {}
     pending = [algorithm]
     while pending:
-        for target in _called(module, pending.pop()):
+        for target in callees(pending.pop()):
             if target not in found:
                 found[target] = None
                 pending.append(target)
     return found
+
+
+def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
+    """What a call may execute, itself included: each component after those that it calls."""
+    return _components(_graph(module).callees, algorithm)
+
+
+@lru_cache(maxsize=MAX_MODULES)
+def _graph(module: Module) -> _Graph:
+    return _Graph(module)
+
+
+class _Graph:
+    """Callees, and components with what is known of them, found once for each algorithm that is asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._callees: dict[s.Algorithm, tuple[s.Algorithm, ...]] = {}
+        self._circle: dict[s.Algorithm, frozenset[s.Algorithm]] = {}
+        self._recurses: dict[s.Algorithm, bool] = {}
+
+    def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
+        """The algorithms that one calls itself, each once, in order of appearance."""
+        if algorithm not in self._callees:
+            self._callees[algorithm] = tuple(dict.fromkeys(_called(self._module, algorithm)))
+        return self._callees[algorithm]
+
+    def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
+        """The component of an algorithm that calls itself, directly or not; else nothing."""
+        self._find(algorithm)
+        return self._circle[algorithm]
+
+    def recurses(self, algorithm: s.Algorithm) -> bool:
+        self._find(algorithm)
+        return self._recurses[algorithm]
+
+    def _find(self, algorithm: s.Algorithm) -> None:
+        if algorithm in self._circle:
+            return
+        for together in _components(self._unknown, algorithm):
+            called = {target for each in together for target in self.callees(each)}
+            circle = frozenset(together) if called & set(together) else frozenset[s.Algorithm]()
+            recursive = bool(circle) or any(self._recurses[each] for each in called)
+            self._circle |= dict.fromkeys(together, circle)
+            self._recurses |= dict.fromkeys(together, recursive)
+
+    def _unknown(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
+        """Of what is known already, all that it calls is."""
+        return (each for each in self.callees(algorithm) if each not in self._circle)
+
+
+def _components(callees: Callable[[s.Algorithm], Iterable[s.Algorithm]], start: s.Algorithm) -> Components:
+    """Strongly connected components, callees first (R. E. Tarjan, 1972), without recursion: chains may be long."""
+    found: list[tuple[s.Algorithm, ...]] = []
+    number, low = {start: 0}, {start: 0}
+    stack, path = {start: None}, [(start, iter(callees(start)))]
+    while path:
+        node, targets = path[-1]
+        target = next(targets, None)
+        if target is None:
+            path.pop()
+            if path:
+                above = path[-1][0]
+                low[above] = min(low[above], low[node])
+            if low[node] == number[node]:
+                found.append(_popped(stack, node))
+        elif target not in number:
+            number[target] = low[target] = len(number)
+            stack[target] = None
+            path.append((target, iter(callees(target))))
+        elif target in stack:
+            low[node] = min(low[node], number[target])
+    return tuple(found)
+
+
+def _popped(stack: dict[s.Algorithm, None], last: s.Algorithm) -> tuple[s.Algorithm, ...]:
+    """Takes all off the stack that came after one, and that one."""
+    found = []
+    while last in stack:
+        found.append(stack.popitem()[0])
+    return tuple(reversed(found))
 
 
 def _called(module: Module, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:

@@ -18,6 +18,8 @@ from archline.resources import resource
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
 _RECURSION_LIMIT = 20_000
+Read = dict[Path, str | None]
+"""The files that were looked for, and the text of each; None where there is none."""
 
 
 def load_path(path: Path) -> Module:
@@ -30,13 +32,13 @@ def load_text(text: str, name: str = "<text>") -> Module:
     return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
 
 
-def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
-    """The module that a target names, and the algorithm where it names one.
+def load_target(target: str, read: Read | None = None) -> tuple[Module, s.Algorithm | None]:
+    """The module that a target names, and the algorithm where it names one; adds to `read` what files were looked for.
 
     A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`. Raises ArchlineError.
     """
     place, separator, name = target.partition("::")
-    module = _load_place(place)
+    module = _Loader(read).load_file(_path_of(place))
     if not separator:
         return module, None
     if name not in module.algorithms:
@@ -53,14 +55,14 @@ def stdlib_modules() -> list[str]:
     return sorted(".".join(file.relative_to(root).with_suffix("").parts) for file in files)
 
 
-def _load_place(place: str) -> Module:
+def _path_of(place: str) -> Path:
     if is_path(place):
-        return load_path(Path(place))
+        return Path(place)
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
     if not _exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(input_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
-    return load_path(file)
+    return file
 
 
 def is_path(place: str) -> bool:
@@ -92,7 +94,8 @@ def _module_file(root: Path, path: tuple[str, ...]) -> Path:
 class _Loader:
     """Loads each file once, and notices files that use each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Read | None = None) -> None:
+        self._read: Read = {} if read is None else read
         self._modules: dict[Path, Module] = {}
         self._loading: list[Path] = []
         # Once for every pass that will read the program, not for loading alone.
@@ -102,6 +105,7 @@ class _Loader:
         """The module of a file."""
         source = read_source(path)
         key = path.resolve()
+        self._read[path] = source.text
         if key not in self._modules:
             self._loading.append(key)
             try:
@@ -121,6 +125,7 @@ class _Loader:
         for root in roots:
             file = _module_file(root, use.path)
             if not _exists(file):
+                self._read[file] = None
                 continue
             key = file.resolve()
             if key in self._loading:

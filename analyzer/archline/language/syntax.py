@@ -1,4 +1,4 @@
-"""The syntax tree: frozen dataclasses, each with the span it came from. docs/language.md says what they mean.
+"""The syntax tree: frozen dataclasses, each with the span it came from. docs/reference/language.md says what they mean.
 
 Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure` compares meaning.
 """
@@ -458,6 +458,13 @@ def _parts(kind: type[Node]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
 
 
+@cache
+def _inner(kind: type[Node]) -> tuple[str, ...]:
+    """Those but for the ones that hold a bare value, the last first."""
+    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool")}
+    return tuple(name for name in reversed(_parts(kind)) if name not in bare)  # type: ignore[arg-type]
+
+
 def structure(value: object) -> object:
     """The tree as nested tuples without spans: equal for two programs of the same meaning."""
     if isinstance(value, Node):
@@ -482,9 +489,32 @@ def nodes(value: object) -> Iterator[Node]:
         part = pending.pop()
         if isinstance(part, Node):
             yield part
-            part = tuple([getattr(part, name) for name in _parts(type(part))])  # type: ignore[arg-type]
-        if isinstance(part, tuple):
-            pending.extend(reversed(part))
+            pending += [getattr(part, name) for name in _inner(type(part))]  # type: ignore[arg-type]
+        elif isinstance(part, tuple):
+            pending += part[::-1]
+
+
+def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The blocks inside a statement."""
+    match statement:
+        case Loop(body=body) | While(body=body) | Split(body=body):
+            return (body,)
+        case If(branches=branches):
+            return tuple(each.body for each in branches)
+        case (
+            Let()
+            | Local()
+            | Assign()
+            | Invoke()
+            | Sync()
+            | Pass()
+            | Return()
+            | Assume()
+            | Costs()
+            | Transfer()
+            | Communicate()
+        ):
+            return ()
 
 
 def names(value: object) -> frozenset[str]:

@@ -12,7 +12,7 @@ UNEXPECTED = Rule(
     for i in 0..n        # a block header ends with a colon
     ```
 
-    Write `for i in 0..n:`. docs/language.md shows every form by example.
+    Write `for i in 0..n:`. docs/reference/language.md shows every form by example.
     """,
 )
 BAD_CHARACTER = Rule(

@@ -1,18 +1,19 @@
 """A parser for a grammar, whose tables take a third of a second to build: kept in a file from one process to the next.
 
-The file is in `$XDG_CACHE_HOME/archline`, else in `~/.cache/archline`. Where it cannot be written, or what is in it is
+The file is in the user's cache. Where it cannot be written, or what is in it is
 of no use (half of it, while another process writes it), the tables are built anew.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import lark
+
+from archline.resources import cache_folder
 
 
 def parser_of(grammar: str, **options: Any) -> lark.Lark:
@@ -30,5 +31,4 @@ def _place(grammar: str, options: dict[str, Any]) -> Path:
     """Another file for another grammar, version or set of options. Raises RuntimeError where nobody is at home."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     told = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
-    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder, "archline", f"grammar-{sha256(told.encode()).hexdigest()[:16]}.lark")
+    return cache_folder() / f"grammar-{sha256(told.encode()).hexdigest()[:16]}.lark"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Monomial, Poly, TooComplexError
 from archline.language import syntax as s
 
@@ -98,6 +99,20 @@ class System:
     metric: str
     functions: Mapping[str, Function]
     exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerRecurrence:
+    """A metric of a recursion that is proved to end: functions that it lies between, one and the same if it is exact.
+
+    With `indices` they are functions of the length of a range. `foreign` gives closed upper bounds (True) or lower ones
+    of the other recursive algorithms that are called, by name, from arguments and facts.
+    """
+
+    least: Function
+    most: Function
+    indices: IndexRange | None
+    foreign: Callable[[bool], Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]]
 
 
 def calls(value: Poly) -> tuple[a.Applied, ...]:

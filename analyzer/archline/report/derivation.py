@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.derivation import Step
-from archline.analysis.metrics.tally import Tally, flops_total
-from archline.ir.amounts import Amount, Unknown, map_known
+from archline.ir.amounts import Unknown, map_known
+from archline.language.metrics import CALL, METRICS, Composition
 from archline.report import io, recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView
@@ -26,7 +26,8 @@ def text(view: CostView, metric: str, width: int) -> str:
     lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]
     for step in view.derivation:
         lines.extend(_step(view, step, metric, 0, width, ()))
-    call = "" if metric == "flops" else "; 1 is the call itself"
+    counts = METRICS[metric].counts
+    call = "; 1 is the call itself" if counts is not None and counts(CALL) else ""
     total = _amount(view, row.lower, row.upper, row.reason)
     lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
     return "\n".join(lines) + "\n"
@@ -42,13 +43,14 @@ def _step(
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
     # A step of operators alone costs what its line shows; the cost still says how many.
-    amount = map_known(_of(step.tally, metric), lambda value: _in_source_terms(value, counters))
+    amount = map_known(step.tally.whole(metric), lambda value: _in_source_terms(value, counters))
     cost = (
         _amount(view, None, None, amount.reason)
         if isinstance(amount, Unknown)
         else _amount(view, amount.lower, amount.upper, None)
     )
-    rule = step.span_rule if metric == "span" and step.span_rule is not None else step.rule
+    of_path = METRICS[metric].composition is Composition.MAX_PLUS
+    rule = step.span_rule if of_path and step.span_rule is not None else step.rule
     margin = "      | " + indent + "    "
     for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
@@ -60,12 +62,6 @@ def _in_source_terms(value: Poly, counters: tuple[tuple[str, Poly], ...]) -> Pol
     for name, number in counters:
         value = value.substitute({name: number})
     return value
-
-
-def _of(tally: Tally, metric: str) -> Amount:
-    if metric == "flops":
-        return flops_total(tally)
-    return tally.work if metric == "work" else tally.span
 
 
 def _amount(view: CostView, lower: Poly | None, upper: Poly | None, reason: str | None) -> str:

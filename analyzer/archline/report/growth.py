@@ -1,4 +1,4 @@
-"""Answers about growth order, as text and as JSON; docs/growth.md describes both."""
+"""Answers about growth order, as text and as JSON; docs/explanation/growth.md describes both."""
 
 from __future__ import annotations
 

@@ -17,10 +17,13 @@ _ESCAPES = {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
+    "<": "$<$",
+    ">": "$>$",
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
 _FUNCTIONS = {"min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2"}
-_RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "!=": r"\ne", "<": "<", ">": ">"}
+RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "!=": r"\ne", "<": "<", ">": ">"}
+"""Relations as LaTeX."""
 _WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
 
@@ -148,7 +151,7 @@ def condition(text: str) -> str:
     sides = [re.fullmatch(r"(.+) (>=|<=|==|!=|<|>) (.+)", part) for part in text.split(" and ")]
     if " or " in text or not all(sides):
         return rf"\quad \text{{where {escaped(text)}}}"
-    shown = (f"{expression(each[1])} {_RELATIONS[each[2]]} {expression(each[3])}" for each in sides if each)
+    shown = (f"{expression(each[1])} {RELATIONS[each[2]]} {expression(each[3])}" for each in sides if each)
     return r"\quad \text{where } " + r" \text{ and } ".join(shown)
 
 

@@ -119,6 +119,23 @@ def reasons(contract: Contract) -> list[str]:
 
 def run(view: RunView, width: int) -> str:
     """Counts of an execution between the derived bounds."""
+    blocks = [table(counted(view), width - 2, right=frozenset((1, 2, 3)))]
+    if view.processor_io:
+        blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
+    blocks.append([line for note in notes(view) for line in wrap(note, width - 2)])
+    lines = [*wrap(run_heading(view), width), *(line for block in blocks for line in ["", *indented(block)])]
+    if view.counts.outside:
+        lines += ["", *wrap(alarm(view.counts.outside), width)]
+    return "\n".join(lines) + "\n"
+
+
+def run_heading(view: RunView) -> str:
+    """The algorithm, and the sizes of the run."""
+    return f"{view.algorithm} at {point_text(view.at)}" if view.at else view.algorithm
+
+
+def counted(view: RunView) -> list[list[str]]:
+    """Rows of counts between derived bounds, below a head."""
     counts = view.counts
     rows = [["metric", "derived lower", "executed", "derived upper", ""]]
     for metric, count in counts.executed.items():
@@ -128,18 +145,13 @@ def run(view: RunView, width: int) -> str:
                 _count(f"  {kind}", counts.derived_kinds.get(kind), each, _verdict(view, f"flops ({kind})"))
                 for kind, each in counts.kinds.items()
             )
-    blocks = [table(rows, width - 2, right=frozenset((1, 2, 3)))]
-    if view.processor_io:
-        blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
-    notes = [cache_note(view.cache), view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
-    if view.matrix is not None:
-        notes.insert(0, matrix_note(view.matrix))
-    blocks.append([line for note in notes for line in wrap(note, width - 2)])
-    head = f"{view.algorithm} at {point_text(view.at)}" if view.at else view.algorithm
-    lines = [*wrap(head, width), *(line for block in blocks for line in ["", *indented(block)])]
-    if counts.outside:
-        lines += ["", *wrap(_alarm(counts.outside), width)]
-    return "\n".join(lines) + "\n"
+    return rows
+
+
+def notes(view: RunView) -> list[str]:
+    """The cache and the data of a run, and why some counts are not checked."""
+    matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
+    return [*matrix, cache_note(view.cache), view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
 
 
 def _count(name: str, values: Values | None, count: Number, verdict: str) -> list[str]:
@@ -153,7 +165,8 @@ def _verdict(view: RunView, metric: str) -> str:
     return view.counts.statuses.get(metric, "")
 
 
-def _alarm(outside: Sequence[str]) -> str:
+def alarm(outside: Sequence[str]) -> str:
+    """What counts outside their bounds mean."""
     return (
         f"AL999: the executed {' and '.join(outside)} lies outside the derived bounds. This is a defect in archline: "
         "please report the program and the command."

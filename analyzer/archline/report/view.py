@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from archline.algebra.asymptotic.is_big_o import Proved
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import to_text
@@ -25,6 +24,7 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
 from archline.report.numbers import point_text
+from archline.resources import resource
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -122,12 +122,23 @@ def relative(path: str) -> str:
     return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
+def shown_place(place: str) -> str:
+    """`path:line` with the path from the library's folder, `stdlib/dense/lu.algo:3`, or from the current one."""
+    path, _, line = place.rpartition(":")
+    library = resource("stdlib")
+    found = Path(path)
+    if found.is_relative_to(library):
+        return f"stdlib/{found.relative_to(library).as_posix()}:{line}"
+    return f"{relative(path)}:{line}"
+
+
 @dataclass(frozen=True)
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
-    `proofs` show growth that holds. Of a failing one, `derived` is the cost as text; if it fails only `fails_where`,
-    at small sizes, `suggestion` is the same claim with a `when` under which it is proved to hold.
+    `certificates` prove growth that holds, where they are asked for. Of a failing one, `derived` is the cost as text;
+    if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a `when` under which it is
+    proved to hold.
     """
 
     text: str
@@ -135,7 +146,7 @@ class Contract:
     reason: str
     point: Point | None
     place: Place
-    proofs: tuple[Proved, ...] = ()
+    certificates: tuple[Mapping[str, object], ...] = ()
     derived: str = ""
     suggestion: str = ""
     fails_where: str = ""
@@ -404,15 +415,15 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
 
 
-def contract(verdict: Verdict) -> Contract:
-    """A verdict as reports show it."""
+def contract(verdict: Verdict, certificates: bool = False) -> Contract:
+    """A verdict as reports show it, with the `certificates` of what holds or without."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,
         verdict.reason,
         verdict.deciding,
         Place.of(verdict.ensures.span),
-        verdict.proofs if verdict.outcome == "holds" else (),
+        tuple(each.certificate for each in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
         verdict.derived,
         contract_text(verdict.guarded.ensures) if verdict.guarded else "",
         verdict.guarded.fails_where if verdict.guarded else "",

@@ -56,7 +56,8 @@ def _without_rounding(atom: Atom) -> Poly | None:
             lead = leading(atom.argument)
             size = None if lead is None else _size(lead)
             return None if size is None else a.ceil_log2(Poly.symbol(size))
-    return None
+        case _:
+            return None
 
 
 def _degrees(monomial: Monomial) -> Degrees | None:
@@ -85,7 +86,8 @@ def _size(value: Poly) -> str | None:
     match list(value.terms.items()):
         case [(((Symbol(name=name), 1),), coefficient)] if coefficient == 1:
             return name
-    return None
+        case _:
+            return None
 
 
 def _logarithm(exponent: Poly) -> str | None:
@@ -93,7 +95,8 @@ def _logarithm(exponent: Poly) -> str | None:
     match list(exponent.terms.items()):
         case [(((a.CeilLog2(argument=argument), 1),), coefficient)] if coefficient == 1:
             return _size(argument)
-    return None
+        case _:
+            return None
 
 
 def _rounding(monomial: Monomial) -> Iterator[Degrees | None]:

@@ -12,7 +12,7 @@ from functools import partial
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
-from archline.algebra.printing import to_text
+from archline.algebra.printing import shortened, to_text
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.grouping import references
@@ -37,7 +37,7 @@ from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
-from archline.ir.tree import Loop, accesses
+from archline.ir.tree import accesses
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
@@ -324,15 +324,10 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
 
 def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
-    loop = None if unit.loop is None else _counter(unit.loop)
+    loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
-    inside = tuple(dict.fromkeys(map(_counter, unit.given_up)))
+    inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
     return Kept(unit.name, tuple(places), loop, held, restore(unit.misses), inside)
-
-
-def _counter(loop: Loop) -> str:
-    """As the program names it."""
-    return loop.variable.partition("'")[0]
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:
@@ -353,6 +348,4 @@ def _when(plan: Plan, planner: Planner) -> str:
 
 
 def _times_line(lines: Poly) -> str:
-    if lines.is_constant:
-        return to_text(LINE * lines)
-    return f"L*({to_text(lines)})"
+    return to_text(LINE * lines) if len(shortened(lines).terms) <= 1 else f"L*({to_text(lines)})"

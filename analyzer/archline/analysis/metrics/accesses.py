@@ -1,36 +1,28 @@
-"""The element accesses of a program, an upper bound on io whatever is accessed: counted as costs that it declares.
-
-Before each statement a copy of the program says how many elements the statement itself reads and writes. What that
-adds up to, through loops, branches and recursion, is derived as declared flops are.
-"""
+"""The element accesses of a program, an upper bound on io whatever is accessed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 
-from archline.algebra.polynomial import ZERO
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.recursion import Recursions
-from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import TOTAL, UNKNOWN, Tally
+from archline.analysis.metrics.cost_model import CostModel, nest
+from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.tally import FREE, Tally
 from archline.analysis.regimes import with_regimes
-from archline.ir.amounts import NOTHING, Amount, Unknown
-from archline.ir.scope import declared
+from archline.ir.amounts import Amount, Unknown, exactly
+from archline.ir.scope import Scope, declared
 from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import component
+from archline.language.metrics import METRICS
 from archline.language.model import Module, ViewType
-from archline.language.source import Span
-from archline.recurrences.exact.constraints import Bound
-from archline.recurrences.model import Function
 
 METRIC = "accesses"
-KIND = "declared"
-"""The kind of flops that `costs` statements add."""
-METRIC_OF_KIND = f"flops.{KIND}"
 
 
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
@@ -40,137 +32,103 @@ def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cos
     accesses of its target: one finds the element in the cache that the other brought. Raises UntracedError where io is
     declared, or words move otherwise; TooComplexError.
     """
-    counted, copies = instrumented(module, algorithm, Counting(module, updates))
-    own, statements = copies[algorithm], Accesses(counted, coarse=False)
-    flops = statements.algorithm(own)[0].flops
-    amount = flops[UNKNOWN] if UNKNOWN in flops else flops.get(KIND, NOTHING)
+    return derive_accesses(module, algorithm, updates)[0]
+
+
+def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[Step, ...]]:
+    """The same, with the steps of the derivation."""
+    require_accesses(module, algorithm)
+    statements = Derivation(module, coarse=False, model=Accesses(module, updates))
+    tally, steps = statements.algorithm(algorithm)
+    amount = tally.amount(METRIC)
     if isinstance(amount, Unknown):
-        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span)
+        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span), steps
     cost = Cost(METRIC, "bounded", ZERO, amount.upper)
-    if amount is not NOTHING and component(counted, own):
-        closed = statements.recursions.closed(own, METRIC_OF_KIND)
+    if METRIC in tally.names and component(module, algorithm):
+        closed = statements.recursions.closed(algorithm, METRIC)
         regimes = tuple(replace(each, lower=ZERO) for each in closed.regimes)
         ends = closed.ends
         # From below they count both sides of `and` too.
-        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1])))
-    return with_regimes(cost, declared(counted, own).facts, counted.signatures[own].size_names)
+        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1]))), steps
+    return with_regimes(cost, declared(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 
-class Accesses(Statements):
-    """Of recursive algorithms, accesses alone are solved."""
+class WordModel(CostModel):
+    """Counts accesses, by what statements name; calls are counted beside them, which every recursion makes."""
 
-    @cached_property
-    def recursions(self) -> Recursions:
-        return _Recursions(self)
+    upper_only = True
 
-
-class _Recursions(Recursions):
-    def tally(self, algorithm: s.Algorithm) -> Tally:
-        return Tally({KIND: self.accesses(algorithm)})
-
-    def accesses(self, algorithm: s.Algorithm) -> Amount:
-        """The accesses of a recursive algorithm."""
-        extracted = self.extracted(algorithm)
-        if (endless := self._unproved(algorithm)) is not None:
-            return endless
-        if KIND in extracted.kinds:
-            return self._amount(algorithm, METRIC_OF_KIND)
-        system = extracted.systems[f"flops.{TOTAL}"]
-        return system if isinstance(system, Unknown) else NOTHING
-
-    def plain(self, algorithm: s.Algorithm) -> Tally:
-        known = self.accesses(algorithm)
-        return Tally({KIND: known if known is NOTHING else self._plain(algorithm, METRIC_OF_KIND, known)})
-
-    def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
-        """From below a closed form alone is of use, and where the data decides sizes there is none."""
-        return super()._side(function, metric, upper) if upper or self._given(metric, function).values else None
-
-
-Instrumented = tuple[Module, dict[s.Algorithm, s.Algorithm]]
-"""A module with copies of algorithms, and those copies by their originals."""
-
-
-def instrumented(module: Module, algorithm: s.Algorithm, counting: Counting) -> Instrumented:
-    """The module with copies of an algorithm and of all that it calls.
-
-    Raises UntracedError where io is declared, or words move otherwise.
-    """
-    require_accesses(module, algorithm)
-    reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    copies = {each: counting.copy(each) for each in reached}
-    targets: dict[s.Call, s.Algorithm | s.Extern] = {}
-    for call, target in module.targets.items():
-        targets[call] = replace(target, costs=()) if isinstance(target, s.Extern) else copies.get(target, target)
-    signatures = {**module.signatures, **{copy: module.signatures[each] for each, copy in copies.items()}}
-    return replace(module, targets=targets, signatures=signatures), copies
-
-
-class Counting:
-    """Writes costs into blocks."""
-
-    def __init__(self, module: Module, updates: int = 1) -> None:
+    def __init__(self, module: Module) -> None:
+        super().__init__((METRICS[METRIC],), beside=(METRICS["calls"],))
         self._module = module
-        self._updates = updates
 
-    def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
-        """The algorithm with what its body costs."""
-        return replace(algorithm, body=self.block(algorithm.body))
+    def words(self, count: Poly | int) -> Tally:
+        """So many accesses."""
+        value = Poly.constant(count) if isinstance(count, int) else count
+        return self.tally({METRIC: exactly(value)}) if value else FREE
 
-    def block(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
-        """A block with the accesses of each statement before it."""
-        return tuple(new for statement in body for new in self._counted(statement))
-
-    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
-        match statement:
-            case s.Loop(lo=lo, hi=hi, step=step, body=body):
-                yield from self._costs((lo, hi, step), statement.span)
-                yield replace(statement, body=self.block(body))
-            case s.While(condition=condition, limit=limit, body=body):
-                tests = tuple(self._costs(condition, statement.span))
-                yield from (*self._costs(limit, statement.span), *tests)
-                yield replace(statement, body=(*self.block(body), *tests))
-            case s.If(branches=branches):
-                yield from self._costs(tuple(each.condition for each in branches), statement.span)
-                yield replace(statement, branches=tuple(replace(each, body=self.block(each.body)) for each in branches))
-            case s.Costs():
-                pass
-            case s.Assume():
-                yield statement
-            case s.Local(type=s.ArrayType(shape=shape), value=s.Node() as value):
-                yield from self._filled(statement, shape, value)
-            case s.Assign(target=target, value=value) if self._is_view(target):
-                yield from self._filled(statement, self._module.shapes[target], value)
-            case s.Assign(target=s.Element(), op=op) if op != "=" and self._updates > 1:
-                yield _cost(self._updates - 1, statement.span)
-                yield from self._costs(statement, statement.span)
-                yield statement
-            case _:
-                # No statement inside, and nothing written more than once: what the whole text of it reads and writes.
-                yield from self._costs(statement, statement.span)
-                yield statement
-
-    def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
-        """A fill or copy of a view: each element is written, and that of a view on the right is read."""
-        span = statement.span
-        yield from self._costs(statement, span)
-        inner: s.Stmt = _cost(2 if self._is_view(value) else 1, span)
-        for depth, extent in reversed(tuple(enumerate(shape))):
-            zero = s.Integer(0, span=span)
-            inner = s.Loop(f"element {depth}", zero, extent, None, False, False, (inner,), span=span)
-        yield inner
-        yield statement
-
-    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
-        """The elements that are named in an expression or a statement, each of which is accessed once."""
-        named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
-        count = sum(1 for _ in named)
-        if count:
-            yield _cost(count, span)
-
-    def _is_view(self, expr: s.Expr) -> bool:
+    def is_view(self, expr: s.Expr) -> bool:
+        """Whether an expression is a view of an array."""
         return isinstance(self._module.types.get(expr), ViewType)
 
+    def elements(self, part: object) -> list[s.Element]:
+        """The elements that are named in an expression or a statement, each of which is accessed once."""
+        return [each for each in s.nodes(part) if isinstance(each, s.Element) and not self.is_view(each)]
 
-def _cost(count: int, span: Span) -> s.Costs:
-    return s.Costs(((s.Integer(count, span=span), "flops"),), span=span)
+
+class Accesses(WordModel):
+    """Counts the elements that are read and written."""
+
+    def __init__(self, module: Module, updates: int = 1) -> None:
+        super().__init__(module)
+        self._updates = updates
+        self._known: dict[s.Stmt, Tally] = {}
+
+    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+        if statement not in self._known:
+            again = self._updates - 1 if self._is_update(statement) else 0
+            self._known[statement] = self.words(len(self.elements(own_parts(statement))) + again)
+        return self._known[statement]
+
+    def _is_update(self, statement: s.Stmt) -> bool:
+        match statement:
+            case s.Assign(target=s.Element() as target, op=op):
+                return op != "=" and not self.is_view(target)
+            case _:
+                # Other statements are no updates.
+                return False
+
+    def iteration(self, loop: s.Loop | s.While) -> Tally:
+        """The test of a `while` again."""
+        return self.words(len(self.elements(loop.condition))) if isinstance(loop, s.While) else FREE
+
+    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """Each element is written, and that of a view on the right is read."""
+        copied = statement.value is not None and self.is_view(statement.value)
+        return nest(FREE, self.words(2 if copied else 1), extents, facts)
+
+
+def own_parts(statement: s.Stmt) -> tuple[s.Node, ...]:
+    """The parts of a statement whose elements are accessed each time it is reached, blocks inside it apart."""
+    match statement:
+        case s.Loop(lo=lo, hi=hi, step=step):
+            return (lo, hi) if step is None else (lo, hi, step)
+        case s.While(condition=condition, limit=limit):
+            return condition, limit
+        case s.If(branches=branches):
+            return tuple(each.condition for each in branches if each.condition is not None)
+        case s.Costs() | s.Assume():
+            return ()
+        case (
+            s.Let()
+            | s.Local()
+            | s.Assign()
+            | s.Invoke()
+            | s.Sync()
+            | s.Pass()
+            | s.Return()
+            | s.Transfer()
+            | s.Communicate()
+            | s.Split()
+        ):
+            return (statement,)

@@ -19,7 +19,7 @@ from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.algebra.relax import bound_atom
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Known, Unknown
-from archline.ir.max_plus import Path
+from archline.ir.max_plus import Path, serial
 from archline.ir.scope import NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -101,14 +101,13 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
             amount = _without(amount, name, scope.facts)
         return amount
 
-    path = tally.path
-    if path.serial:
-        finish = bounded(path.finish)
-        return tally.map(bounded, Path(finish, finish))
-    joined = None if path.joined is None else bounded(path.joined)
-    return tally.map(
-        bounded, Path(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
-    )
+    def of_path(path: Path) -> Path:
+        if path.serial:
+            return serial(bounded(path.finish))
+        joined = None if path.joined is None else bounded(path.joined)
+        return Path(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
+
+    return tally.map(bounded, of_path)
 
 
 def _without(amount: Amount, name: str, facts: Facts) -> Amount:

@@ -14,29 +14,33 @@ from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, Costs
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
+from archline.language.metrics import METRICS
 from archline.language.model import Module
 
 
 def related(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
     """The costs, each bounded by the others: work from below, flops and span from above."""
-    flops, work, span = (costs[metric] for metric in ("flops", "work", "span"))
-    smaller = (flops,) if declares_span(module, algorithm) else (flops, span)
-    metrics = {each.metric: _at_most(each, work, facts) for each in smaller}
-    above_all = work
-    for each in smaller:
-        above_all = _at_least(above_all, each, facts)
+    metrics = dict(costs.metrics)
+    for name, cost in costs.metrics.items():
+        limit = METRICS[name].at_most
+        if limit is not None and limit in costs.metrics and not may_exceed(name, module, algorithm):
+            metrics[name] = _at_most(cost, costs[limit], facts)
+            metrics[limit] = _at_least(metrics[limit], cost, facts)
     kinds = {kind: _at_most(each, metrics["flops"], facts) for kind, each in costs.flops_by_kind.items()}
-    return replace(costs, metrics={**costs.metrics, **metrics, "work": above_all}, flops_by_kind=kinds)
+    return replace(costs, metrics=metrics, flops_by_kind=kinds)
 
 
-def declares_span(module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether `costs` of the algorithm, or of what it calls, declare span, which may then exceed work."""
+def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether `costs` of the algorithm, or of what it calls, declare a metric apart from the one that limits it."""
+    known = METRICS.get(metric)
+    if known is None or known.at_most in known.within:
+        return False
     bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
     nodes = tuple(s.nodes(bodies))
     declared = [node.amounts for node in nodes if isinstance(node, s.Costs)]
     called = (module.targets.get(node) for node in nodes if isinstance(node, s.Call))
     declared += [target.costs for target in called if isinstance(target, s.Extern)]
-    return any(metric == "span" for amounts in declared for _, metric in amounts)
+    return any(each == metric for amounts in declared for _, each in amounts)
 
 
 def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:

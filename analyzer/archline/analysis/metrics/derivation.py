@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.tally import Tally
-from archline.ir import max_plus as paths
 from archline.ir.amounts import map_known
 from archline.language.source import Span
 
@@ -30,10 +29,9 @@ class Step:
 
     def mapped(self, function: Callable[[Poly], Poly]) -> Step:
         """The same steps with a function applied to every expression."""
-        finish = map_known(self.tally.span, function)
         return replace(
             self,
-            tally=self.tally.map(lambda amount: map_known(amount, function), paths.serial(finish)),
+            tally=self.tally.ended(lambda amount: map_known(amount, function)),
             children=tuple(child.mapped(function) for child in self.children),
             counter=None if self.counter is None else (self.counter[0], function(self.counter[1])),
         )

@@ -10,8 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.recursive_bodies import Bodies, Case, TooManyCasesError
 from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import TOTAL, UNKNOWN, Tally
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -23,22 +22,29 @@ LEAST, MOST = "least ", "most "
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """By metric, the system of an algorithm, or why there is none; its cases, for the story of the derivation."""
+    """By metric and kind, the system of an algorithm, or why there is none; its cases, for the derivation as text.
+
+    What has no system is 0, or unknown where there is a `gap`.
+    """
 
     algorithm: s.Algorithm
-    kinds: tuple[str, ...]
     systems: Mapping[str, System | Unknown]
     cases: tuple[Case, ...] = field(repr=False, default=())
+    gap: Unknown | None = None
+
+    def system(self, metric: str) -> System | Unknown | None:
+        """The system of a metric or why there is none; None where it is 0."""
+        return self.systems.get(metric, self.gap)
 
     def exact(self, metric: str) -> bool:
         """Whether a metric is one function of the sizes."""
-        system = self.systems[metric]
-        return not isinstance(system, Unknown) and system.exact
+        system = self.system(metric)
+        return isinstance(system, System) and system.exact
 
     def function(self, metric: str, upper: bool) -> Function | None:
         """The function that the metric is, or that bounds it."""
-        system = self.systems[metric]
-        if isinstance(system, Unknown):
+        system = self.system(metric)
+        if not isinstance(system, System):
             return None
         return system.functions[_name(metric, self.algorithm, system.exact, upper)]
 
@@ -69,28 +75,33 @@ class Extraction:
     def _extract(self, algorithm: s.Algorithm) -> Extracted:
         try:
             first = self._bodies(algorithm, (), split=False).cases()
-            kinds, ways = _kinds(first), [case.way for case in first]
-            metrics = [*(f"flops.{kind}" for kind in kinds), "work", "span"]
-            cases = tuple(self._bodies(algorithm, kinds, split=False).along(ways))
-            systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in metrics}
+            names, ways = self._names(first), [case.way for case in first]
+            cases = tuple(self._bodies(algorithm, names, split=False).along(ways))
+            systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
-                bounded = tuple(self._bodies(algorithm, kinds, split=True).along(ways))
+                bounded = tuple(self._bodies(algorithm, names, split=True).along(ways))
                 for metric, found in systems.items():
                     if found is None:
                         systems[metric] = self._system(metric, algorithm, bounded, split=True)
         except TooManyCasesError:
             reason = Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
-            return Extracted(algorithm, (TOTAL,), dict.fromkeys((f"flops.{TOTAL}", "work", "span"), reason))
-        return Extracted(algorithm, kinds, {metric: found for metric, found in systems.items() if found}, cases)
+            return Extracted(algorithm, {}, gap=reason)
+        gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
+        return Extracted(algorithm, {metric: found for metric, found in systems.items() if found}, cases, gap)
 
-    def _bodies(self, algorithm: s.Algorithm, kinds: tuple[str, ...], split: bool) -> Bodies:
-        return Bodies(self._outer, algorithm, kinds, _Hidden(self, algorithm, kinds, split))
+    def _names(self, cases: Iterable[Case]) -> tuple[str, ...]:
+        """The metrics and kinds that occur in the body itself, and so in all."""
+        found = frozenset[str]().union(*(case.tally.names for case in cases))
+        return tuple(sorted(found | set(self._outer.model.expected)))
+
+    def _bodies(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> Bodies:
+        return Bodies(self._outer, algorithm, _Hidden(self, algorithm, names, split))
 
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
     ) -> System | Unknown | None:
         """The system of a metric; None where an exact one is wanted and the data decides."""
-        amounts = [_amount(case.tally, metric) for case in cases]
+        amounts = [case.tally.amount(metric) for case in cases]
         known = [each for each in amounts if not isinstance(each, Unknown)]
         if len(known) < len(amounts):
             return next(each for each in amounts if isinstance(each, Unknown))
@@ -137,7 +148,7 @@ class _Hidden:
 
     extraction: Extraction
     algorithm: s.Algorithm
-    own_kinds: tuple[str, ...]
+    own_names: tuple[str, ...]
     split: bool
 
     def hides(self, target: s.Algorithm) -> bool:
@@ -147,8 +158,11 @@ class _Hidden:
         circle = component(self.extraction._outer.module, self.algorithm)
         return target not in circle and self.extraction.recursive(target)
 
-    def kinds(self, target: s.Algorithm) -> tuple[str, ...]:
-        return self.extraction.of(target).kinds
+    def names(self, target: s.Algorithm) -> tuple[str, ...] | Unknown:
+        if target is self.algorithm:
+            return self.own_names
+        extracted = self.extraction.of(target)
+        return tuple(extracted.systems) if extracted.gap is None else extracted.gap
 
     def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
         if target is self.algorithm:
@@ -165,24 +179,9 @@ class _Hidden:
         )
 
 
-def _kinds(cases: Iterable[Case]) -> tuple[str, ...]:
-    """The kinds of flops that occur in the body itself, and so in all."""
-    found = {kind for case in cases for kind in case.tally.flops}
-    return tuple(sorted((found | {TOTAL}) - {UNKNOWN}))
-
-
 def _equation(case: Case, amount: Known, upper: bool) -> Equation:
     """One end of an amount in a case."""
     value = amount.upper if upper else amount.lower
     return Equation(
         case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names), case.known
     )
-
-
-def _amount(tally: Tally, metric: str) -> Amount:
-    """A metric of a tally."""
-    if metric.startswith("flops."):
-        if UNKNOWN in tally.flops:
-            return tally.flops[UNKNOWN]
-        return tally.flops.get(metric.removeprefix("flops."), NOTHING)
-    return tally.work if metric == "work" else tally.path.finish

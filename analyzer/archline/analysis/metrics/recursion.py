@@ -11,11 +11,11 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
 from archline.analysis.cost import Ends, Regime
+from archline.analysis.metrics.between import may_exceed
 from archline.analysis.metrics.extraction import Extracted, Extraction
 from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import TOTAL, Tally, unknown
-from archline.ir import max_plus as paths
-from archline.ir.amounts import Amount, Known, Unknown
+from archline.analysis.metrics.tally import Tally
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
@@ -34,13 +34,13 @@ from archline.recurrences.exact.search import Given, Side, bound, exact_form
 from archline.recurrences.exact.termination import ends
 from archline.recurrences.exact.terms.halvings import at_halves, without_halvings
 from archline.recurrences.exact.terms.leaf_counts import without_pieces
+from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.explanation import Recurrence
 from archline.recurrences.guards import among
-from archline.recurrences.model import Decision, Equation, Function, System, calls
+from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, System, calls
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
-ALL_FLOPS = f"flops.{TOTAL}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +81,18 @@ class Recursions:
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """The costs of one execution of the body, at all sizes, without the 1 of the call."""
-        extracted = self.extracted(algorithm)
-        if (endless := self._unproved(algorithm)) is not None:
-            return unknown(endless.reason, endless.span)
-        flops = {kind: self._amount(algorithm, f"flops.{kind}") for kind in extracted.kinds}
+        extracted, model = self.extracted(algorithm), self._outer.model
+        if (gap := self._unproved(algorithm) or extracted.gap) is not None:
+            return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
-        span = self._amount(algorithm, "span")
-        return Tally(flops, self._amount(algorithm, "work"), paths.serial(span), declared)
+        names = [name for name in extracted.systems if model.metric(name).name in model.wanted]
+        return model.tally({name: self.closed(algorithm, name).amount for name in names}, declared)
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
         """The costs, with bounds in one expression instead of bounds by regimes, which loops and data sum up better."""
         known = self.tally(algorithm)
-        flops = {kind: self._plain(algorithm, f"flops.{kind}", amount) for kind, amount in known.flops.items()}
-        work, span = self._plain(algorithm, "work", known.work), self._plain(algorithm, "span", known.path.finish)
-        return replace(known, flops=flops, work=work, path=paths.serial(span))
+        plain = {name: self._plain(algorithm, name, known.amount(name)) for name in known.names}
+        return replace(self._outer.model.tally(plain, known.declared), gap=known.gap)
 
     def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, Unknown) or not self.closed(algorithm, metric).regimes:
@@ -111,9 +109,6 @@ class Recursions:
         facts = declared(self._outer.module, algorithm).facts
         return Known(facts.restore(low), facts.restore(high))
 
-    def _amount(self, algorithm: s.Algorithm, metric: str) -> Amount:
-        return self.closed(algorithm, metric).amount
-
     def closed(self, algorithm: s.Algorithm, metric: str) -> Closed:
         """A metric of a recursive algorithm."""
         key = algorithm, metric
@@ -126,7 +121,7 @@ class Recursions:
         if algorithm not in self._ended:
             # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
             extracted = self.extracted(algorithm)
-            functions = (extracted.function(metric, True) for metric in ("work", ALL_FLOPS, "span"))
+            functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
             function = next(filter(None, functions), None)
             promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
             self._ended[algorithm] = function is None or ends(function, promised)
@@ -136,10 +131,10 @@ class Recursions:
         return Unknown(reason, algorithm.span)
 
     def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
-        system = self._unproved(algorithm) or self.extracted(algorithm).systems[metric]
-        if isinstance(system, Unknown):
-            return Closed(system)
-        found = (self._summed(algorithm) if metric == ALL_FLOPS else None) or self._searched(algorithm, metric, system)
+        system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
+        if not isinstance(system, System):
+            return Closed(system or NOTHING)
+        found = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
         if not all(_settled(each, functions) for each in system.functions.values()):
@@ -153,9 +148,12 @@ class Recursions:
 
         return replace(found, ends=ends)
 
-    def _summed(self, algorithm: s.Algorithm) -> Closed | None:
-        """All flops as the sum of those of each kind, where these are known exactly; how, is found when it is told."""
-        kinds = [self.closed(algorithm, f"flops.{each}") for each in self.extracted(algorithm).kinds if each != TOTAL]
+    def _summed(self, algorithm: s.Algorithm, metric: str) -> Closed | None:
+        """A metric as the sum of its kinds, where these are known exactly; how, is found when it is told."""
+        if metric not in self._outer.model.wanted or not self._outer.model.metric(metric).by_kind:
+            return None
+        systems = self.extracted(algorithm).systems
+        kinds = [self.closed(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
         exact = [
             known.amount.upper
             for known in kinds
@@ -163,8 +161,7 @@ class Recursions:
         ]
         if len(exact) < len(kinds):
             return None
-        flops = sum(exact, ZERO)
-        return Closed(Known(flops, flops))
+        return Closed(exactly(sum(exact, ZERO)))
 
     def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> Closed:
         """What the recurrences of a metric themselves tell."""
@@ -181,9 +178,9 @@ class Recursions:
     def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
         """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
         extracted = self.extracted(algorithm)
-        system = extracted.systems[metric]
+        system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
-        if isinstance(system, Unknown) or lower is None or upper is None:
+        if not isinstance(system, System) or lower is None or upper is None:
             return None
         proofs = self._searched(algorithm, metric, system).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
@@ -191,6 +188,21 @@ class Recursions:
             return told(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
         return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
+
+    def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
+        """What a metric satisfies, for other ways to its growth; None where no recurrence is proved to end."""
+        extracted = self.extracted(algorithm)
+        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        if lower is None or upper is None or self._unproved(algorithm) is not None:
+            return None
+        least, most = self._by_distance(lower), self._by_distance(upper)
+        if least.indices is None or most.indices is None:
+            least, most = Reduced(lower), Reduced(upper)
+
+        def foreign(above: bool) -> Foreign:
+            return self._foreign(metric, upper, Side.UPPER if above else Side.LOWER)
+
+        return IntegerRecurrence(least.function, most.function, most.indices, foreign)
 
     def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
@@ -263,8 +275,7 @@ class Recursions:
     def _given(self, metric: str, function: Function) -> Given:
         """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
         functions = self._extraction.systems(metric)
-        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
-        foreign = {side: {name: self._at_call(each, metric, side) for name, each in others.items()} for side in Side}
+        foreign = {side: self._foreign(metric, function, side) for side in Side}
         # All metrics are looked at in the same points, and their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, Places())
         if not _settled(function, functions):
@@ -273,6 +284,12 @@ class Recursions:
             return Given(foreign, self._values_of(metric), places=places)
         narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
         return Given(foreign, narrow, places=places)
+
+    def _foreign(self, metric: str, function: Function, side: Side) -> Foreign:
+        """What is known of the calls of other algorithms."""
+        functions = self._extraction.systems(metric)
+        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
+        return {name: self._at_call(each, metric, side) for name, each in others.items()}
 
     def _values_of(self, metric: str) -> Values:
         """The values of all functions of a metric, those found before included."""
@@ -283,6 +300,8 @@ class Recursions:
     def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
         """A function itself in its recursive cases, or a bound of it there."""
         given = self._given(metric, function)
+        if not upper and given.values is None and self._outer.model.upper_only:
+            return None
         if function.name not in self._exact:
             self._exact[function.name] = None if given.values is None else exact_form(function, given)
         return self._exact[function.name] or bound(function, upper, given)
@@ -359,13 +378,14 @@ class Recursions:
         return Closed(_known(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
-        """Flops and span are at most the work."""
-        if metric == "work":
+        """What bounds a metric by another one: flops and span are at most the work, unless span is declared."""
+        limit = self._outer.model.metric(metric).at_most
+        if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
-        work = self.closed(algorithm, "work")
-        if isinstance(work.amount, Unknown):
+        more = self.closed(algorithm, limit)
+        if isinstance(more.amount, Unknown):
             return None
-        return work.regimes[-1].upper if work.regimes else work.amount.upper
+        return more.regimes[-1].upper if more.regimes else more.amount.upper
 
 
 def _recursive(closed: Closed, upper: bool) -> Poly:

@@ -13,13 +13,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import STEP, Tally
-from archline.ir import max_plus as paths
-from archline.ir.amounts import Amount
-from archline.ir.max_plus import SYNC
+from archline.analysis.metrics.tally import Tally
+from archline.ir.amounts import Amount, Unknown
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value, with_fact
 from archline.language import syntax as s
 from archline.language.call_graph import component
+from archline.language.metrics import CALL
 from archline.language.substitution import substituted
 from archline.recurrences.model import Decision
 
@@ -76,8 +75,8 @@ class Openness(Protocol):
     def hides(self, target: s.Algorithm) -> bool:
         """Whether the cost of a call is such a function."""
 
-    def kinds(self, target: s.Algorithm) -> tuple[str, ...]:
-        """The kinds of flops of a hidden algorithm."""
+    def names(self, target: s.Algorithm) -> tuple[str, ...] | Unknown:
+        """The metrics of a hidden algorithm, and their kinds, or why they are not known."""
 
     def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
         """The cost of a call of a hidden algorithm."""
@@ -92,12 +91,11 @@ class Bodies(Statements):
 
     _solves = False
 
-    def __init__(self, outer: Statements, algorithm: s.Algorithm, kinds: Iterable[str], open_: Openness) -> None:
-        """`kinds`: those of flops to expect; `open_` tells how to name the cost of a call that recursion hides."""
-        super().__init__(outer.module, coarse=False)
+    def __init__(self, outer: Statements, algorithm: s.Algorithm, open_: Openness) -> None:
+        """`open_` tells how to name the cost of a call that recursion hides."""
+        super().__init__(outer.module, coarse=False, model=outer.model)
         self._algorithm = algorithm
         self._circle = component(outer.module, algorithm)
-        self._kinds = tuple(kinds)
         self._outer = outer
         self._openness = open_
         self._way = Way((), Knowledge(Facts()))
@@ -127,7 +125,7 @@ class Bodies(Statements):
         return found
 
     def along(self, ways: Iterable[Way]) -> list[Case]:
-        """The same, where the ways are known: other kinds of flops are decided by the same conditions."""
+        """The same, where the ways are known: other metrics are decided by the same conditions."""
         start = declared(self.module, self._algorithm)
         return [self._follow(replace(start, facts=way.known.facts), way) for way in ways]
 
@@ -135,7 +133,7 @@ class Bodies(Statements):
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.block(self._algorithm.body, scope)
-        closed = tally.then(Tally(path=SYNC), scope.facts)
+        closed = tally.then(self.model.sync, scope.facts)
         facts = self._facts
         for name in self._data:
             if name in self._unnamed:
@@ -165,9 +163,11 @@ class Bodies(Statements):
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
-        costs = {metric: self._openness.cost(target, metric, arguments) for metric in self._metrics(target)}
-        flops = {metric.removeprefix("flops."): cost for metric, cost in costs.items() if metric.startswith("flops.")}
-        return STEP.then(Tally(flops, costs["work"], paths.serial(costs["span"])), scope.facts)
+        counted = self._openness.names(target)
+        if isinstance(counted, Unknown):
+            return Tally(gap=counted)
+        costs = {name: self._openness.cost(target, name, arguments) for name in counted}
+        return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
     def _named(self, value: Poly, scope: Scope) -> Poly:
         """A size with a symbol for what only the data gives in it."""
@@ -181,10 +181,6 @@ class Bodies(Statements):
             return Poly.symbol(atom.key)
 
         return value.map_atoms(name)
-
-    def _metrics(self, target: s.Algorithm) -> tuple[str, ...]:
-        kinds = self._kinds if target is self._algorithm else self._openness.kinds(target)
-        return (*(f"flops.{kind}" for kind in kinds), "work", "span")
 
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[Step, ...]]:
         outer, self._following = self._following, body

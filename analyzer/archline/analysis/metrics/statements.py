@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Protocol
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
 from archline.analysis.metrics.assumed_data import with_assumed, without_settled
+from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
-from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, fill, repeated, update
-from archline.analysis.metrics.tally import FREE, STEP, Tally, chosen, one_of, unknown
+from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
+from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of, repeated, unknown
 from archline.ir import max_plus as paths
-from archline.ir.amounts import Amount, Known, Unknown, map_known, times
-from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, int_range, parallel_by_data
+from archline.ir.amounts import NOTHING, Amount, Known, times, up_to
+from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
 from archline.ir.indicators import indicator
 from archline.ir.loops import serial_path, static_range
-from archline.ir.max_plus import SYNC
-from archline.ir.ranges import parallel_span
+from archline.ir.max_plus import Path
+from archline.ir.ranges import fork_depth
 from archline.ir.scope import (
     NotStaticError,
     Scope,
@@ -32,6 +34,7 @@ from archline.ir.scope import (
 )
 from archline.language import syntax as s
 from archline.language.call_graph import component
+from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature, ViewType
 
 _LATER = "the costs of {} are not derived in this version"
@@ -51,9 +54,13 @@ class Solver(Protocol):
 class Statements:
     """Derives the costs of algorithms of a module; each algorithm once. Those that solve recursion say how."""
 
-    def __init__(self, module: Module, coarse: bool) -> None:
-        """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds."""
+    def __init__(self, module: Module, coarse: bool, model: CostModel = STANDARD) -> None:
+        """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds.
+
+        `model` says in which metrics steps are counted, and what they cost.
+        """
         self.module = module
+        self.model = model
         self._coarse = coarse
         self._done: dict[s.Algorithm, Result] = {}
         self._open: set[s.Algorithm] = set()
@@ -95,15 +102,16 @@ class Statements:
             raise
         except TooComplexError as problem:
             return unknown(str(problem), algorithm.span), ()
-        closed = tally.then(Tally(path=SYNC), scope.facts)
-        finish = closed_amount(closed.path.finish, scope.facts, algorithm)
-        return closed.map(lambda amount: closed_amount(amount, scope.facts, algorithm), paths.serial(finish)), steps
+        closed = tally.then(self.model.sync, scope.facts)
+        return closed.ended(lambda amount: closed_amount(amount, scope.facts, algorithm)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""
         target = self.module.targets[call]
         if isinstance(target, s.Extern):
-            return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}")
+            return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}", self.model)
+        if (known := self.model.call(call)) is not None:
+            return known
         body, _ = self.algorithm(target)
         sizes = self._sizes(call, target, scope)
         facts = scope.facts
@@ -113,7 +121,7 @@ class Statements:
         def at_call(amount: Amount) -> Amount:
             return at_sizes(amount, sizes, facts, call)
 
-        return STEP.then(body.map(at_call, paths.serial(at_call(body.path.finish))), facts)
+        return self.model.event(CALL).then(body.ended(at_call), facts)
 
     def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         signature = self.module.signatures[target]
@@ -145,6 +153,7 @@ class Statements:
         holds_array = False
         for statement in body:
             tally, rule, children = self._statement(statement, scope)
+            tally = self.model.reached(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = without_settled(tally, scope)
             total = total.then(tally, scope.facts)
@@ -155,7 +164,7 @@ class Statements:
             scope = self._after(statement, scope)
             holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
         if holds_array:
-            total = total.then(Tally(path=SYNC), scope.facts)
+            total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
     def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
@@ -189,22 +198,22 @@ class Statements:
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         match statement:
             case s.Let(value=value):
-                return evaluation(value, scope, self.call), "let", ()
+                return evaluation(value, scope, self), "let", ()
             case s.Local():
                 return self._local(statement, scope), "operators of the right side", ()
             case s.Assign():
                 return self._assign(statement, scope), "operators", ()
             case s.Return(value=value):
-                return evaluation(value, scope, self.call), "operators", ()
+                return evaluation(value, scope, self), "operators", ()
             case s.Invoke(call=call, spawned=spawned):
                 return self._invoke(call, spawned, scope)
             case s.Sync():
-                return Tally(path=SYNC), "sync", ()
+                return self.model.sync, "sync", ()
             case s.Pass() | s.Assume():
                 return FREE, "", ()
             case s.Costs(amounts=amounts):
                 return (
-                    declared_amounts(amounts, scope, f"costs at line {statement.span.line}"),
+                    declared_amounts(amounts, scope, f"costs at line {statement.span.line}", self.model),
                     "declared",
                     (),
                 )
@@ -218,32 +227,34 @@ class Statements:
                 return unknown(_LATER.format("communication"), statement.span), "", ()
 
     def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
-        cost = evaluation(call, scope, self.call)
+        cost = evaluation(call, scope, self)
         rule = f"{'spawn' if spawned else 'call'}: 1 + {call.function}"
         if not spawned:
             return cost, rule, ()
         # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
-        arguments = evaluations(call.arguments, scope, self.call)
+        arguments = evaluations(call.arguments, scope, self)
+        before = self.model.event(CALL).paths
         body = self.call(call, scope)
-        run = body.map(lambda amount: amount, paths.spawned(_less_one(body.path.finish)))
+        forked = {name: paths.spawned(_start(before, name), each.finish) for name, each in body.paths.items()}
+        run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
     def _local(self, local: s.Local, scope: Scope) -> Tally:
         if local.value is None:
             return FREE
         if isinstance(local.type, s.ArrayType):
-            return self._fill(local.type.shape, local.value, scope)
-        return evaluation(local.value, scope, self.call)
+            return self._fill(local, local.type.shape, local.value, scope)
+        return evaluation(local.value, scope, self)
 
     def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
         target, value = assign.target, assign.value
-        place = evaluation(target, scope, self.call)
+        place = evaluation(target, scope, self)
         if isinstance(self.module.types.get(target), ViewType):
-            return place.then(self._fill(self.module.shapes[target], value, scope), scope.facts)
-        operator = update(assign.op, target, value, scope)
-        return evaluation(value, scope, self.call).then(place, scope.facts).then(operator, scope.facts)
+            return place.then(self._fill(assign, self.module.shapes[target], value, scope), scope.facts)
+        operator = update(assign, scope, self.model)
+        return evaluation(value, scope, self).then(place, scope.facts).then(operator, scope.facts)
 
-    def _fill(self, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
+    def _fill(self, statement: s.Local | s.Assign, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
         extents = []
         for each in shape:
             found = extent_range(each, scope)
@@ -251,20 +262,18 @@ class Statements:
                 return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
             extents.append(found)
         # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self.call).then(fill(extents, scope), scope.facts)
+        return evaluation(value, scope, self).then(self.model.filled(statement, extents, scope.facts), scope.facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         bounds = FREE
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
-                bounds = bounds.then(evaluation(part, scope, self.call), scope.facts)
+                bounds = bounds.then(evaluation(part, scope, self), scope.facts)
         try:
             total, children = self._counted(loop, scope)
             if not self._coarse and not total.known and any(isinstance(each, s.If) for each in s.nodes(loop.body)):
-                other = self._guarded()
-                other._open = self._open
-                total = total.or_else(other._counted(loop, scope)[0])
+                total = total.or_else(self._guarded()._counted(loop, scope)[0])
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
@@ -273,17 +282,23 @@ class Statements:
 
     def _guarded(self) -> Statements:
         """A derivation that bounds guarded costs which this one fails to count."""
-        return type(self)(self.module, coarse=True)
+        other = copy(self)
+        other._coarse, other._done = True, {}
+        return other
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = static_range(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
-        each = STEP.then(body, inner.facts)
+        each = self._iteration(loop, inner).then(body, inner.facts)
         if loop.parallel:
-            return each.map(iterations.sum, paths.serial(parallel_span(iterations, each.path.finish))), children
-        return each.map(iterations.sum, serial_path(each.path, iterations, loop)), children
+            side_by_side = each.map(iterations.sum, lambda path: paths.serial(iterations.largest(path.finish)))
+            return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
+        return each.map(iterations.sum, lambda path: serial_path(path, iterations, loop)), children
+
+    def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
+        return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """A loop over a segment of an offsets array, or up to a declared bound of the data."""
@@ -294,34 +309,37 @@ class Statements:
         facts = scope.facts.with_symbol(loop.variable, (found.first,), (found.last,))
         known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
         total, children = self._each_anywhere(loop, trips, known)
-        if isinstance(total.work, Unknown):
+        if not total.known:
             # Without a value for the loop variable, guards on it count as decided by the data.
-            total, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
+            other, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
+            total = total.or_else(other)
         return total, children
 
     def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         body, children = self.block(loop.body, scope)
-        each = STEP.then(body, scope.facts)
-        finish = anywhere(each.path.finish, loop, scope.facts)
-        path = paths.serial(finish)
-        if not each.path.serial:
-            path = replace(each.path, advance=anywhere(each.path.advance, loop, scope.facts), finish=finish)
-        free = each.map(lambda amount: anywhere(amount, loop, scope.facts), path)
+
+        def free(amount: Amount) -> Amount:
+            return anywhere(amount, loop, scope.facts)
+
+        def free_path(path: Path) -> Path:
+            finish = free(path.finish)
+            return paths.serial(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
+
+        each = self._iteration(loop, scope).then(body, scope.facts).map(free, free_path)
         if loop.parallel:
-            return free.map(
-                lambda amount: times(amount, trips), paths.serial(parallel_by_data(trips, finish))
-            ), children
-        return repeated(free, trips), children
+            side_by_side = each.map(lambda amount: times(amount, trips), lambda path: paths.serial(up_to(path.finish)))
+            return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
+        return repeated(each, trips), children
 
     def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
-        test = STEP.then(evaluation(loop.condition, scope, self.call), scope.facts)
+        test = self._test(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:
             limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
             return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
         trips = Known(ZERO, scope.facts.positive_part(limit))
-        each = STEP.then(body, scope.facts).then(test, scope.facts)
+        each = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
             test.then(repeated(each, trips), scope.facts),
             "test + at most that many (1 + body + test)",
@@ -362,7 +380,7 @@ class Statements:
         return scope
 
     def _test(self, condition: s.Expr, scope: Scope) -> Tally:
-        return STEP.then(evaluation(condition, scope, self.call), scope.facts)
+        return self.model.event(TEST).then(evaluation(condition, scope, self), scope.facts)
 
     def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         return self._if(tuple(rest), scope) if rest else (FREE, "", ())
@@ -375,8 +393,9 @@ def _span_rule(statement: s.Stmt) -> str | None:
     return None
 
 
-def _less_one(amount: Amount) -> Amount:
-    return map_known(amount, lambda value: value - 1)
+def _start(before: Mapping[str, Path], name: str) -> Amount:
+    """What a call costs on a path before it forks."""
+    return before[name].finish if name in before else NOTHING
 
 
 def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:

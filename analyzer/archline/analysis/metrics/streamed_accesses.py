@@ -1,23 +1,28 @@
-"""Costs in programs that bound io in parts of 1/L of a line: what loops walk along shares lines, all else has its own.
+"""Accesses weighed in parts of 1/L of a line, a bound on io: what loops walk along shares lines, all else has its own.
 
 Lines that the innermost loop walks along are kept while it runs, one for each array that it does so in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import reduce
 from math import prod
+from operator import mul
 from typing import TypeGuard
 
-from archline.analysis.metrics.accesses import Counting
+from archline.algebra.facts import Facts
+from archline.analysis.metrics.accesses import WordModel, own_parts
+from archline.analysis.metrics.cost_model import nest
+from archline.analysis.metrics.tally import FREE, Tally, repeated, unknown
+from archline.ir.amounts import Amount
+from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
-from archline.language.source import Span
 
 FEW = 8
 """The lines of a call that are kept at most."""
@@ -45,43 +50,100 @@ class Walk:
     first: int
 
 
-class Streamed(Counting):
+class Streamed(WordModel):
     """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
 
     `lines` are kept at most at a time. `sharing`: which loops keep lines while they run. `nested`: whether any with
     others inside did.
     """
 
-    def __init__(self, module: Module, line: int, rows: Rows, sharing: Sharing) -> None:
+    def __init__(self, module: Module, reached: Iterable[s.Algorithm], line: int, rows: Rows, sharing: Sharing) -> None:
         super().__init__(module)
         self.lines = 1
-        self._line, self._rows = line, rows
         self.nested = False
+        self._line = line
         self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
-        self._own: frozenset[str] = frozenset()
-        self._offsets: frozenset[str] = frozenset()
+        self._before: dict[s.Stmt, int] = {}
+        self._each: dict[s.Loop | s.While, int] = {}
+        self._fills: dict[s.Stmt, tuple[int, int]] = {}
+        self._instead: dict[s.Call, int] = {}
         self._walked: frozenset[str] = frozenset()
         self._on: Mapping[s.Loop, frozenset[str]] = {}
         self._held = 1
+        for algorithm in reached:
+            self._own = rows[algorithm]
+            self._offsets = frozenset(x.name for x in algorithm.parameters if isinstance(x.type, s.OffsetsType))
+            self._block(algorithm.body)
 
-    def copy(self, algorithm: s.Algorithm) -> s.Algorithm:
-        self._own = self._rows[algorithm]
-        self._offsets = frozenset(each.name for each in algorithm.parameters if isinstance(each.type, s.OffsetsType))
-        return super().copy(algorithm)
+    # What the walk over the program asks for
+    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+        return self.words(self._before.get(statement, 0))
 
-    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
+    def iteration(self, loop: s.Loop | s.While) -> Tally:
+        return self.words(self._each.get(loop, 0))
+
+    def call(self, call: s.Call) -> Tally | None:
+        """The words of a call whose lines are kept, which are all that it fetches."""
+        return self.words(self._instead[call]) if call in self._instead else None
+
+    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """What each entry of a row costs, and what the ends of a row do."""
+        words, ends = self._fills[statement]
+        *outer, row = extents
+        each = repeated(self.words(words), row).then(self.words(ends), facts)
+        return nest(FREE, each, outer, facts)
+
+    # What is found out beforehand, algorithm by algorithm
+    def _block(self, body: tuple[s.Stmt, ...]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, statement: s.Stmt) -> None:
+        self._before[statement] = self._words(own_parts(statement))
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
-                yield from self._walked_along(statement)
+                self._walked_along(statement)
             case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
-                yield from self._walked_by_all(statement)
+                self._walked_by_all(statement)
+            case s.Loop() | s.While() | s.If():
+                if isinstance(statement, s.While):
+                    self._each[statement] = self._words(statement.condition)
+                for block in s.blocks(statement):
+                    self._block(block)
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
-                yield from self._costs(call, statement.span)
-                yield _cost(_number(words, statement.span))
-            case _:
-                # As in the class that this one refines.
-                yield from super()._counted(statement)
+                self._instead[call] = words
+            case s.Local(type=s.ArrayType(), value=s.Node()):
+                self._fill(statement)
+            case s.Assign(target=target) if self.is_view(target):
+                self._fill(statement)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Invoke()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+                | s.Communicate()
+                | s.Split()
+            ):
+                pass
+
+    def _words(self, part: object) -> int:
+        return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
+
+    def _fill(self, statement: s.Local | s.Assign) -> None:
+        views = [each for each in (getattr(statement, "target", None), statement.value) if each and self.is_view(each)]
+        walked = [in_rows(each, self._own) for each in views]
+        if isinstance(statement, s.Local):
+            walked.append(_is_by_rows(statement.type))
+        along = sum(walked) if self._sharing else 0
+        self.lines = max(self.lines, along + 1)
+        self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
 
     def _few(self, call: s.Call) -> int | None:
         """The words of the lines that a call touches, if its sizes are numbers, which are then all that it fetches."""
@@ -91,7 +153,7 @@ class Streamed(Counting):
         if any(makes_arrays(each) for each in (target, *reachable(self._module, target))):
             return None
         total = 0
-        for each in filter(self._is_view, call.arguments):
+        for each in filter(self.is_view, call.arguments):
             shape = self._module.shapes.get(each, ())
             extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
             if not extents or len(extents) < len(shape):
@@ -100,17 +162,15 @@ class Streamed(Counting):
             total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
         return total if total <= FEW * self._line else None
 
-    def _walked_along(self, loop: s.Loop) -> Iterator[s.Stmt]:
+    def _walked_along(self, loop: s.Loop) -> None:
         """A loop without others inside, with what it walks along: on from where it was, where one around it knows."""
-        yield from self._costs((loop.lo, loop.hi), loop.span)
         walks, on = self._walks(loop), self._on.get(loop, frozenset())
         self._held -= len(on)
-        yield from self._walking(loop, walks, sum(self._ends(each) for name, each in walks.items() if name not in on))
+        self._walking(loop, walks, sum(self._ends(each) for name, each in walks.items() if name not in on))
         self._held += len(on)
 
-    def _walked_by_all(self, loop: s.Loop) -> Iterator[s.Stmt]:
+    def _walked_by_all(self, loop: s.Loop) -> None:
         """A loop with others inside: what it walks along itself, and what those do on and on."""
-        yield from self._costs((loop.lo, loop.hi), loop.span)
         own = dict.fromkeys(self._met(loop), Walk(1, 0))
         outer, on = self._on, {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
         self._on = {**outer, **{inner: frozenset(walks) for inner, walks in on.items()}}
@@ -118,18 +178,18 @@ class Streamed(Counting):
         self._held += held
         walks = [*own.values(), *(each for found in on.values() for each in found.values())]
         self.nested = self.nested or bool(walks)
-        yield from self._walking(loop, own, sum(map(self._ends, walks)))
+        self._walking(loop, own, sum(map(self._ends, walks)))
         self._held -= held
         self._on = outer
 
-    def _walking(self, loop: s.Loop, walks: Mapping[str, Walk], ends: int) -> Iterator[s.Stmt]:
+    def _walking(self, loop: s.Loop, walks: Mapping[str, Walk], ends: int) -> None:
         outer = self._walked
         self._walked = outer.union(walks)
         self._held += len(walks)
         self.lines = max(self.lines, self._held)
-        yield _cost(_number(ends, loop.span))
-        words = sum(each.words for each in walks.values())
-        yield replace(loop, body=(_cost(_number(words, loop.span)), *self.block(loop.body)))
+        self._before[loop] += ends
+        self._each[loop] = sum(each.words for each in walks.values())
+        self._block(loop.body)
         self._held -= len(walks)
         self._walked = outer
 
@@ -148,32 +208,6 @@ class Streamed(Counting):
                 return first == second and first in self._offsets and start == end == loop.variable
             case _:
                 return False
-
-    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
-        named = (each for each in s.nodes(part) if isinstance(each, s.Element) and not self._is_view(each))
-        count = sum(1 for each in named if format_expression(each) not in self._walked)
-        if count:
-            yield _cost(_number(count * self._line, span))
-
-    def _filled(self, statement: s.Stmt, shape: tuple[s.Expr, ...], value: s.Expr) -> Iterator[s.Stmt]:
-        span = statement.span
-        yield from self._costs(statement, span)
-        views = [
-            each for each in (getattr(statement, "target", None), value) if each is not None and self._is_view(each)
-        ]
-        walked = [in_rows(each, self._own) for each in views]
-        if isinstance(statement, s.Local):
-            walked.append(_is_by_rows(statement.type))
-        along = sum(walked) if self._sharing else 0
-        self.lines = max(self.lines, along + 1)
-        *outer, row = shape
-        words = _number(along + (len(walked) - along) * self._line, span)
-        ends = _number(along * (2 * self._line - 2), span)
-        inner: s.Stmt = _cost(_both("+", _both("*", words, row), ends))
-        for depth, extent in reversed(tuple(enumerate(outer))):
-            inner = s.Loop(f"element {depth}", _number(0, span), extent, None, False, False, (inner,), span=span)
-        yield inner
-        yield statement
 
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
         """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
@@ -207,47 +241,51 @@ class Streamed(Counting):
                     yield each, counter
 
 
-class Made(Counting):
+class Made(WordModel):
     """The words of local arrays, each filled up to whole lines, and nothing else.
 
     Those that each iteration of a loop makes again count once, if it has no part in their shapes.
     """
 
-    def __init__(self, module: Module, line: int) -> None:
+    def __init__(self, module: Module, reached: Iterable[s.Algorithm], line: int) -> None:
         super().__init__(module)
         self._line = line
-        self._before: frozenset[s.Local] = frozenset()
+        self._at: dict[s.Stmt, list[s.ArrayType]] = {}
+        for algorithm in reached:
+            self._place(algorithm.body, frozenset())
 
-    def _counted(self, statement: s.Stmt) -> Iterator[s.Stmt]:
-        match statement:
-            case s.Local(type=s.ArrayType(shape=shape)):
-                if statement not in self._before:
-                    yield self._words(statement, shape)
-                yield statement
-            case s.Loop(body=body) | s.While(body=body):
-                outer, changing = self._before, frozenset(_named(statement))
-                for each in s.nodes(body):
-                    match each:
-                        case s.Local(type=s.ArrayType(shape=shape)) if changing.isdisjoint(s.names(shape)):
-                            if each not in self._before:
-                                yield self._words(each, shape)
-                            self._before |= {each}
-                        case _:
-                            # No other node declares memory.
-                            pass
-                yield from super()._counted(statement)
-                self._before = outer
-            case s.Assign():
-                yield statement
-            case _:
-                # As in the class that this one refines.
-                yield from super()._counted(statement)
+    def _place(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
+        """Count each array at the outermost loop that has no part in its shape, or where it is made."""
+        for statement in body:
+            inside = before
+            match statement:
+                case s.Local(type=s.ArrayType() as type_) if statement not in before:
+                    self._at[statement] = [type_]
+                case s.Loop() | s.While():
+                    changing = frozenset(_named(statement))
+                    made = [each for each in s.nodes(statement.body) if isinstance(each, s.Local)]
+                    arrays = {each: each.type for each in made if isinstance(each.type, s.ArrayType)}
+                    still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
+                    self._at[statement] = [of for each, of in still.items() if each not in before]
+                    inside = before.union(still)
+                case _:
+                    # No other statement makes an array itself, nor is repeated.
+                    pass
+            for block in s.blocks(statement):
+                self._place(block, inside)
 
-    def _costs(self, part: object, span: Span) -> Iterator[s.Stmt]:
-        yield from ()
+    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+        total = FREE
+        for type_ in self._at.get(statement, ()):
+            try:
+                words = reduce(mul, (static_value(each, scope) for each in type_.shape))
+            except NotStaticError as problem:
+                return unknown(f"declared cost: {problem.reason}", statement.span)
+            total = total.then(self.words(words + (self._line - 1)), scope.facts)
+        return total
 
-    def _words(self, local: s.Local, shape: tuple[s.Expr, ...]) -> s.Stmt:
-        return _cost(_both("+", reduce(lambda x, y: _both("*", x, y), shape), _number(self._line - 1, local.span)))
+    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        return FREE
 
 
 def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
@@ -411,15 +449,3 @@ def _terms(value: s.Expr) -> Iterator[s.Expr]:
             yield s.Unary("-", right, span=right.span)
         case _:
             yield value
-
-
-def _number(value: int, span: Span) -> s.Expr:
-    return s.Integer(value, span=span)
-
-
-def _both(op: str, left: s.Expr, right: s.Expr) -> s.Expr:
-    return s.Binary(op, left, right, span=left.span)
-
-
-def _cost(words: s.Expr) -> s.Costs:
-    return s.Costs(((words, "flops"),), span=words.span)

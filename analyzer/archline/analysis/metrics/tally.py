@@ -1,33 +1,55 @@
-"""Tally: what a stretch of code costs. Flops by kind, work, and the path its span is read from."""
+"""Tally: what a stretch of code costs, in any metrics: amounts that add up, and paths through what runs in parallel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.ir import max_plus as paths
-from archline.ir.amounts import NOTHING, UNIT, Amount, Unknown, add, either, exactly, weigh
+from archline.ir import max_plus
+from archline.ir.amounts import NOTHING, Amount, Unknown, add, either, times, weigh
 from archline.ir.max_plus import IDLE, Path
 from archline.language.source import Span
 
-TOTAL, UNKNOWN = "total", "unknown"
-"""Keys of `Tally.flops` beside the kinds: all kinds together, and what cannot be derived."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Tally:
-    """`flops` by kind (add, mul, ...), `work`, and `path`; `declared` names what it takes on trust.
+    """`sums` holds the metrics that add up, `paths` those of the critical path; `declared` names what it trusts.
 
-    All kinds together are counted beside the kinds: of two branches with one addition and one multiplication each
-    kind is 0 or 1, and their sum is 1.
+    What is not named is 0, or unknown where there is a `gap`. A metric that is split by kinds is counted in all (flops)
+    and by kind (flops.add): of two branches with one addition and one multiplication each kind is 0 or 1, their sum 1.
     """
 
-    flops: Mapping[str, Amount] = field(default_factory=dict)
-    work: Amount = NOTHING
-    path: Path = IDLE
+    sums: Mapping[str, Amount] = field(default_factory=dict)
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    gap: Unknown | None = None
     declared: frozenset[str] = frozenset()
+
+    def amount(self, name: str) -> Amount:
+        """A metric; of a path the time at which everything, pending calls too, has ended."""
+        path = self.paths.get(name)
+        found = self.sums.get(name, NOTHING) if path is None else path.finish
+        return found if self.gap is None or isinstance(found, Unknown) else self.gap
+
+    def whole(self, name: str) -> Amount:
+        """A metric of all kinds: the sum of the kinds where that is exact, which it is more often."""
+        kinds = [each for kind, each in self.sums.items() if kind.startswith(f"{name}.")]
+        together: Amount = NOTHING
+        for each in kinds:
+            together = add(together, each)
+        found = self.amount(name)
+        if not kinds or self.gap is not None:
+            return found
+        return together if isinstance(together, Unknown) or together.exact or isinstance(found, Unknown) else found
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The metrics that are counted, and their kinds."""
+        return frozenset(self.sums) | frozenset(self.paths)
 
     def then(self, other: Tally, facts: Facts) -> Tally:
         """The two, one after the other."""
@@ -35,95 +57,80 @@ class Tally:
             return self
         if self is FREE:
             return other
+        return self._with(other, add, lambda first, second: max_plus.then(first, second, facts))
+
+    def _with(
+        self, other: Tally, of_sums: Callable[[Amount, Amount], Amount], of_paths: Callable[[Path, Path], Path]
+    ) -> Tally:
         return Tally(
-            _together(self.flops, other.flops),
-            add(self.work, other.work),
-            paths.then(self.path, other.path, facts),
+            _each(self.sums, other.sums, NOTHING, of_sums),
+            _each(self.paths, other.paths, IDLE, of_paths),
+            self.gap or other.gap,
             self.declared | other.declared,
         )
 
-    def map(self, function: Callable[[Amount], Amount], path: Path) -> Tally:
-        """Apply a function to every count; the path is given."""
-        flops = {kind: function(amount) for kind, amount in self.flops.items()}
-        return Tally(flops, function(self.work), path, self.declared)
+    def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[Path], Path]) -> Tally:
+        """Apply a function to every amount that adds up, and one to every path."""
+        return replace(
+            self,
+            sums={name: of_sums(each) for name, each in self.sums.items()},
+            paths={name: of_paths(each) for name, each in self.paths.items()},
+        )
+
+    def ended(self, function: Callable[[Amount], Amount]) -> Tally:
+        """Apply a function to every amount, those of paths when everything has ended."""
+        return self.map(function, lambda path: max_plus.serial(function(path.finish)))
 
     @property
     def known(self) -> bool:
-        """Whether every count and the span can be derived."""
-        return not any(isinstance(each, Unknown) for each in (*self.flops.values(), self.work, self.path.finish))
+        """Whether all can be derived."""
+        return self.gap is None and not any(isinstance(self.amount(name), Unknown) for name in self.names)
 
     def or_else(self, other: Tally) -> Tally:
         """The same stretch, with what is known of it elsewhere where it is unknown here."""
-
-        def first(amount: Amount, instead: Amount) -> Amount:
-            return instead if isinstance(amount, Unknown) else amount
-
-        flops = {kind: first(amount, other.flops.get(kind, NOTHING)) for kind, amount in self.flops.items()}
-        if UNKNOWN in flops:
-            flops = dict(other.flops)
-        path = other.path if isinstance(self.path.finish, Unknown) else self.path
-        return Tally(flops, first(self.work, other.work), path, self.declared | other.declared)
-
-    @property
-    def span(self) -> Amount:
-        """The time at which everything, pending calls too, has ended."""
-        return self.path.finish
+        declared = self.declared | other.declared
+        if self.gap is not None or other.gap is not None:
+            # What is counted beside a gap is not all.
+            return replace(self if other.gap is not None else other, declared=declared)
+        sums = {name: other.amount(name) if isinstance(each, Unknown) else each for name, each in self.sums.items()}
+        paths = {
+            name: other.paths.get(name, IDLE) if isinstance(each.finish, Unknown) else each
+            for name, each in self.paths.items()
+        }
+        return Tally(sums, paths, None, declared)
 
 
 FREE = Tally()
 
 
-def _together(left: Mapping[str, Amount], right: Mapping[str, Amount]) -> Mapping[str, Amount]:
-    if not right:
-        return left
-    return {kind: add(left.get(kind, NOTHING), right.get(kind, NOTHING)) for kind in {**left, **right}}
-
-
-def operation(kind: str | None, times: int = 1) -> Tally:
-    """Operations on reals, counted as flops of a kind, or on ints (kind None): 1 work and 1 span each."""
-    count = UNIT if times == 1 else exactly(Poly.constant(times))
-    return Tally({} if kind is None else {kind: count, TOTAL: count}, count, paths.serial(count))
-
-
-STEP = operation(None)
-"""1 work and 1 span: a loop's iteration, a test, a call."""
+def _each(left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: Callable[[T, T], T]) -> Mapping[str, T]:
+    """A function of both, by name."""
+    return {name: function(left.get(name, nothing), right.get(name, nothing)) for name in {**left, **right}}
 
 
 def unknown(reason: str, span: Span | None) -> Tally:
     """A cost that cannot be derived."""
-    amount = Unknown(reason, span)
-    return Tally({UNKNOWN: amount}, amount, paths.serial(amount))
+    return Tally(gap=Unknown(reason, span))
 
 
 def chosen(taken: Poly, first: Tally, second: Tally, facts: Facts) -> Tally:
     """`first` where the indicator is 1, else `second`."""
-    kinds = {**first.flops, **second.flops}
-    flops = {kind: weigh(taken, first.flops.get(kind, NOTHING), second.flops.get(kind, NOTHING)) for kind in kinds}
-    return Tally(
-        flops,
-        weigh(taken, first.work, second.work),
-        paths.choose(taken, first.path, second.path, facts),
-        first.declared | second.declared,
+    return first._with(
+        second,
+        lambda one, other: weigh(taken, one, other),
+        lambda one, other: max_plus.choose(taken, one, other, facts),
     )
 
 
 def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
     """One of the two; the data decides which."""
-    kinds = {**first.flops, **second.flops}
-    flops = {kind: either(first.flops.get(kind, NOTHING), second.flops.get(kind, NOTHING), facts) for kind in kinds}
-    return Tally(
-        flops,
-        either(first.work, second.work, facts),
-        paths.either_path(first.path, second.path, facts),
-        first.declared | second.declared,
+    return first._with(
+        second,
+        lambda one, other: either(one, other, facts),
+        lambda one, other: max_plus.either_path(one, other, facts),
     )
 
 
-def flops_total(tally: Tally) -> Amount:
-    """All flops, whatever their kind."""
-    kinds: Amount = NOTHING
-    for kind, amount in tally.flops.items():
-        if kind != TOTAL:
-            kinds = add(kinds, amount)
-    total = tally.flops.get(TOTAL, NOTHING)
-    return kinds if isinstance(kinds, Unknown) or kinds.exact or isinstance(total, Unknown) else total
+def repeated(body: Tally, count: Amount) -> Tally:
+    """A serial body a number of times."""
+    return body.map(lambda amount: times(amount, count), lambda path: max_plus.repeated(path, count))

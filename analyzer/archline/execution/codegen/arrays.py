@@ -17,6 +17,7 @@ from archline.execution.codegen.values import Atom, Linear, Morton, View
 from archline.execution.slots import LINE
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.language.metrics import ITERATION
 from archline.language.model import Kind
 from archline.language.source import Span
 
@@ -162,5 +163,5 @@ def _count(fn: Function, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -
     iterations = " + ".join(levels) if len(levels) == 1 else fn.temp(" + ".join(levels), "w")
     fn.fuel(iterations)
     fn.emit(f"{fn.frame.span} += {iterations}")
-    fn.count(Counter({WORK: 1}), iterations, fn.block.looped)
+    fn.count(Counter({WORK: 1, ITERATION.kind: 1}), iterations, fn.block.looped)
     fn.count(Counter(dict.fromkeys(accesses, 1)), levels[-1], fn.block.looped)

@@ -15,6 +15,7 @@ from archline.execution.slots import CALL, NO_INT, SPAN
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
+from archline.language.metrics import CALL as CALL_EVENT
 
 
 def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
@@ -25,7 +26,7 @@ def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
     arguments: list[str] = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         _pass(fn, parameter, argument, forms, arguments)
-    fn.step()
+    fn.step(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     if spawned:

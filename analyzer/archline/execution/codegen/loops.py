@@ -17,6 +17,7 @@ from archline.execution.codegen.views import positive
 from archline.execution.slots import INT_LIMIT, NAME_LIMIT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.language.metrics import ITERATION, TEST
 from archline.language.source import Span
 
 BodyOf = Callable[[Function, tuple[s.Stmt, ...]], None]
@@ -77,7 +78,7 @@ def _least(fn: Function, node: s.Loop) -> int | None:
 
 def _serial(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     with fn.looped(header, node.span) as account:
-        fn.step()
+        fn.step(ITERATION)
         block(fn, node.body)
     if account.straight:
         fn.close(account, trips)
@@ -97,7 +98,7 @@ def _parallel(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyO
     with fn.strand(**own), fn.looped(header, node.span) as account:
         fn.event(Event.ITERATION)
         _begin(fn)
-        fn.step()
+        fn.step(ITERATION)
         block(fn, node.body)
         if forks:
             synchronise(fn)
@@ -177,7 +178,7 @@ def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:
     rounds = fn.temp("0", "w")
     site = _limit_site(fn, node.limit, node.span)
     with fn.looped("while True:", node.span):
-        fn.step()
+        fn.step(TEST)
         test = condition(fn, node.condition)
         fn.cut()
         fn.emit(f"if not {test}:")
@@ -185,7 +186,7 @@ def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:
         fn.emit(f"{rounds} += 1")
         fn.check(f"not {rounds} <= {limit}", site, rounds)
         fn.fuel("1")
-        fn.step()
+        fn.step(ITERATION)
         block(fn, node.body)
 
 

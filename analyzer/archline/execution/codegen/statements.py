@@ -21,18 +21,8 @@ from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact
+from archline.language.metrics import METRICS, SET_APART, TEST
 from archline.language.model import Kind
-
-METRICS = (
-    "io",
-    "words",
-    "messages",
-    "memory",
-    "node_words",
-    "node_messages",
-    "node_memory",
-)
-"""The metrics, beside flops, work and span, whose declared amounts are added up; their places in the array of sums."""
 
 
 def block(fn: Function, statements: tuple[s.Stmt, ...]) -> None:
@@ -227,26 +217,26 @@ def _costs(fn: Function, node: s.Costs) -> None:
     """Declared flops are work and span too; declared work and span are themselves; the rest is added up apart."""
     for amount, metric in node.amounts:
         with fn.uncounted():
-            if metric in METRICS:
+            if metric in SET_APART:
                 value, _ = quantity(fn, amount)
-                fn.emit(f"mem[{MEM_DECLARED}][{METRICS.index(metric)}] += {value.text}")
+                fn.emit(f"mem[{MEM_DECLARED}][{SET_APART.index(metric)}] += {value.text}")
                 continue
             count = atom(fn, integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, which is {{0}} here"
         fn.check(f"{count} < 0", fn.site(rules.COST_AMOUNT, amount.span, message), count)
-        if metric != "work":
+        known = METRICS[metric]
+        if "span" in (metric, *known.within):
             fn.emit(f"{fn.frame.span} += {count}")
-        if metric == "flops":
-            fn.count(Counter({DECLARED: 1, WORK: 1}), count, fn.block.looped)
-        elif metric == "work":
-            fn.count(Counter({WORK: 1}), count, fn.block.looped)
+        kinds = (DECLARED, WORK) if known.by_kind else (WORK,) if metric == "work" else ()
+        if kinds:
+            fn.count(Counter(kinds), count, fn.block.looped)
 
 
 def _branches(fn: Function, branches: tuple[s.Branch, ...]) -> None:
     """Each test is reached, and paid for, only where those before it failed."""
     first, *rest = branches
     assert first.condition is not None
-    fn.step()
+    fn.step(TEST)
     test = condition(fn, first.condition)
     with fn.counted(f"if {test}:", first.span):
         block(fn, first.body)

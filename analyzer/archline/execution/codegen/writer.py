@@ -18,6 +18,8 @@ from archline.execution.races import ATOMIC, PARALLEL, READER, SERIAL, WRITER
 from archline.execution.slots import FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
 from archline.execution.slots import TRACE as TRACE_SLOT
 from archline.language.diagnostics import Rule, error
+from archline.language.metrics import INT_OPERATION
+from archline.language.metrics import Event as Counted
 from archline.language.model import Module
 from archline.language.source import Span
 
@@ -147,13 +149,13 @@ class Writer:
         """Count one operation, on reals or with an int."""
         if self.free:
             return
-        self.block.cost[kind if real else WORK] += 1
-        if real:
-            self.block.cost[WORK] += 1
+        self.block.cost[kind if real else INT_OPERATION.kind] += 1
+        self.block.cost[WORK] += 1
         self.block.span += 1
 
-    def step(self) -> None:
+    def step(self, event: Counted) -> None:
         """Count one unit of work and span that is no operation: an iteration, a test, a call."""
+        self.block.cost[event.kind] += 1
         self.block.cost[WORK] += 1
         self.block.span += 1
 

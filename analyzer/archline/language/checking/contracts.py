@@ -13,15 +13,11 @@ from archline.language.checking.expressions import COMPARISONS, counted
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule
+from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
 from archline.language.model import Kind
 from archline.language.source import Span
 
-METRICS = (
-    "flops", "work", "span", "io", "words", "messages", "memory",
-    "node_words", "node_messages", "node_memory",
-)  # fmt: skip
-CLAIM_METRICS = (*METRICS, "energy", "time")
-ENSURED = (*METRICS, "time(P)")
+ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
 
 
@@ -112,11 +108,11 @@ class Formulas:
 
     def _call(self, expr: s.Call) -> Kind | None:
         name, arguments = expr.function, expr.arguments
-        if self.algorithms is not None and name in CLAIM_METRICS:
+        if self.algorithms is not None and name in CLAIMABLE:
             return self._cost(expr, self.algorithms)
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIM_METRICS])
+            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE])
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         wanted = FUNCTIONS[name]
@@ -218,7 +214,7 @@ def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> N
     formulas = Formulas(findings, facts, lambda name: name not in seen, why_not)
     for amount, metric in extern.costs:
         formulas.quantity(amount)
-        check_metric(findings, metric, METRICS, amount.span)
+        check_metric(findings, metric, DECLARABLE, amount.span)
 
 
 def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
@@ -261,7 +257,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 def _algorithms(expr: s.Expr) -> list[str]:
     """The algorithms whose costs a side of a claim mentions."""
     match expr:
-        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIM_METRICS:
+        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIMABLE:
             return [name]
         case s.Call(arguments=arguments):
             return [name for each in arguments for name in _algorithms(each)]

@@ -9,7 +9,7 @@ from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
 from archline.language.checking.communication import check_communication, check_split, check_transfer, split_group
 from archline.language.checking.context import Body
-from archline.language.checking.contracts import METRICS, check_metric, formulas_of
+from archline.language.checking.contracts import check_metric, formulas_of
 from archline.language.checking.expressions import (
     accepts,
     base_symbol,
@@ -26,6 +26,7 @@ from archline.language.checking.extents import shown
 from archline.language.checking.points import Interval, LetDefinition
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import array_type, element_kind
+from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
 
@@ -57,7 +58,7 @@ def check_one(body: Body, statement: s.Stmt) -> None:
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
                 formulas_of(body).quantity(amount)
-                check_metric(body.findings, metric, METRICS, amount.span)
+                check_metric(body.findings, metric, DECLARABLE, amount.span)
         case s.Loop():
             _loop(body, statement)
         case s.While():

@@ -26,7 +26,7 @@ MAX_REDUCED = 10**6
 
 @dataclass(frozen=True)
 class Summed:
-    """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride)."""
+    """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride) times terms of symbols."""
 
     terms: Terms
     stride: fmpq
@@ -68,7 +68,7 @@ def by_steps(branches: tuple[CallSum, ...], bases: Bases) -> Summed:
     if highest > 1:
         found = [characteristic(strides(each, stride)) for each in branches if each.calls]
         text, value = max(found, key=lambda pair: pair[1])
-        return Summed((), stride, text, value)
+        return Summed(_of_symbols(branches, (*growing, *everything)), stride, text, value)
     if highest < 1:
         if not everything:
             raise OutOfReachError("the function vanishes as the size grows")
@@ -91,6 +91,14 @@ def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
     if not bases.growing and len(branches) == 1 and bases.values[-1][1]:
         return (Term(fmpq(1)),)
     return bases.growing
+
+
+def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
+    """What an exponential is multiplied with: each amount, wherever it is added, grows as the exponential does."""
+    found = leading(replace(term, power=ZERO, log=ZERO, loglog=fmpq(0)) for term in terms)
+    if len(branches) > 1 and any(term.symbols for term in found):
+        raise OutOfReachError("a maximum whose branches add different symbols")
+    return found
 
 
 def summed_up(term: Term) -> Term:

@@ -17,6 +17,7 @@ from archline.recurrences.asymptotic.exponents import ZERO, Exponent, primitive
 from archline.recurrences.asymptotic.initial_values import Bases
 from archline.recurrences.asymptotic.normal_form import Branches, WeightedCall
 from archline.recurrences.asymptotic.terms import Term, leading, order
+from archline.recurrences.asymptotic.text import growth_text
 from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits
 from archline.recurrences.closed.linear import closed_by_steps
 
@@ -175,9 +176,18 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
     if found.base is None:
         return known
-    growth = f"{found.base}^{_strides_text(size, found.stride)}"
+    power = f"{found.base}^{_strides_text(size, found.stride)}"
+    growth = _times(found.terms, size, power)
     reason = f"it grows exponentially, as {growth}"
     return replace(known, method="characteristic equation", beyond=reason, growth=growth)
+
+
+def _times(terms: tuple[Term, ...], size: str, power: str) -> str:
+    """Terms without the size in front of a power."""
+    if all(term.is_constant for term in terms):
+        return power
+    text = growth_text(terms, size)
+    return f"{text}*{power}" if len(terms) == 1 else f"({text})*{power}"
 
 
 def _strides_text(size: str, stride: fmpq) -> str:

@@ -43,7 +43,7 @@ def check_answer(problem: Recurrence, found: Found) -> None:
     else:
         size = problem.asked.parameters[0]
         growth = parse_expression(found.growth)
-        logs = [_log(value_at(growth, {size: each}, WIDE)) for each in sizes]
+        logs = [_log(value_at(growth, {size: each, **symbols}, WIDE)) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.exact is not None:
         _check_exact(problem, found, symbols)

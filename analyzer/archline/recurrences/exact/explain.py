@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Poly, TooComplexError, total
+from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references, sizes_of_call
 from archline.recurrences.exact.proof import Proof
 from archline.recurrences.exact.terms.halvings import counted
@@ -17,13 +18,12 @@ from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrenc
 from archline.recurrences.guards import in_order
 from archline.recurrences.model import Equation, Function, System, calls
 
-LETTERS = {"flops": "F", "work": "W", "span": "S"}
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
 
 def told(system: System, lower: Function, upper: Function, proofs: tuple[Proof, ...], more: int) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
-    teller = _Teller(upper, LETTERS[system.metric.partition(".")[0]], more)
+    teller = _Teller(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     own = {function.name for function in (lower, upper)}
     cases = tuple(teller.case(*each, own) for each in zip(lower.equations, upper.equations, strict=True))
     return Recurrence(

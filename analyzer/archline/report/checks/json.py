@@ -14,7 +14,7 @@ def render(report: CheckReport, width: int) -> str:
         return ""
 
     def found(contract: Contract) -> dict[str, Any]:
-        more = {"certificates": [proof.certificate for proof in contract.proofs]} if report.certificates else {}
+        more = {"certificates": list(contract.certificates)} if report.certificates else {}
         return {**json.contract(contract), **more}
 
     targets = [

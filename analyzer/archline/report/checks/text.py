@@ -39,5 +39,5 @@ def _group(found: Sequence[Contract], width: int, *, certificates: bool) -> Iter
         first, *rest = wrap(each.text, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
         if certificates:
-            more += [line for proof in each.proofs for line in proof_text(proof.certificate, width - 4)]
+            more += [line for proof in each.certificates for line in proof_text(proof, width - 4)]
         yield from (head + first, *indented([*rest, *more], 4))

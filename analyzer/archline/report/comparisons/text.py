@@ -16,18 +16,18 @@ from archline.report.layout import indented, table, wrap
 
 def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
-    lines = wrap(_heading(found), width)
+    lines = wrap(heading(found), width)
     if found.points:
-        rows = [_head(found), *(_row(found, each) for each in found.points)]
+        rows = [head(found), *(row(found, each) for each in found.points)]
         lines += ["", *indented(table(rows, width - 2))]
-        lines += ["", *indented([line for note in _notes(found) for line in wrap(note, width - 2)])]
+        lines += ["", *indented([line for note in notes(found) for line in wrap(note, width - 2)])]
     shown_in_full = growth or certificates or not found.points
     if not shown_in_full:
         for pair, relations in found.growth.items():
-            lines += ["", *indented(wrap(_growth_line(pair, relations), width - 2))]
+            lines += ["", *indented(wrap(growth_line(pair, relations), width - 2))]
     for pair, relations in found.growth.items() if shown_in_full else ():
         lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
-        rows = [["", "", *pair], *(_growth_row(*each) for each in relations.items())]
+        rows = [["", "", *pair], *(growth_row(*each) for each in relations.items())]
         lines += indented(table(rows, width - 4), 4)
         if certificates:
             lines += indented(list(_proofs(relations, width - 4)), 4)
@@ -36,7 +36,8 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
     return "\n".join(lines) + "\n"
 
 
-def _heading(found: Comparison) -> str:
+def heading(found: Comparison) -> str:
+    """What is compared."""
     if not found.points:
         return f"growth of {' and '.join(found.algorithms)}, model {found.model.name}"
     what = found.by.replace("_", "-")
@@ -52,18 +53,20 @@ def _several(found: Comparison) -> tuple[bool, bool]:
     return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1
 
 
-def _head(found: Comparison) -> list[str]:
+def head(found: Comparison) -> list[str]:
+    """The heads of the columns of points."""
     machines, pairs = _several(found)
     size = found.variable.replace("=", " = ") or "sizes"
     return [size, *(["machine"] * machines), *(["pair"] * pairs), "ratio", "verdict", "deciding term"]
 
 
-def _row(found: Comparison, point: ComparedPoint) -> list[str]:
+def row(found: Comparison, point: ComparedPoint) -> list[str]:
+    """The cells of a point."""
     machines, pairs = _several(found)
     names = found.variable.split("=")
     size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
-    head = [size, *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
-    return [*head, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
+    what = [size, *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
+    return [*what, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
 
 
 def _ratio(ratio: Interval | None) -> str:
@@ -90,7 +93,8 @@ def _named(reason: str, pair: Pair) -> str:
     return reason
 
 
-def _notes(found: Comparison) -> Iterable[str]:
+def notes(found: Comparison) -> Iterable[str]:
+    """Crossovers, and what the numbers mean."""
     for each in found.crossovers:
         where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
         on = f" on {each.machine}" if _several(found)[0] else ""
@@ -103,7 +107,7 @@ def _notes(found: Comparison) -> Iterable[str]:
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
 
 
-def _growth_line(pair: Pair, relations: Mapping[str, Relation]) -> str:
+def growth_line(pair: Pair, relations: Mapping[str, Relation]) -> str:
     """The relations of growth in a line; `--growth` has them with the growths themselves."""
     kinds: dict[str, list[str]] = {}
     for name, each in relations.items():
@@ -119,7 +123,8 @@ def _growth_title(found: Comparison, pair: Pair) -> str:
     return f"growth of {pair[0]} relative to {pair[1]}" + (f", where {', '.join(more)}" if more else "")
 
 
-def _growth_row(name: str, relation: Relation) -> list[str]:
+def growth_row(name: str, relation: Relation) -> list[str]:
+    """A metric, the relation, and the growth of both where they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
     return [name, _relation(relation), first, "" if first == second and relation.relation == "same" else second]
 

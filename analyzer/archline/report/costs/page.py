@@ -18,9 +18,10 @@ from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
 from archline.report.costs.regimes import PART, extent_of
+from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
-from archline.report.view import AlternativeRow, Contract, CostView, Row
+from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
 FULL, SHORT = 44, 30
 """Characters of a form, and of a least Z, that are shown in full."""
@@ -36,9 +37,9 @@ class Line:
     """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
 
     label: str
-    form: str
-    status: str = ""
-    growth: str = ""
+    form: Phrase
+    status: Phrase = ()
+    growth: Phrase = ()
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,12 @@ class Page:
 
     title: str
     doc: str
+    place: str
     metrics: tuple[Line, ...]
     regimes: tuple[Line, ...]
-    bound: tuple[str, ...]
-    notes: tuple[str, ...]
+    bound: tuple[Phrase, ...]
+    schedules: tuple[Phrase, ...]
+    notes: tuple[Phrase, ...]
 
 
 def page(view: CostView, metric: str | None = None) -> Page:
@@ -62,7 +65,12 @@ def page(view: CostView, metric: str | None = None) -> Page:
     io = next((row for row in rows if row.metric == "io"), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
     bound = () if io is None else tuple(_bound(view, io))
-    return Page(_title(view), view.doc or "", tuple(lines), regimes, bound, tuple(_notes(view)))
+    schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
+    notes = list(_notes(view))
+    if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
+        notes.append(("~: leading terms as all sizes grow, for ", Formula("L >= 2")))
+    doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
+    return Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
 
 
 def _title(view: CostView) -> str:
@@ -78,22 +86,23 @@ def _title(view: CostView) -> str:
 
 def _metric(view: CostView, row: Row) -> Iterator[Line]:
     label = IO if row.metric == "io" else row.metric
+    growth = with_growths(row.growth or "")
     if row.lower is None or row.upper is None:
-        yield Line(label, "unknown", "unknown", row.growth or "")
-        yield Line("", f"{row.reason}{f' ({row.place})' if row.place else ''}")
+        yield Line(label, ("unknown",), ("unknown",), growth)
+        yield Line("", (f"{row.reason}{f' ({row.place})' if row.place else ''}",))
         return
-    status = "exact" if row.exact else "bounds"
+    status = ("exact" if row.exact else "bounds",)
     if view.at is not None:
-        yield Line(label, _values(row), _tightness(row))
+        yield Line(label, (_values(row),), (_tightness(row),))
     elif row.metric == "io" and row.alternatives:
-        yield Line(label, "by the size of the cache, at most", status, row.growth or "")
+        yield Line(label, ("by the size of the cache, at most",), status, growth)
     elif row.exact:
-        yield Line(label, _form(view, row.upper), status, row.growth or "")
+        yield Line(label, (_form(view, row.upper),), status, growth)
     elif row.regimes:
         yield from _cases(view, row, label)
     else:
-        yield Line(label, f"<= {_form(view, row.upper)}", status, row.growth or "")
-        yield Line("", f">= {_form(view, row.lower)}")
+        yield Line(label, _bounded("<=", _form(view, row.upper)), status, growth)
+        yield Line("", _bounded(">=", _form(view, row.lower)))
 
 
 def _tightness(row: Row) -> str:
@@ -106,27 +115,31 @@ def _tightness(row: Row) -> str:
 def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
     """The last of the cases, which leaves out small sizes, or all where they are few."""
     shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
-    growth = row.growth or ""
+    growth = with_growths(row.growth or "")
     for each in shown:
-        where = each.when if each.when == "otherwise" else f"where {each.when}"
+        where: Phrase = (each.when,) if each.when == "otherwise" else ("where ", *conditions(each.when))
         upper = _form(view, each.upper)
         if each.upper == each.lower:
-            yield Line(label, upper, where, growth)
+            yield Line(label, (upper,), where, growth)
         else:
-            yield Line(label, f"<= {upper}", where, growth)
-            yield Line("", f">= {_form(view, each.lower)}")
-        label = growth = ""
+            yield Line(label, _bounded("<=", upper), where, growth)
+            yield Line("", _bounded(">=", _form(view, each.lower)))
+        label, growth = "", ()
 
 
 def _form(view: CostView, value: Poly, most: int = FULL) -> str:
     """The form in full where it is short, else its leading terms, if they are known and no longer."""
     text = view.text(value)
     if len(text) <= most:
-        return text
+        return Formula(text)
     lead = leading(value)
     short = text if lead is None else f"~ {view.text(lead)}"
     shown = min(short, text, key=len)
-    return shown if len(shown) <= 2 * most else LONG
+    return Formula(shown) if len(shown) <= 2 * most else LONG
+
+
+def _bounded(relation: str, form: str) -> Phrase:
+    return (Formula(f"{relation} {form}"),) if isinstance(form, Formula) else (f"{relation} ", form)
 
 
 def _values(row: Row) -> str:
@@ -147,22 +160,21 @@ def _parallelism(view: CostView) -> Line | None:
             return None
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = map(short, ends)
-        return Line("parallelism", low if low == high else f"{low} .. {high}")
+        return Line("parallelism", (low if low == high else f"{low} .. {high}",))
     orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
     if not all(orders):
-        return Line("parallelism", "work/span")
+        return Line("parallelism", (Formula("work/span"),))
     (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
     where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"
-    return Line(
-        "parallelism", "work/span", "", f"Theta({quotient(parse_expression(above), parse_expression(below))}){where}"
-    )
+    order = quotient(parse_expression(above), parse_expression(below))
+    return Line("parallelism", (Formula("work/span"),), (), with_growths(f"Theta({order}){where}"))
 
 
 def _regimes(view: CostView, row: Row) -> Iterator[Line]:
     """Up to four upper bounds, each with the least Z for it."""
     named = {id(each): extent_of(each, row, view.shapes) for each in row.alternatives}
     for each in _chosen(row.alternatives, named):
-        yield Line(named[id(each)], _form(view, each.upper), f"Z >= {_least(view, each)}")
+        yield Line(named[id(each)], (_form(view, each.upper),), _bounded("Z >=", _least(view, each)))
 
 
 def _chosen(found: Sequence[AlternativeRow], named: Mapping[int, str]) -> Sequence[AlternativeRow]:
@@ -196,67 +208,68 @@ def _least(view: CostView, each: AlternativeRow) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
     text = each.when.removeprefix("Z >= ")
     if len(text) <= SHORT:
-        return text
+        return Formula(text)
     words = Poly.symbol("Z")
     leads = {leading(words - need) for need in each.needs if "Z" in need.names}
     if None in leads:
-        return text if len(text) <= 2 * SHORT else LONG
+        return Formula(text) if len(text) <= 2 * SHORT else LONG
     texts = [view.text(lead) for lead in leads if lead is not None]
     short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(sorted(texts))})"
     shown = min(short, text, key=len)
-    return shown if len(shown) <= 2 * SHORT else LONG
+    return Formula(shown) if len(shown) <= 2 * SHORT else LONG
 
 
-def _bound(view: CostView, row: Row) -> Iterator[str]:
+def _bound(view: CostView, row: Row) -> Iterator[Phrase]:
     """The lower bound for any schedule, and within which factor of it the upper bounds are."""
     if row.lower is None:
         return
     if view.at is not None:
-        yield from factors(row)
+        yield from ((each,) for each in factors(row))
         return
     found = row.attained
     least = _form(view, row.regimes[-1].lower if row.regimes else row.lower)
     if found is None or not found.floors:
-        yield f"lower bound: {least}, the compulsory misses"
+        yield "lower bound: ", least, ", the compulsory misses"
     else:
-        yield f"lower bound for any schedule: Omega({' + '.join(found.floors)}), and the compulsory misses, {least}"
+        order = Formula(f"Omega({' + '.join(found.floors)})")
+        yield "lower bound for any schedule: ", order, ", and the compulsory misses, ", least
     if found is not None:
         yield from _nearness(view, row, found)
 
 
-def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[str]:
+def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
     bounds = {each.when: each for each in row.alternatives}
     parts: list[str] = []
     for each in known[:-4:-1]:
-        when = f"Z >= {_least(view, bounds[each.when])}" if each.when in bounds else each.when
-        parts.append(f"{each.text} where {when}" if when else each.text)
+        near = bounds.get(each.when)
+        when = conditions(each.when) if near is None else _bounded("Z >=", _least(view, near))
+        parts += ["; " * bool(parts), *with_growths(each.text), *((" where ", *when) if each.when else ())]
     if parts:
-        under = f", if {' and '.join(found.under)}" if found.under else ""
-        yield f"{'; '.join(parts)}{under}"
+        yield (*parts, *((", if ", *conditions(" and ".join(found.under))) if found.under else ()))
     elif found.regimes and found.regimes[0].reason:
-        yield f"how near that is to the bounds is not known: {found.regimes[0].reason}"
+        yield (f"how near that is to the bounds is not known: {found.regimes[0].reason}",)
 
 
-def _notes(view: CostView) -> Iterator[str]:
+def _notes(view: CostView) -> Iterator[Phrase]:
     if view.at is not None and view.cache_assumed:
-        yield "Z and L are assumed; --cache Z=..,L=.. gives others"
+        yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     if view.assumptions:
-        yield f"assuming {', '.join(view.assumptions)}"
+        yield "assuming ", *joined([piece for each in view.assumptions for piece in conditions(each)], ", ")
     trusted = sorted({name for row in view.rows for name in row.declared})
     if trusted:
-        yield f"uses declared costs: {', '.join(trusted)}"
+        yield (f"uses declared costs: {', '.join(trusted)}",)
     if view.contracts:
         yield from _ensured(view.contracts)
 
 
-def _ensured(found: Sequence[Contract]) -> Iterator[str]:
+def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
     """How many `ensures` hold, and those that do not."""
     counts = Counter(each.outcome for each in found)
     said = {"holds": ("ensures holds", "ensures hold"), "fails": ("fails", "fail"), "unknown": ("is unknown",) * 2}
     parts = [f"{count} {said[each][count > 1]}" for each in said if (count := counts[each])]
-    yield ", ".join(parts)
+    yield (", ".join(parts),)
     for each in found:
         if each.outcome != "holds":
-            yield f"{each.outcome}: {each.text}: {each.reason}"
+            yield (f"{each.outcome}: {each.text}: {each.reason}",)

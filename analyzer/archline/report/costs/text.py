@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from archline.report import io, lru
-from archline.report.costs.page import Line
+from archline.report import lru
+from archline.report.costs.page import Line, Page
 from archline.report.costs.page import page as page_of
-from archline.report.layout import indented, table, wrap
+from archline.report.documents.model import Phrase, plain
+from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import CostView
 
 NARROW = 90
@@ -17,39 +18,54 @@ NARROW = 90
 def first_page(view: CostView, width: int, metric: str | None = None) -> str:
     """The title, the metrics, or one of them, the regimes of io, what is known of the bounds, and how to see more."""
     page = page_of(view, metric)
-    head = f"{page.title.ljust(14)}  {page.doc}" if page.doc and view.at is None else page.title
-    blocks = [wrap(head, width), _costs(page.metrics, page.regimes, page.bound, width)]
-    if view.schedules:
-        blocks.append(["  io on several processors, up to constants", *io.schedules(view.schedules, width - 2)])
+    blocks = [_head(page, width), _costs(page, width)]
+    if page.schedules:
+        blocks.append(["  io on several processors, up to constants", *_sentences(page.schedules, width - 2, 6)])
     if view.lru is not None:
         blocks.append(indented(lru.text(view, view.lru, width - 2)))
-    notes = [*page.notes, "more: --all, --explain" if view.at is not None else "more: --all, --explain, --at"]
-    if any("~" in each.form + each.status for each in (*page.metrics, *page.regimes)):
-        notes.append("~: leading terms as all sizes grow, for L >= 2")
-    blocks.append(indented([line for each in notes for line in wrap(each, width - 2)]))
+    more: Phrase = ("more: --all, --explain" if view.at is not None else "more: --all, --explain, --at",)
+    blocks.append(_sentences([*page.notes, more], width - 2))
     return "\n".join("\n".join(block) + "\n" for block in blocks)
 
 
-def _costs(metrics: tuple[Line, ...], regimes: tuple[Line, ...], bound: tuple[str, ...], width: int) -> list[str]:
+def _head(page: Page, width: int) -> list[str]:
+    """The title and what the algorithm does, and at the right where it is, on the first line or on one of its own."""
+    head = f"{page.title.ljust(14)}  {page.doc}" if page.doc else page.title
+    room = width - GAP - len(page.place)
+    if not page.place:
+        return wrap(head, width)
+    if room < width // 2:
+        return [*wrap(head, width), page.place.rjust(width)]
+    first, *rest = wrap(head, room)
+    return [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
+
+
+def _costs(page: Page, width: int) -> list[str]:
     """The table of metrics, that of the regimes, and how near the bounds are."""
     narrow = width < NARROW
-    lines = indented(table([cells for each in metrics for cells in _metric(each, narrow)], width - 2))
-    lines += indented(table([cells for each in regimes for cells in _regime(each, narrow)], width - 4), 4)
-    return [*lines, *indented([line for each in bound for line in wrap(each, width - 4)], 4)]
+    lines = indented(table([cells for each in page.metrics for cells in _metric(each, narrow)], width - 2))
+    lines += indented(table([cells for each in page.regimes for cells in _regime(each, narrow)], width - 4), 4)
+    return [*lines, *_sentences(page.bound, width - 4, 4)]
+
+
+def _sentences(found: Sequence[Phrase], width: int, by: int = 2) -> list[str]:
+    return indented([line for each in found for line in wrap(plain(each), width)], by)
 
 
 def _metric(line: Line, narrow: bool) -> Iterator[list[str]]:
+    form, status, growth = map(plain, (line.form, line.status, line.growth))
     if not narrow:
-        yield [line.label, line.form, line.status, line.growth]
+        yield [line.label, form, status, growth]
         return
-    short = len(line.status) <= len("unknown")
-    yield [line.label, line.form, line.status if short else ""]
-    yield from (["", each, ""] for each in ("" if short else line.status, line.growth) if each)
+    short = len(status) <= len("unknown")
+    yield [line.label, form, status if short else ""]
+    yield from (["", each, ""] for each in ("" if short else status, growth) if each)
 
 
 def _regime(line: Line, narrow: bool) -> Iterator[list[str]]:
+    form, status = map(plain, (line.form, line.status))
     if not narrow:
-        yield [line.label, line.form, line.status]
+        yield [line.label, form, status]
         return
-    yield [line.label, line.form]
-    yield ["", f"where {line.status}"]
+    yield [line.label, form]
+    yield ["", f"where {status}"]

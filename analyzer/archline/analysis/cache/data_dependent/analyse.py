@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, starmap
 from typing import NamedTuple
@@ -17,9 +17,10 @@ from archline.analysis.cache.data_dependent.cases import State, Volumes
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
 from archline.analysis.cache.data_dependent.solve import FetchedLines, Making, Stack
 from archline.analysis.cache.data_dependent.sum import Around, Totals
-from archline.analysis.metrics.accesses import Instrumented, instrumented
+from archline.analysis.metrics.accesses import WordModel
 from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, makes_arrays, rows
 from archline.ir.scope import NotStaticError
+from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.model import Module
@@ -113,21 +114,21 @@ class _Table:
 
 
 def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Table:
+    require_accesses(module, algorithm)
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     together = rows(module, reached)
-    streamed = Streamed(module, line, together, way.sharing)
-    counted = instrumented(module, algorithm, streamed)
+    streamed = Streamed(module, reached, line, together, way.sharing)
     if way.sharing is Sharing.NESTED and not streamed.nested:
         # The same as without.
         raise UndividedError
-    lines = divided(module, counted, together, line, way.by_words)
-    callers = _callers(module, counted, algorithm)
+    lines = divided(module, reached, streamed, together, line, way.by_words)
+    callers = _callers(module, reached, streamed)
     makers: Mapping[s.Algorithm, Caller] = {}
     made: Mapping[s.Algorithm, Divided] = {}
     if any(map(makes_arrays, reached)):
-        counted = instrumented(module, algorithm, Made(module, line))
-        made = divided(module, counted, together, line, way.by_words, lines)
-        makers = _callers(module, counted, algorithm)
+        making = Made(module, reached, line)
+        made = divided(module, reached, making, together, line, way.by_words, lines)
+        makers = _callers(module, reached, making)
         if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
             raise UndividedError
     around = {
@@ -137,13 +138,7 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Tab
     return _Table(lines, made, around, streamed.lines)
 
 
-def _callers(module: Module, counted: Instrumented, algorithm: s.Algorithm) -> dict[s.Algorithm, Caller]:
-    """The algorithm and what it calls, of those around recursive ones, each with the calls that it makes of others."""
-    written, copies = counted
-    originals = {copy: original for original, copy in copies.items()}
-    wanted = [each for each in copies if each is algorithm or recurses(module, each)]
-    found = {each: caller(written, copies[each]) for each in wanted if not component(module, each)}
-    return {
-        each: replace(own, sites=tuple(replace(site, target=originals[site.target]) for site in own.sites))
-        for each, own in found.items()
-    }
+def _callers(module: Module, reached: tuple[s.Algorithm, ...], model: WordModel) -> dict[s.Algorithm, Caller]:
+    """The first algorithm and what it calls, of those around recursive ones, each with the calls it makes of others."""
+    around = [each for each in reached if each is reached[0] or recurses(module, each)]
+    return {each: caller(module, each, model) for each in around if not component(module, each)}

@@ -10,10 +10,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relax import bound_atom
 from archline.analysis.cache.data_dependent.divided import UndividedError
-from archline.analysis.metrics.accesses import KIND, Accesses
+from archline.analysis.metrics.accesses import METRIC, WordModel
 from archline.analysis.metrics.eliminate_data import at_sizes, holds
-from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import UNKNOWN, Tally
+from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Unknown, exactly
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -49,17 +49,14 @@ class Caller:
     sites: tuple[Site, ...] = ()
 
 
-def caller(module: Module, algorithm: s.Algorithm) -> Caller:
-    """What an algorithm that does not call itself, of a module with costs written into it, does. Raises UndividedError.
-
-    The targets of sites are those of this module.
-    """
-    gathering = _Gathering(module, {}, coarse=False)
-    amounts = gathering.algorithm(algorithm)[0].flops
-    if UNKNOWN in amounts:
+def caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> Caller:
+    """What an algorithm that does not call itself does, with the costs of a model. Raises UndividedError."""
+    gathering = _Gathering(module, model)
+    tally, _ = gathering.algorithm(algorithm)
+    if tally.gap is not None:
         raise UndividedError
-    cost = _most(amounts, KIND) if KIND in amounts else ZERO
-    return Caller(cost, tuple(each.site(amounts) for each in gathering.places.values()))
+    cost = _most(tally.sums, METRIC) if METRIC in tally.sums else ZERO
+    return Caller(cost, tuple(each.site(tally.sums) for each in gathering.places.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +93,12 @@ class _Place:
         return f"{self.label} {name}" + ("" if factor is None else f" times {factor}")
 
 
-class _Gathering(Accesses):
+class _Gathering(Derivation):
     """Counts calls that lead to recursion, and adds up their sizes, where others look into them."""
 
-    def __init__(self, module: Module, places: dict[s.Call, _Place], coarse: bool) -> None:
-        super().__init__(module, coarse)
-        self.places = places
+    def __init__(self, module: Module, model: WordModel) -> None:
+        super().__init__(module, coarse=False, model=model)
+        self.places: dict[s.Call, _Place] = {}
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
@@ -110,9 +107,6 @@ class _Gathering(Accesses):
         sizes = self._sizes(call, target, scope)
         place = self.places.setdefault(call, _place(f"call {len(self.places)}", target, sizes, scope))
         return Tally(dict(place.amounts(call, sizes, scope.facts)))
-
-    def _guarded(self) -> Statements:
-        return _Gathering(self.module, self.places, coarse=True)
 
 
 def _place(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _Place:

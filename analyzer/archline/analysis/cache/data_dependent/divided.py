@@ -8,7 +8,7 @@ functions of the parts come to no more than their pieces from steep to flat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
@@ -18,10 +18,9 @@ from flint import fmpq
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, total
-from archline.analysis.metrics.accesses import KIND, METRIC_OF_KIND, Accesses, Instrumented
+from archline.analysis.metrics.accesses import METRIC, WordModel
+from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Rows
-from archline.analysis.metrics.tally import TOTAL
-from archline.ir.amounts import Unknown
 from archline.ir.scope import declared, static_value
 from archline.ir.views import shape_of
 from archline.language import syntax as s
@@ -125,27 +124,27 @@ class Divided:
 
 def divided(
     module: Module,
-    instrumented: Instrumented,
+    reached: Iterable[s.Algorithm],
+    model: WordModel,
     rows: Rows,
     line: int,
     by_words: bool,
     known: Mapping[s.Algorithm, Divided] | None = None,
 ) -> dict[s.Algorithm, Divided]:
-    """What the data divides among the calls of recursive algorithms, with the costs that were written into them.
+    """What the data divides among the calls of recursive algorithms of those that are reached, with their costs.
 
     `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
     UndividedError.
     """
-    counted, copies = instrumented
-    statements = Accesses(counted, coarse=False)
+    statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, Function] = {}
     found: dict[str, Divided] = {}
     of: dict[s.Algorithm, str] = {}
-    for original, copy in copies.items():
-        if component(counted, copy):
-            function = _function(statements, copy)
+    for algorithm in reached:
+        if component(module, algorithm):
+            function = _function(statements, algorithm)
             if function is not None:
-                of[original] = function.name
+                of[algorithm] = function.name
                 functions[function.name] = function
     measured = _measured(functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of})
     for original, name in of.items():
@@ -162,14 +161,12 @@ def divided(
     return {original: found[name] for original, name in of.items()}
 
 
-def _function(statements: Accesses, algorithm: s.Algorithm) -> Function | None:
+def _function(statements: Derivation, algorithm: s.Algorithm) -> Function | None:
     """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
     extracted = statements.recursions.extracted(algorithm)
-    if KIND not in extracted.kinds:
-        if isinstance(extracted.systems[f"flops.{TOTAL}"], Unknown):
-            raise UndividedError
+    if extracted.system(METRIC) is None:
         return None
-    function = extracted.function(METRIC_OF_KIND, True)
+    function = extracted.function(METRIC, True)
     if function is None:
         raise UndividedError
     return function

@@ -124,11 +124,12 @@ class _Builder:
             first = loop.lo + number * size
             groups = Turn(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
             inner = Turn(name, first, first + size, (loop.lo, loop.hi))
-            kinds.append(_Kind(f"groups of {name}", (*outside, groups), (inner,), depth, loop.hi - loop.lo, uneven))
+            label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
+            kinds.append(_Kind(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
-            kinds.append(_Kind(f"each {name}", (*outside, turn), (), depth, None, uneven))
+            kinds.append(_Kind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
         if siblings and not steady:
-            kinds.append(_Kind(f"the loop of {name}", outside, (turn,), depth, None, False))
+            kinds.append(_Kind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
         for kind in kinds:
             cut = kind.uneven if not outside else _matters(chain[0], found, 1)
             family = self._family(kind, found, cut)

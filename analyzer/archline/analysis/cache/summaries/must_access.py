@@ -31,7 +31,7 @@ from archline.ir.recursive import TooManyWaysError, calls, ways
 from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import callees_first
 from archline.language.model import Module
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
@@ -90,7 +90,7 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     made: dict[s.Algorithm, Claimed] = {}
-    for together in _in_order(module, algorithm):
+    for together in callees_first(module, algorithm):
         found = {each: body for each in together if (body := _body(module, each)) is not None}
         bodies |= found
         try:
@@ -103,17 +103,6 @@ def filled(module: Module, algorithm: s.Algorithm) -> Filled:
 
 
 # What is claimed
-def _in_order(module: Module, algorithm: s.Algorithm) -> Iterator[tuple[s.Algorithm, ...]]:
-    """An algorithm last, and before each those that it calls; those that call each other in a circle together."""
-    done: set[s.Algorithm] = set()
-    circles = {each: component(module, each) for each in (algorithm, *reachable(module, algorithm))}
-    for each in sorted(circles, key=lambda each: (len(reachable(module, each)), not circles[each])):
-        if each not in done:
-            together = circles[each] or (each,)
-            done |= set(together)
-            yield together
-
-
 def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
     left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}

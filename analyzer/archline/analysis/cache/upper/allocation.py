@@ -61,7 +61,7 @@ class Planner:
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
     _taken: dict[Resident, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
-    _kept: dict[tuple[Cluster, ...], Choices] = field(default_factory=dict)
+    _kept: dict[Cluster, Choices] = field(default_factory=dict)
     _held: dict[tuple[tuple[Resident, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
     _mixed: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
@@ -181,19 +181,15 @@ class Planner:
     # The best at samples
     def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]]) -> Iterator[tuple[int, ...]]:
         """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
-        ways = ([self._together(tuple(clusters)) for clusters in each] for each in arrays)
+        ways = ([self._together(clusters) for clusters in each] for each in arrays)
         options = (together(each).best(MAX_OPTIONS) for each in ways)
         states = reduce(lambda one, other: one.beside(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
-    def _together(self, clusters: tuple[Cluster, ...]) -> Choices:
-        """The best choices of some clusters: ways to split references have many of these in common."""
-        if clusters not in self._kept:
-            *before, last = clusters
-            own = self._choices(last)
-            known = self._together(tuple(before)).beside(own, MAX_OPTIONS) if before else own.best(MAX_OPTIONS)
-            self._kept[clusters] = known
-        return self._kept[clusters]
+    def _together(self, clusters: Sequence[Cluster]) -> Choices:
+        """The best choices of some clusters."""
+        first, *others = map(self._choices, clusters)
+        return reduce(lambda one, other: one.beside(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
     def _narrow(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
         """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
@@ -207,22 +203,30 @@ class Planner:
         # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
-                yield from (known.filled(sample, owners, first, few) for few in FEW)
+                yield from known.filled(sample, owners, first, FEW)
 
     def _choices(self, cluster: Cluster) -> Choices:
-        whole = self._measured(cluster.units)
-        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
+        """Those of a cluster: ways to split references have some in common."""
+        if cluster not in self._kept:
+            whole = self._measured(cluster.units)
+            self._kept[cluster] = together([self._together(cluster.parts), whole]) if cluster.parts else whole
+        return self._kept[cluster]
 
     def _measured(self, units: Sequence[Resident]) -> Choices:
         """Each unit as a choice, where it has numbers."""
         numbers = [self._units[unit] for unit in units]
-        active, anew = self._regions_by_number
+        held, fetching = self._regions_by_number
+        alike, regions = np.unique(
+            np.concatenate([held[:, numbers], fetching[:, numbers]], axis=1), axis=0, return_inverse=True
+        )
+        active, anew = np.split(alike, 2, axis=1)
         lines, misses = self._arrays
         return Choices(
-            lines[:, numbers] * active[:, None, numbers],
-            np.broadcast_to(anew[:, None, numbers], (len(anew), len(lines), len(numbers))),
+            lines[:, numbers] * active[:, None],
+            np.broadcast_to(anew[:, None], (len(anew), len(lines), len(numbers))),
             misses[:, numbers],
             np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
+            regions.reshape(-1),
         )
 
     @cached_property

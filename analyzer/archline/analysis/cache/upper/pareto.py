@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,21 +14,29 @@ from numpy.typing import NDArray
 class Choices:
     """For each sample rows that are choices: all misses, and the numbers of the units.
 
-    Before these, by region: the lines that the units take, and whether they fetch at every access. Numbers are floats,
-    as no bound is taken from them. Rows with infinite misses are no choices: one sample may have fewer than another. In
-    the place of a unit is -1 where a choice has fewer.
+    Before these, by region: the lines that the units take, and whether they fetch at every access. Regions in which the
+    same units do so are alike: `regions` has the place of each among them. Numbers are floats, as no bound is taken
+    from them. Rows with infinite misses are no choices: one sample may have fewer than another. In the place of a unit
+    is -1 where a choice has fewer.
     """
 
     space: NDArray[np.float64]
     scratch: NDArray[np.bool_]
     misses: NDArray[np.float64]
     units: NDArray[np.intp]
+    regions: NDArray[np.intp]
 
     @cached_property
     def _counts(self) -> NDArray[np.intp]:
         """How many units a choice has."""
         counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
         return counts
+
+    @cached_property
+    def _in_all(self) -> NDArray[np.float64]:
+        """The lines of a choice, added up over all regions."""
+        lines: NDArray[np.float64] = np.tensordot(np.bincount(self.regions).astype(float), self.space, 1)
+        return lines
 
     def at(self, sample: int) -> list[tuple[int, ...]]:
         """The units of each choice at a sample."""
@@ -37,44 +45,128 @@ class Choices:
 
     def beside(self, other: Choices, limit: int) -> Choices:
         """Each choice with each of another set: the best of them."""
-        (regions, samples, rows), many = self.space.shape, other.misses.shape[1]
-        wide = samples, rows * many
-        space = (self.space[..., None] + other.space[:, :, None]).reshape(regions, *wide)
-        scratch = (self.scratch[..., None] | other.scratch[:, :, None]).reshape(regions, *wide)
-        misses = (self.misses[..., None] + other.misses[:, None]).reshape(wide)
-        counts = (self._counts[..., None] + other._counts[:, None]).reshape(wide)
-        best, some = _best(space, scratch, misses, counts, limit)
-        each = np.arange(samples)[:, None]
-        units = np.concatenate([self.units[each, best // many], other.units[each, best % many]], axis=2)
-        misses = np.where(some, misses[each, best], np.inf)
-        return Choices(space[:, each, best], scratch[:, each, best], misses, units)
+        both = _Alike.of((self.regions, other.regions))
+        wide, many = (len(self.misses), -1), other.misses.shape[1]
+        keys = _Keys(
+            self._needs(other, both).reshape(wide),
+            (self.misses[..., None] + other.misses[:, None]).reshape(wide),
+            (self._in_all[..., None] + other._in_all[:, None]).reshape(wide),
+            (self._counts[..., None] + other._counts[:, None]).reshape(wide),
+            (np.logical_or.reduce(self.scratch)[..., None] | np.logical_or.reduce(other.scratch)[:, None]).reshape(
+                wide
+            ),
+        )
+        best, some = keys.best(limit)
+        (left, right), each = both.rows, np.arange(len(best))[:, None]
+        one, two = best // many, best % many
+        return Choices(
+            self.space[left[:, None, None], each, one] + other.space[right[:, None, None], each, two],
+            self.scratch[left[:, None, None], each, one] | other.scratch[right[:, None, None], each, two],
+            np.where(some, keys.misses[each, best], np.inf),
+            np.concatenate([self.units[each, one], other.units[each, two]], axis=2),
+            both.regions,
+        )
+
+    def _needs(self, other: Choices, both: _Alike) -> NDArray[np.float64]:
+        """The lines of each choice with each of another set, in the region where they take most."""
+        left, right = both.rows
+        needs = np.full((*self.misses.shape, other.misses.shape[1]), -np.inf)
+        for place in range(len(other.space)):
+            here = left[right == place]
+            own = (self.space[here] + self.scratch[here]).max(axis=0)[..., None]
+            anew = other.scratch[place][:, None]
+            if anew.any():
+                own = np.where(anew, self.space[here].max(axis=0)[..., None] + 1, own)
+            np.maximum(needs, own + other.space[place][:, None], out=needs)
+        return needs
 
     def best(self, limit: int) -> Choices:
         """Those that no other one beats in lines and misses both; where they are many, evenly spread.
 
         Apart where some accesses share a line that is fetched each time, as others may share it too.
         """
-        best, some = _best(self.space, self.scratch, self.misses, self._counts, limit)
+        needs = (self.space + self.scratch).max(axis=0)
+        keys = _Keys(needs, self.misses, self._in_all, self._counts, np.logical_or.reduce(self.scratch))
+        best, some = keys.best(limit)
         each = np.arange(len(best))[:, None]
         misses = np.where(some, self.misses[each, best], np.inf)
-        return Choices(self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best])
+        return Choices(
+            self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best], self.regions
+        )
 
-    def filled(self, sample: int, owners: Sequence[object], first: Sequence[bool], capacity: int) -> list[int]:
+    def filled(
+        self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
+    ) -> Iterator[list[int]]:
         """One choice of each owner: from the `first` on the one that saves most and fits, again and again."""
-        all_space, scratch, misses = self.space[:, sample], self.scratch[:, sample].astype(int), self.misses[sample]
         places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
         owner = np.array([places[each] for each in owners], dtype=np.intp)
-        chosen = np.zeros(len(places), dtype=np.intp)
-        chosen[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
+        start = np.zeros(len(places), dtype=np.intp)
+        start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
+        space, scratch = self.space[self.regions, sample], self.scratch[self.regions, sample].astype(int)
+        filling = _Filling(space, scratch, self.misses[sample], owner, start)
+        for capacity in capacities:
+            yield [int(unit) for unit in self.units[sample, filling.within(capacity)].ravel() if unit >= 0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Filling:
+    """One choice of each owner, `start` at first: for each choice by region its lines, and whether it fetches there."""
+
+    space: NDArray[np.float64]
+    scratch: NDArray[np.int_]
+    misses: NDArray[np.float64]
+    owner: NDArray[np.intp]
+    start: NDArray[np.intp]
+
+    def within(self, capacity: int) -> NDArray[np.intp]:
+        """The choices, where the one that saves most and fits in place of another is taken until none saves."""
+        chosen = self.start.copy()
+        needs, region = self._at_first
+        # Where a choice did not fit when it was looked at last, which seldom changes; -1 if it did.
+        full = np.where(needs > capacity, region, -1)
+        every = np.arange(len(self.owner))
+        held, fetching = self.space[:, chosen].sum(axis=1), self.scratch[:, chosen].sum(axis=1)
         while True:
-            now = chosen[owner]
-            space = all_space[:, chosen].sum(axis=1, keepdims=True) + all_space - all_space[:, now]
-            anew = scratch[:, chosen].sum(axis=1, keepdims=True) + scratch - scratch[:, now] > 0
-            saved = np.where((space + anew).max(axis=0) <= capacity, misses[now] - misses, 0.0)
+            now = chosen[self.owner]
+            still = held[full] + self.space[full, every] - self.space[full, now]
+            still += fetching[full] + self.scratch[full, every] - self.scratch[full, now] > 0
+            saved = np.where((full >= 0) & (still > capacity), 0.0, self.misses[now] - self.misses)
+            best = self._best(saved, now, held, fetching, full, capacity)
+            if best is None:
+                return chosen
+            held += self.space[:, best] - self.space[:, now[best]]
+            fetching += self.scratch[:, best] - self.scratch[:, now[best]]
+            chosen[self.owner[best]] = best
+
+    def _best(
+        self,
+        saved: NDArray[np.float64],
+        now: NDArray[np.intp],
+        held: NDArray[np.float64],
+        fetching: NDArray[np.int_],
+        full: NDArray[np.intp],
+        capacity: int,
+    ) -> int | None:
+        """The choice that saves most of those that fit; of others is noted where they do not."""
+        while True:
             best = int(saved.argmax())
             if saved[best] <= 0:
-                return [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
-            chosen[owner[best]] = best
+                return None
+            needs = held + self.space[:, best] - self.space[:, now[best]]
+            needs += fetching + self.scratch[:, best] - self.scratch[:, now[best]] > 0
+            full[best] = needs.argmax()
+            if needs[full[best]] <= capacity:
+                return best
+            saved[best] = 0.0
+
+    @cached_property
+    def _at_first(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """What each choice takes at first in the region where it takes most, and that region."""
+        now = self.start[self.owner]
+        held, fetching = self.space[:, self.start].sum(axis=1), self.scratch[:, self.start].sum(axis=1)
+        needs = held[:, None] + self.space - self.space[:, now]
+        needs += fetching[:, None] + self.scratch - self.scratch[:, now] > 0
+        return needs.max(axis=0), needs.argmax(axis=0)
 
 
 def together(parts: Sequence[Choices]) -> Choices:
@@ -82,31 +174,59 @@ def together(parts: Sequence[Choices]) -> Choices:
     wide = max(each.units.shape[2] for each in parts)
     places = [((0, 0), (0, 0), (0, wide - each.units.shape[2])) for each in parts]
     units = [np.pad(each.units, more, constant_values=-1) for each, more in zip(parts, places, strict=True)]
+    alike = _Alike.of([each.regions for each in parts])
     return Choices(
-        np.concatenate([each.space for each in parts], axis=2),
-        np.concatenate([each.scratch for each in parts], axis=2),
+        np.concatenate([each.space[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
+        np.concatenate([each.scratch[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
         np.concatenate([each.misses for each in parts], axis=1),
         np.concatenate(units, axis=1),
+        alike.regions,
     )
 
 
-def _best(
-    space: NDArray[np.float64],
-    scratch: NDArray[np.bool_],
-    misses: NDArray[np.float64],
-    counts: NDArray[np.intp],
-    limit: int,
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The rows of the best choices, from few lines to many, and which of them are some: samples may have fewer."""
-    order = np.lexsort((counts, space.sum(axis=0), misses, (space + scratch).max(axis=0)), axis=-1)
-    each = np.arange(len(order))[:, None]
-    sharing: NDArray[np.bool_] = np.any(scratch, axis=0)[each, order]
-    apart = np.where(np.stack([~sharing, sharing]), misses[each, order], np.inf)
-    before = np.full_like(apart, np.inf)
-    np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
-    kept = np.concatenate(_spread(apart < before, limit), axis=1)
-    places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
-    return order[each, places % order.shape[1]], kept[each, places]
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Regions that are alike in several sets of choices: `rows` has their places in each, `regions` that of each."""
+
+    rows: NDArray[np.intp]
+    regions: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, several: Sequence[NDArray[np.intp]]) -> _Alike:
+        """Those of sets whose own regions are these."""
+        if len(several) == 1:
+            return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
+        first, *others = several
+        for other in others:
+            first = np.unique(first * (other.max(initial=-1) + 1) + other, return_inverse=True)[1].reshape(-1)
+        _, one_each = np.unique(first, return_index=True)
+        return cls(np.stack([each[one_each] for each in several]), first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Keys:
+    """What choices are compared by: lines where they take most, misses, lines added up, how many units there are.
+
+    Those that are `sharing` have a line that is fetched each time.
+    """
+
+    needs: NDArray[np.float64]
+    misses: NDArray[np.float64]
+    lines: NDArray[np.float64]
+    counts: NDArray[np.intp]
+    sharing: NDArray[np.bool_]
+
+    def best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The rows of the best, from few lines to many, and which of them are some: samples may have fewer."""
+        order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
+        each = np.arange(len(order))[:, None]
+        sharing = self.sharing[each, order]
+        apart = np.where(np.stack([~sharing, sharing]), self.misses[each, order], np.inf)
+        before = np.full_like(apart, np.inf)
+        np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
+        kept = np.concatenate(_spread(apart < before, limit), axis=1)
+        places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
+        return order[each, places % order.shape[1]], kept[each, places]
 
 
 def _spread(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:

@@ -1,0 +1,115 @@
+"""What the single steps of a program cost, in the metrics that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.metrics.tally import FREE, Tally, repeated
+from archline.ir.amounts import UNIT, Amount, exactly
+from archline.ir.max_plus import SYNC, serial
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.metrics import CALL, DECLARED, FORK, ITERATION, METRICS, Composition, Derived, Event, Metric
+
+
+class CostModel:
+    """Counts events in some metrics of the registry. What counts anything else refines it.
+
+    `wanted` are the metrics that are asked for; more may be counted.
+    """
+
+    upper_only = False
+    """Whether lower bounds are of use only where they are exact."""
+
+    def __init__(self, wanted: Iterable[Metric], beside: Iterable[Metric] = ()) -> None:
+        """`beside`: metrics that are counted and not asked for."""
+        asked = tuple(wanted)
+        self.wanted = tuple(each.name for each in asked)
+        self._metrics = {each.name: each for each in (*asked, *beside)}
+        paths = [name for name, each in self._metrics.items() if each.composition is Composition.MAX_PLUS]
+        self._paths = frozenset(paths)
+        self.sync = Tally(paths=dict.fromkeys(paths, SYNC))
+        self._events: dict[tuple[Event, int], Tally] = {}
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """The metrics that every recursion is counted in; those that count its calls first."""
+        calls = frozenset(self._counting(CALL))
+        counting = [name for name, each in self._metrics.items() if each.counts is not None]
+        return tuple(sorted(counting, key=lambda name: name not in calls))
+
+    def metric(self, name: str) -> Metric:
+        """The metric of a name, or the one that it is a kind of."""
+        return self._metrics[name.partition(".")[0]]
+
+    def tally(self, amounts: Mapping[str, Amount], declared: frozenset[str] = frozenset()) -> Tally:
+        """Amounts by name, of a stretch that neither spawns nor syncs."""
+        if not amounts:
+            return FREE
+        paths = {name: serial(each) for name, each in amounts.items() if name in self._paths}
+        return Tally({name: each for name, each in amounts.items() if name not in paths}, paths, None, declared)
+
+    def event(self, event: Event, times: int = 1) -> Tally:
+        """What an event costs that happens a number of times, one after the other."""
+        key = event, times
+        if key not in self._events:
+            count = UNIT if times == 1 else exactly(Poly.constant(times))
+            self._events[key] = self.tally(dict.fromkeys(self._counting(event), count))
+        return self._events[key]
+
+    def fork(self, depth: Amount) -> Tally:
+        """What starting the iterations of a parallel loop adds to paths."""
+        return self.tally({name: depth for name in self._counting(FORK) if name in self._paths})
+
+    def _counting(self, event: Event) -> Iterator[str]:
+        for name, each in self._metrics.items():
+            if each.counts is not None and each.counts(event):
+                yield name
+                if each.by_kind:
+                    yield f"{name}.{event.kind}"
+
+    def declared(self, metric: str) -> tuple[str, ...]:
+        """The metrics, and their kinds, that a declared amount of a metric adds to."""
+        added = {metric, *METRICS[metric].within}
+        names = tuple(each.name for each in self._metrics.values() if each.name in added)
+        return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
+
+    # What is no event
+    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+        """What a statement costs beside events each time it is reached."""
+        return FREE
+
+    def iteration(self, loop: s.Loop | s.While) -> Tally:
+        """What each iteration of a loop costs beside events."""
+        return FREE
+
+    def call(self, call: s.Call) -> Tally | None:
+        """What a call costs with all that it does, None where that is derived."""
+        return None
+
+    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """A whole-array fill or copy: the loop nest over its elements, an iteration of each loop at a time."""
+        return nest(self.event(ITERATION), FREE, extents, facts)
+
+
+def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
+    """A loop nest: what each iteration of each loop costs, and what is inside of all."""
+    cost = inside
+    for extent in reversed(extents):
+        cost = repeated(each.then(cost, facts), extent)
+    return cost
+
+
+@cache
+def events_of(*names: str) -> CostModel:
+    """The model of some metrics of the registry, which count events."""
+    return CostModel(METRICS[name] for name in names)
+
+
+STANDARD = CostModel(
+    each for each in METRICS.values() if each.derived is Derived.ALWAYS and each.composition is not None
+)
+"""Flops, work and span."""

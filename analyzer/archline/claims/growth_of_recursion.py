@@ -1,0 +1,75 @@
+"""How a recursive cost grows by its recurrence, solved over real sizes as `archline recurrence` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from archline.algebra.polynomial import TooComplexError, budget
+from archline.language.diagnostics import ArchlineError
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.of_integers import Added, OneSide
+from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
+from archline.recurrences.asymptotic.solve import solve
+from archline.recurrences.model import IntegerRecurrence
+
+MAX_EFFORT = 200_000
+
+
+@dataclass(frozen=True)
+class BySolving:
+    """What a cost is O of and Omega of, each None where it is not known; `reason` tells why O is not.
+
+    The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0.
+    """
+
+    upper: str | None
+    lower: str | None
+    size: str = ""
+    least: int = 1
+    reason: str = ""
+
+    def mapped(self, change: Callable[[str], str]) -> BySolving:
+        """With its expressions changed."""
+        upper, lower = (None if each is None else change(each) for each in (self.upper, self.lower))
+        return replace(self, upper=upper, lower=lower, size=change(self.size))
+
+
+def by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
+    """The growth of a recursive cost; `added` tells how what it adds to its calls grows."""
+    try:
+        with budget(MAX_EFFORT, own=True):
+            return _by_solving(recurrence, added)
+    except (TooComplexError, ArchlineError) as problem:
+        return BySolving(None, None, reason=str(problem))
+
+
+def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
+    most, least = OneSide(recurrence, True, added), OneSide(recurrence, False, added)
+    try:
+        above = most.problem()
+        upper = _growth(above)
+    except OutOfReachError as problem:
+        return BySolving(None, None, reason=str(problem))
+    try:
+        start = least.positive_from()
+        if start is None:
+            return BySolving(upper, None)
+        below = least.problem()
+        lower = upper if below == above else _growth(below)
+    except OutOfReachError:
+        return BySolving(upper, None)
+    return BySolving(upper, lower, least.size, start)
+
+
+def _growth(problem: Recurrence) -> str:
+    """Theta of a recurrence. Raises OutOfReachError."""
+    match solve(problem):
+        case Solved(growth=growth, regimes=()):
+            return growth
+        case Exponential(growth=str(growth)):
+            return growth
+        case Solved():
+            raise OutOfReachError("its growth differs between regimes")
+        case found:
+            raise OutOfReachError(found.reason)

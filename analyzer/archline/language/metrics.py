@@ -1,0 +1,152 @@
+"""The registry of metrics: what each counts, in which unit, how it adds up over a program, what may be done with it.
+
+All lists of metrics elsewhere are read from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Composition(Enum):
+    """How a metric of two parts of a program gives that of both."""
+
+    SUM = auto()
+    """The sum, in sequence and in parallel."""
+    MAX_PLUS = auto()
+    """The sum in sequence, the maximum in parallel: the length of a path."""
+
+
+class Derived(Enum):
+    """When a metric is derived."""
+
+    ALWAYS = auto()
+    """With every cost of an algorithm."""
+    ON_REQUEST = auto()
+    """Where it is asked for."""
+    NEVER = auto()
+    """It is declared, executed, or computed from others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that a run does and metrics count: an operation of a kind, on reals or not, or a step of control."""
+
+    kind: str
+    real: bool = False
+
+
+INT_OPERATION = Event("int")
+ITERATION, TEST, CALL = Event("iteration"), Event("test"), Event("call")
+STEPS = (INT_OPERATION, ITERATION, TEST, CALL)
+"""What counts as work and is no operation on reals."""
+FORK = Event("fork")
+"""A level of the tree of forks that starts a parallel loop, which lengthens paths and is no work."""
+DECLARED = "declared"
+"""The kind of the flops that `costs` statements and externs declare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What is known of a metric.
+
+    `composition` and `counts` (the events that are 1 each) are given where a walk over the statements derives it,
+    `composition` alone where other things than events count. `by_kind`: it is split into kinds of events. A
+    declared amount of it counts `within` other metrics too. `at_most` names one that it never exceeds, unless it is
+    declared and not within that. `letter` stands for it in recurrences.
+
+    `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
+    energy may take it.
+    """
+
+    name: str
+    unit: str
+    doc: str
+    derived: Derived = Derived.NEVER
+    composition: Composition | None = None
+    counts: Callable[[Event], bool] | None = None
+    by_kind: bool = False
+    within: tuple[str, ...] = ()
+    at_most: str | None = None
+    letter: str = ""
+    declared: bool = False
+    claimed: bool = False
+    executed: bool = False
+    taken: bool = False
+
+
+def _is_real(event: Event) -> bool:
+    return event.real
+
+
+def _anything(event: Event) -> bool:
+    return True
+
+
+def _registry(*metrics: Metric) -> Mapping[str, Metric]:
+    return {each.name: each for each in metrics}
+
+
+METRICS = _registry(
+    Metric(
+        "flops", "flop", "operations on reals; on one processor, where there are several",
+        Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span"), at_most="work",
+        letter="F",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric(
+        "work", "op", "flops, iterations, tests and calls",
+        Derived.ALWAYS, Composition.SUM, _anything, letter="W",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric(
+        "span", "op", "the critical path of the work",
+        Derived.ALWAYS, Composition.MAX_PLUS, _anything, at_most="work", letter="S",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric(
+        "comparisons", "op", "comparisons of reals",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == Event("compare", real=True),
+        within=("flops", "work", "span"), at_most="flops", letter="C",
+    ),
+    Metric(
+        "calls", "call", "calls of algorithms",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, at_most="work", letter="K",
+    ),
+    Metric(
+        "accesses", "word", "elements of arrays read and written",
+        Derived.ON_REQUEST, Composition.SUM, letter="A", executed=True, taken=True,
+    ),
+    Metric(
+        "io", "line", "cache misses: lines moved between slow and fast memory",
+        Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric("writebacks", "line", "lines written back to slow memory", executed=True),
+    Metric("traffic", "B", "bytes moved between slow and fast memory", taken=True),
+    Metric("words", "word", "words sent by one processor", declared=True, claimed=True, taken=True),
+    Metric("messages", "message", "messages sent by one processor", declared=True, claimed=True, taken=True),
+    Metric(
+        "memory", "word", "words of memory used on one processor",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric("node_words", "word", "words sent between nodes", declared=True, claimed=True),
+    Metric("node_messages", "message", "messages sent between nodes", declared=True, claimed=True),
+    Metric("node_memory", "word", "words of memory used on one node", declared=True, claimed=True),
+    Metric("energy", "J", "energy", claimed=True),
+    Metric("time", "s", "time", claimed=True),
+)  # fmt: skip
+
+
+def names(choice: Callable[[Metric], bool]) -> tuple[str, ...]:
+    """The names of the metrics of some choice, in order."""
+    return tuple(name for name, each in METRICS.items() if choice(each))
+
+
+DECLARABLE = names(lambda each: each.declared)
+CLAIMABLE = names(lambda each: each.claimed)
+EXECUTED = names(lambda each: each.executed)
+DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
+SET_APART = names(lambda each: each.declared and each.composition is None)
+"""Those whose declared amounts are added up by themselves."""

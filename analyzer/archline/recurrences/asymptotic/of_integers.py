@@ -1,0 +1,265 @@
+"""The recurrence over real sizes that grows as one over integers does: floors, ceilings and the base case left out.
+
+Of two theorems one applies. Where a call has the size r*n + h(n) with 0 < r < 1 and h(n) bounded, as floor(n/2),
+n - n//2 or 2*n//3 + 1, that of Akra and Bazzi in Leighton's form: T(n) = sum a*T(r*n + h(n)) + g(n) is
+Theta(n^p*(1 + the integral of g(u)/u^(p + 1))) with sum a*r^p = 1, whatever h is that is O(n/log(n)^2), and whatever
+positive values T has up to a constant (T. Leighton, Notes on better master theorems for divide-and-conquer
+recurrences, 1996). Where the size is n - c, nothing is rounded, and the characteristic equation tells. Both are
+monotone in g and in the values at the base, which is why they may be replaced by functions that grow alike, and an
+equation by an inequality. Of a size that is not changed by the calls the function is a sum of terms, to each of which
+this applies.
+
+Neither holds of a recursion that does not end: `IntegerRecurrence` is one that was proved to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+
+from flint import fmpq
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly, Symbol, TooComplexError
+from archline.algebra.prove.residues import never_negative
+from archline.language import syntax as s
+from archline.language.source import Source, Span
+from archline.language.substitution import substituted
+from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
+from archline.recurrences.exact.transitions import Transition, steps_of
+from archline.recurrences.model import Equation, Function, IntegerRecurrence, calls
+
+Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
+"""What an amount is O of and Omega of where some facts hold, each None where that is not known."""
+NAME = "T"
+_HERE = Span(Source("<recurrence>", ""), 1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class ScaledCall:
+    """A call at the share `ratio` of the size, and less than a constant away from it; for n - c the ratio is 1."""
+
+    ratio: fmpq
+    offset: fmpq
+
+
+@dataclass(frozen=True)
+class RealBranch:
+    """One of the sums that bound a case: how often it calls itself, and what it adds, which is 0 where that is None."""
+
+    calls: tuple[tuple[ScaledCall, fmpq], ...]
+    added: s.Expr | None
+
+    def expression(self, size: str) -> s.Expr:
+        """The sum as a recurrence has it."""
+        parts = [_times(weight, _call(size, called)) for called, weight in self.calls]
+        return reduce(_plus, [*parts, *([] if self.added is None else [self.added])] or [_number(fmpq(0))])
+
+    def below(self, other: RealBranch) -> bool:
+        """Whether it is seen to be no more than the other one."""
+        most = dict(other.calls)
+        fewer = all(weight <= most.get(called, fmpq(0)) for called, weight in self.calls)
+        return fewer and (self.added is None or self.added == other.added)
+
+
+@dataclass(frozen=True, eq=False)
+class OneSide:
+    """A recursive function bounded from one side over real sizes, as a recurrence of `size`.
+
+    Raises OutOfReachError where it has no such form: why.
+    """
+
+    recurrence: IntegerRecurrence
+    upper: bool
+    added: Added
+
+    @property
+    def _function(self) -> Function:
+        return self.recurrence.most if self.upper else self.recurrence.least
+
+    @cached_property
+    def size(self) -> str:
+        """The parameter that calls make smaller; all others they hand on."""
+        function = self.recurrence.most
+        if function.facts.rewrites:
+            raise OutOfReachError("its sizes are written in terms of others")
+        changed = {
+            name
+            for equation in function.equations
+            for call in _own_calls(function, equation)
+            for name, value in zip(function.parameters, call.arguments, strict=True)
+            if value != Poly.symbol(name)
+        }
+        if len(changed) != 1:
+            raise OutOfReachError(f"its calls change {', '.join(f'`{each}`' for each in sorted(changed))} together")
+        (size,) = changed
+        if size not in function.least:
+            raise OutOfReachError(f"its calls change the index `{size}`")
+        return size
+
+    def problem(self) -> Recurrence:
+        """The recurrence."""
+        size, others = self.size, [each for each in self._function.least if each != self.size]
+        steps = self._steps
+        beyond = [step for step in steps if step.facts.bounds[size].most is None]
+        branches = list(dict.fromkeys(map(self._branch, beyond)))
+        value = self._most(branches) if self.upper else self._least(branches).expression(size)
+        base = Base((_number(fmpq(1)),), self._base(steps) if others else _number(fmpq(1)))
+        return Recurrence((Definition(NAME, (size,), (EquationCase(value),), (base,)),))
+
+    @cached_property
+    def _steps(self) -> list[Transition]:
+        function = self._function
+        foreign = self.recurrence.foreign(self.upper)
+        try:
+            return [
+                step for equation in function.equations for step in steps_of(equation, self.upper, self._rank, foreign)
+            ]
+        except TooComplexError as problem:
+            raise OutOfReachError(str(problem)) from None
+
+    def _rank(self, value: Poly) -> tuple[Fraction, str]:
+        """Of several sums of which one suffices as a bound, that with calls at the largest parts of the size counts."""
+        total = Fraction(0)
+        for call in calls(value):
+            found = _linear(call.arguments[self._function.parameters.index(self.size)], self.size)
+            total += Fraction(0) if found is None else Fraction(int(found[0].p), int(found[0].q))
+        return total, value.key
+
+    def _branch(self, step: Transition) -> RealBranch:
+        if step.data:
+            raise OutOfReachError("its calls or amounts depend on the data")
+        found: dict[ScaledCall, fmpq] = {}
+        for factor, call in step.calls:
+            if not factor.is_constant:
+                raise OutOfReachError("how often it calls itself depends on its sizes")
+            called = self._called(call)
+            found[called] = found.get(called, fmpq(0)) + factor.constant_term
+        ordered = sorted(found.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
+        return RealBranch(tuple((called, weight) for called, weight in ordered if weight), self._grown(step))
+
+    def _called(self, call: a.Applied) -> ScaledCall:
+        (given,) = (
+            value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
+        )
+        found = _linear(given, self.size)
+        if found is not None:
+            ratio, offset = found
+            if 0 < ratio < 1:
+                # Leighton's theorem: an offset that is bounded does not count.
+                return ScaledCall(ratio, fmpq(0))
+            if ratio == 1 and offset is not None and offset < 0 and offset.q == 1:
+                return ScaledCall(ratio, offset)
+        raise OutOfReachError(
+            f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
+        )
+
+    def _grown(self, step: Transition) -> s.Expr | None:
+        if not step.forcing:
+            return None
+        above, below = self.added(step.forcing, step.facts)
+        found = above if self.upper else below
+        if found is None and not self.upper and step.facts.nonnegative(step.forcing):
+            return None
+        if found is None:
+            raise OutOfReachError("how fast what it adds to its calls grows is not known")
+        return found
+
+    def _most(self, branches: Sequence[RealBranch]) -> s.Expr:
+        values = [each.expression(self.size) for each in branches if not _below_another(each, branches)]
+        return values[0] if len(values) == 1 else s.Call("max", tuple(values), span=_HERE)
+
+    @staticmethod
+    def _least(branches: Sequence[RealBranch]) -> RealBranch:
+        found = next((each for each in branches if all(map(each.below, branches))), None)
+        if found is None:
+            raise OutOfReachError("its cases differ in what they call and in what they add")
+        return found
+
+    def _base(self, steps: Iterable[Transition]) -> s.Expr:
+        """What the function is worth at sizes up to a constant, in the other sizes."""
+        bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
+        if not self.upper:
+            bounded = [step for step in bounded if not step.calls]
+        grown = [self._grown(step) for step in bounded]
+        # A size between 1 and a constant grows as 1 does.
+        one = {self.size: _number(fmpq(1))}
+        plain = list(dict.fromkeys(substituted(each, one) for each in grown if each is not None))
+        if not plain or (not self.upper and (len(plain) > 1 or None in grown)):
+            return _number(fmpq(1))
+        return reduce(_plus, plain)
+
+    def positive_from(self) -> int | None:
+        """From which size on the function is at least 1, by induction; None where that is not shown.
+
+        A case has to add 1, or to make a call at such a size, to which induction applies, as the recursion ends.
+        """
+        size = self.size
+        open_ = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
+        leaves = [step.facts.bounds[size].most for step in open_ if not step.calls]
+        if None in leaves:
+            return None
+        least = max([self._function.least[size], 1, *(each + 1 for each in leaves if each is not None)])
+        return least if all(self._calls_from(step, least) for step in open_ if step.calls) else None
+
+    def _calls_from(self, step: Transition, least: int) -> bool:
+        """Whether a step calls itself at such a size at least, wherever it is at one itself."""
+        place = self._function.parameters.index(self.size)
+        known = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
+        return known.nonnegative(step.forcing) and any(
+            known.nonnegative(factor - 1) and never_negative(call.arguments[place] - least, known)
+            for factor, call in step.calls
+        )
+
+
+def _below_another(branch: RealBranch, branches: Sequence[RealBranch]) -> bool:
+    return any(each != branch and branch.below(each) for each in branches)
+
+
+def _own_calls(function: Function, equation: Equation) -> Iterable[a.Applied]:
+    return (call for call in calls(equation.value) if call.function == function.name)
+
+
+def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
+    """R and c of a value r*n + c; c is None where it lies between constants, as rounding makes it."""
+    ratio, offset, rounded = fmpq(0), fmpq(0), False
+    for monomial, coefficient in value.terms.items():
+        match monomial:
+            case ():
+                offset += coefficient
+            case ((Symbol(name=name), 1),) if name == size:
+                ratio += coefficient
+            case ((a.Floor(argument=argument, modulus=modulus), 1),) if modulus.is_constant:
+                inner = _linear(argument, size)
+                if inner is None:
+                    return None
+                ratio, rounded = ratio + coefficient * inner[0] / modulus.constant_term, True
+            case _:
+                return None
+    return ratio, None if rounded else offset
+
+
+def _number(value: fmpq) -> s.Expr:
+    top = s.Integer(int(value.p), span=_HERE)
+    return top if value.q == 1 else s.Binary("/", top, s.Integer(int(value.q), span=_HERE), span=_HERE)
+
+
+def _plus(left: s.Expr, right: s.Expr) -> s.Expr:
+    return s.Binary("+", left, right, span=_HERE)
+
+
+def _times(weight: fmpq, value: s.Expr) -> s.Expr:
+    return value if weight == 1 else s.Binary("*", _number(weight), value, span=_HERE)
+
+
+def _call(size: str, called: ScaledCall) -> s.Expr:
+    name = s.Name(size, span=_HERE)
+    if called.ratio == 1:
+        inner: s.Expr = s.Binary("-", name, _number(-called.offset), span=_HERE)
+    else:
+        inner = _times(called.ratio, name)
+    return s.Call(NAME, (inner,), span=_HERE)

@@ -1,0 +1,20 @@
+"""The first page of costs."""
+
+from __future__ import annotations
+
+from archline.report.costs.page import page as page_of
+from archline.report.documents.model import Document, Formula, Phrase, Table
+from archline.report.view import CostView
+
+
+def document(view: CostView, metric: str | None = None) -> Document:
+    """A table of metrics, one of the regimes of io, and what is known of the bounds below them."""
+    page = page_of(view, metric)
+    rows: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status, each.growth) for each in page.metrics]
+    tables = [Table(("metric", "cost", "status", "growth"), tuple(rows))]
+    if page.regimes:
+        regimes: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status) for each in page.regimes]
+        tables.append(Table(("in the cache", "io at most", "where"), tuple(regimes)))
+    schedules = [("io on several processors, up to constants, ", *each) for each in page.schedules]
+    lru = () if view.lru is None else (("misses of LRU caches: see ", Formula("--format json")),)
+    return Document(page.title, page.doc, page.place, tuple(tables), (*page.bound, *schedules, *lru, *page.notes))

@@ -1,0 +1,208 @@
+"""Generated divide-and-conquer programs: what is derived of a recursion holds what its runs count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.analyse import derive
+from archline.analysis.metrics.recursion import Derivation
+from archline.execution.run import execute
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.loader import load_text
+from archline.language.model import Module
+from archline.recurrences.evaluate.values import Values
+from archline.recurrences.model import Function, System
+from programs.choice import Chooser, Drawn, Seeded
+from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
+from recursive_programs.agreement import disagreements, executed
+from recursive_programs.closed_forms import derived, runs, wrong_costs
+
+PROGRAMS, STREAMS = 500, 10
+CLOSED = 1
+"""Programs of each kind whose closed forms are derived, which takes longer."""
+
+# What is not a case of the recursion: a guard in an algorithm that calls back, whose call is not made where it fails.
+GUARDED_BACK = """
+algorithm turn(n: size):
+    local s: real = 0
+    if n <= 40:
+        for i in 0..n*n:
+            s += 1.0
+    else:
+        main(n - 40)
+
+algorithm main(n: size):
+    local s: real = 0
+    if n > 1:
+        turn(n)
+    s += 1.0
+"""
+EMPTY_BACK = """
+algorithm turn(n: size):
+    local s: real = 0
+    if n <= 1:
+        s += 1.0
+    else:
+        main(n - ceil(n/2))
+
+algorithm main(n: size):
+    local s: real = 0
+    if n > 1:
+        turn(n//2)
+    s += 1.0
+"""
+# The loops may take longer than the calls beside them, and so bound the span alone.
+LOOPS_BESIDE = """
+algorithm main(n: size):
+    local s: real = 0
+    if n > 1:
+        spawn main(n//2)
+        spawn main(n - n//2)
+        for i in 0..n//2:
+            s += 1.0
+            s += 1.0
+        for i in 0..n:
+            s += 1.0
+    else:
+        for i in 0..6:
+            s += 1.0
+"""
+# Floors by numbers whose product is large, and a floor of a floor.
+MANY_FLOORS = """
+algorithm main(n: size):
+    local s: real = 0
+    if n > 6:
+        main(n//5)
+        main(n//7)
+        for i in 0..ceil(n/2)//2:
+            s += 1.0
+    s += 1.0
+"""
+DOUBLED = """
+algorithm main(n: size):
+    local s: real = 0
+    if n > 1:
+        spawn main(n - 1)
+        spawn main(n - 1)
+    s += 1.0
+"""
+PIVOT = """
+algorithm main(x: real[n]):
+    where n >= 0
+    if n > 1:
+        local q: int = 0
+        for i in 0..n - 1:
+            if x[i] < x[n - 1]:
+                q += 1
+        main(x[0..q])
+        main(x[q + 1..n])
+"""
+
+Recurrence = Callable[[Mapping[str, int]], Fraction]
+
+
+def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]:
+    """By metric, the count that the extracted equations give; none of what the data decides."""
+    recursions = Derivation(module, coarse=False).recursions
+    extracted = {each: recursions.extracted(each) for each in module.algorithms.values() if component(module, each)}
+    found: dict[str, Recurrence] = {}
+    for metric, system in extracted[algorithm].systems.items():
+        if isinstance(system, System) and system.exact:
+            functions: dict[str, Function] = {}
+            for each in extracted.values():
+                other = each.systems.get(metric)
+                functions |= other.functions if isinstance(other, System) else {}
+            (name,) = system.functions
+            found[metric] = _recurrence(Values(functions), name, 0 if metric.startswith("flops") else 1)
+    return found
+
+
+def _recurrence(values: Values, name: str, more: int) -> Recurrence:
+    return lambda sizes: values.at(name, sizes) + more
+
+
+def wrong_recurrences(program: RecursiveProgram, choose: Chooser) -> Iterator[str]:
+    """What equations give and runs contradict."""
+    module = load_text(program.text)
+    found = recurrences(module, module.algorithms[program.entry])
+    for sizes, counts in runs(program, module, choose):
+        for metric, recurrence in found.items():
+            try:
+                value, count = recurrence(sizes), counts.get(metric, 0)
+            except EvaluationError:
+                # Refused: a guarded call of an inlined body inside a max, whose sizes are none where the guard fails.
+                continue
+            if value != count:
+                yield f"{metric}: {count} executed at {dict(sizes)}, the recurrence gives {value}"
+
+
+@pytest.mark.parametrize("stream", range(STREAMS))
+def test_recurrences_give_what_runs_count(stream: int) -> None:
+    for number in range(stream, PROGRAMS, STREAMS):
+        program = recursive_program_from_seed(number)
+        assert not list(wrong_recurrences(program, Seeded(number))), f"program {number}\n{program.text}"
+
+
+@seed(0)
+@settings(
+    max_examples=50,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+@given(recursive_programs(), st.data())
+def test_recurrences_of_drawn_programs(program: RecursiveProgram, data: st.DataObject) -> None:
+    """The same with programs and sizes that Hypothesis draws, so that a failing one shrinks."""
+    assert not list(wrong_recurrences(program, Drawn(data.draw))), program.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closed_forms_hold_what_runs_count(kind: str) -> None:
+    for number in range(CLOSED):
+        program = recursive_program_from_seed(number, kind)
+        wrong = wrong_costs(program, *derived(program), Seeded(number))
+        assert not list(wrong), f"program {number}\n{program.text}"
+
+
+@pytest.mark.parametrize("text", [GUARDED_BACK, EMPTY_BACK, LOOPS_BESIDE, MANY_FLOORS, DOUBLED])
+def test_programs_with_one_size(text: str) -> None:
+    module = load_text(text)
+    algorithm = module.algorithms["main"]
+    costs = derive(module, algorithm)
+    for n in (*range(1, 14), *(() if text == DOUBLED else (31, 32, 33, 39, 40, 41, 64, 80, 100))):
+        run = execute(module, algorithm, {"n": n}, compiled=False, races=False)
+        assert not list(disagreements(costs, executed(run.counts), {"n": n}))
+
+
+def test_a_pivot_that_the_data_chooses() -> None:
+    module = load_text(PIVOT)
+    algorithm = module.algorithms["main"]
+    costs = derive(module, algorithm)
+    for n in (0, 1, 2, 3, 10, 33):
+        for x in (np.arange(n), -np.arange(n), np.zeros(n), np.random.default_rng(n).normal(size=n)):
+            run = execute(module, algorithm, {"x": x.astype(float)}, compiled=False)
+            assert not list(disagreements(costs, executed(run.counts), {"n": n}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_checks_and_runs(kind: str) -> None:
+    """Programs of each kind pass the checker, end, and touch nothing at once that another strand writes."""
+    for number in range(6):
+        program = recursive_program_from_seed(number, kind)
+        module = load_text(program.text)
+        run = execute(
+            module,
+            module.algorithms[program.entry],
+            program.arguments(program.choose_sizes(Seeded(number))),
+            compiled=False,
+        )
+        assert run.counts.work >= run.counts.span >= 1

@@ -1,0 +1,384 @@
+"""io of recursions whose data decides how what is given is divided, against runs and what one derives by hand."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from flint import fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.algebra.concave import Concave, added, covering, lesser, together
+from archline.algebra.evaluate.exact import PointValues
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.data_dependent.analyse import Divisions
+from archline.analysis.cache.data_dependent.call_sites import caller
+from archline.analysis.cache.data_dependent.cases import State, Volumes
+from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.analysis.cache.data_dependent.divided import divided as divided_by
+from archline.analysis.cache.data_dependent.solve import Solving
+from archline.analysis.cache.data_dependent.sum import Calls, Totals
+from archline.analysis.cost import ends_at
+from archline.analysis.metrics.accesses import Accesses
+from archline.execution.cache import optimal
+from archline.language.loader import load_target, load_text
+from io_points import around, divided, kernel
+from stdlib_cases import CASES
+from stdlib_recursive_cases import RECURSIVE
+
+END = 12
+NUMBERS = st.integers(0, 12)
+POINTS = st.lists(st.tuples(st.integers(0, END), NUMBERS), min_size=1, max_size=6)
+
+
+def function(points: list[tuple[int, int]]) -> Concave:
+    """The least one above some points."""
+    return covering((fmpq(place), fmpq(value)) for place, value in points)
+
+
+def values(concave: Concave) -> list[fmpq]:
+    """At 0, 1, ..., END."""
+    return [concave.at(fmpq(place)) for place in range(END + 1)]
+
+
+# Concave functions
+@given(POINTS)
+def test_what_covers_points_rises_is_concave_and_no_more(points: list[tuple[int, int]]) -> None:
+    known = values(function(points))
+    assert all(known[place] >= value for place, value in points)
+    assert all(before <= behind for before, behind in itertools.pairwise(known))
+    assert all(known[k] * 2 >= known[k - 1] + known[k + 1] for k in range(1, END))
+    for place, value in enumerate(known):
+        # No more than means of two points, and than those before it.
+        pairs = itertools.product([(0, 0), *points], points)
+        means = [
+            fmpq(v * (q - place) + w * (place - p), q - p) for (p, v), (q, w) in pairs if p <= place <= q and p < q
+        ]
+        assert value == max([0, *means, *(v for p, v in points if p <= place)])
+
+
+@given(st.lists(POINTS, min_size=1, max_size=3))
+def test_parts_come_to_the_most_of_all_divisions(several: list[list[tuple[int, int]]]) -> None:
+    functions = list(map(function, several))
+    whole = values(together(functions))
+    for place in range(END + 1):
+        cuts = itertools.combinations_with_replacement(range(place + 1), len(functions) - 1)
+        divisions = ([high - low for low, high in itertools.pairwise((0, *cut, place))] for cut in cuts)
+        most = max(
+            sum((each.at(fmpq(part)) for each, part in zip(functions, parts, strict=True)), fmpq(0))
+            for parts in divisions
+        )
+        # Corners lie at whole places, and so does the best division of one.
+        assert whole[place] == most
+
+
+@given(POINTS, POINTS, st.sampled_from([fmpq(1, 2), fmpq(3, 4), fmpq(1)]), NUMBERS, NUMBERS)
+def test_sums_and_parts_of_places(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], part: fmpq, start: int, slope: int
+) -> None:
+    f, g = function(one), function(other)
+    assert values(added([f, g])) == [x + y for x, y in zip(values(f), values(g), strict=True)]
+    assert values(f.stretched(part)) == [f.at(place * part) for place in range(END + 1)]
+    beside = f.with_line((fmpq(start), fmpq(slope)), fmpq(END))
+    assert values(beside) == [value + start + slope * place for place, value in enumerate(values(f))]
+
+
+@given(POINTS, POINTS)
+def test_the_lesser_of_two(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
+    f, g = function(one), function(other)
+    assert values(lesser(f, g, fmpq(END))) == [min(x, y) for x, y in zip(values(f), values(g), strict=True)]
+
+
+# Bounds
+def bound(target: str, **point: int) -> int:
+    """At sizes, Z and L, of an algorithm of the library."""
+    return Divisions(*load_target(target)).at(point)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bounds_hold_whatever_the_data_decides(seed: int) -> None:
+    subject, source = divided(seed), random.Random(seed)
+    found = [each for _ in range(5) for each in subject.points(subject.draw(source), source, 4)]
+    assert found
+    assert [str(each) for each in found if not each.holds] == []
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.sampled_from([1, 4, 8]), st.integers(1, 60))
+def test_merging_in_parallel_fetches_no_more(seed: int, n: int, m: int, line: int, capacity: int) -> None:
+    target = "sort.merge_parallel::merge_parallel"
+    subject, source = kernel(target, {**CASES, **RECURSIVE}[target]), random.Random(seed)
+    arguments = {
+        "a": sorted(source.random() ** source.choice((1, 8)) for _ in range(n)),
+        "b": sorted(source.random() for _ in range(m)),
+        "c": [0.0] * (n + m),
+    }
+    import numpy as np
+
+    sizes, trace = subject.trace({name: np.array(value) for name, value in arguments.items()}, line)
+    assert sizes == {"n": n, "m": m}
+    if trace.accesses:
+        assert optimal(trace, capacity).io <= bound(target, n=n, m=m, Z=capacity * line + line - 1, L=line)
+
+
+GIVEN = "algorithm main(x: inout real[n], y: inout real[n], A: inout real[n, n]):\n"
+ADD = "algorithm add(x: inout real[n], y: inout real[m]):\n    for i in 0..n:\n        x[i] += 1.0\n"
+WALKED, APART = 80 + 14, 80 * 8
+"""The words of 80 neighbours with the ends of lines of 8 words, and of 80 entries with a line each."""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for i in 0..n:\n    y[i] += x[i]*x[i]", 2 * WALKED),
+        ("for i in 1..n:\n    x[i] = x[i - 1]", 2 * (79 + 14)),
+        # Of what conditions decide, each access may be to another line.
+        ("for i in 0..n:\n    if x[i] < 0.5:\n        y[i] += 1.0", WALKED + APART),
+        ("for i in 0..n:\n    if x[i] < 0.5 and y[i] < 0.5:\n        pass", WALKED + APART),
+        ("for i in 0..n:\n    if x[i] < 0.2:\n        pass\n    elif x[i] < 0.5:\n        y[i] = x[i]", WALKED + APART),
+        ("for i in 0..n step 2:\n    y[i] = 0", APART // 2),
+        ("for i in 0..n:\n    y[n - 1 - i] = 0", APART),
+        ("for i in 0..n:\n    let k = i//2\n    y[k] = 0", APART),
+        ("for i in 0..n:\n    A[i, 0] = A[0, i]", WALKED + APART),
+        ("for i in 0..n:\n    for j in 0..2:\n        y[i] += A[i, j]", WALKED + 80 * (2 + 14)),
+        ("for i in 0..n:\n    for j in 0..2:\n        y[j] += A[j, i]", 80 * 2 * 8 + 80 * (2 + 14)),
+        # Where the data moves a counter by 1 at most in each iteration, it gets to 81 places.
+        (
+            "local p: int = 0\nfor i in 0..n:\n    if x[i] < 0.5 and p < n:\n        y[p] = x[i]\n        p += 1",
+            2 * WALKED + 1,
+        ),
+        (
+            "local p: int = 0\nfor i in 0..n:\n    if x[i] < 0.5 and p < n:\n        y[p] = x[i]\n        p += 2",
+            WALKED + APART,
+        ),
+        ("x[:] = y", 2 * WALKED),
+        ("x[0..n//2] = 1", 40 + 14),
+        ("x[:] = A[:, 0]", WALKED + APART),
+        ("A[:, 0..2] = 0", 80 * (2 + 14)),
+        ("local z: real[n] colmajor = 0", WALKED),
+        ("add(x, A[0, :])", WALKED),
+        ("add(A[:, 0], x)", APART),
+        ("local few: real[3] = 0\nadd(few, few)", (3 + 14) + 2 * (3 + 14)),
+    ],
+)
+def test_loops_share_the_lines_that_they_walk_along(body: str, words: int) -> None:
+    module = load_text(f"{ADD}{GIVEN}" + "".join(f"    {line}\n" for line in body.split("\n")))
+    divisions = Divisions(module, module.algorithms["main"])
+    assert divisions.at({"n": 80, "Z": 48, "L": 8}) == words // 8
+
+
+@pytest.mark.parametrize(
+    ("loops", "lines", "words"),
+    [
+        # Rows of a sparse matrix go on where the one before ended; of x each entry may be anywhere.
+        (("i in 0..n",), 6, 3 * WALKED + 2 * (400 + 14) + 400 * 8),
+        (("i in n - 1 downto 0",), 6, 3 * WALKED + 80 * 2 * 14 + 400 * (2 + 8)),
+        # With 5 lines none are kept by the outer loop: two offsets a row, and all that is added to y.
+        (("i in 0..n",), 5, 80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8)),
+        # The same row twice.
+        (("i in 0..n", "j in 0..2"), 6, 2 * (80 * (2 * 8 + 2 * 14) + 400 * (8 + 2 + 8))),
+    ],
+)
+def test_segments_are_walked_along_on_and_on(loops: tuple[str, ...], lines: int, words: int) -> None:
+    given = "v: real[nz], c: index[nz] below n, x: real[n], y: inout real[n], o: offsets[n] into nz"
+    heads = [f"for {each}:" for each in (*loops, "k in o[i]..o[i + 1]")]
+    body = [f"{'    ' * depth}{line}" for depth, line in enumerate([*heads, "y[i] += v[k]*x[c[k]]"], 1)]
+    module = load_text(f"algorithm main({given}):\n" + "\n".join(body) + "\n")
+    divisions = Divisions(module, module.algorithms["main"])
+    assert divisions.at({"n": 80, "nz": 400, "Z": lines * 8, "L": 8}) == words // 8
+
+
+def test_sizes_of_calls_are_no_more_than_the_caller_s_where_that_is_known() -> None:
+    def capped(text: str) -> tuple[str, ...]:
+        module = load_text(text)
+        main = module.algorithms["main"]
+        return divided_by(module, (main,), Accesses(module), {main: frozenset()}, 1, by_words=True)[main].capped
+
+    text = """
+algorithm main(x: inout real[n], y: inout real[m]):
+    where n >= 0, m >= 0
+    decreases n + m
+    if n + m > 4:
+        local p: int = n//2
+        local q: int = m//2
+        if x[0] < y[0]:
+            p = n//3
+            q = m//3
+        assume p >= 0, q >= 0, p <= n//2, q <= m//2
+        main(x[0..p], y[0..q])
+        main({0}, {1})
+    else:
+        for i in 0..n:
+            x[i] += 1.0
+        for i in 0..m:
+            y[i] += 1.0
+"""
+    assert capped(text.format("x[p..n]", "y[q..m]")) == ("m", "n")
+    assert capped(text.format("y[q..m]", "x[p..n]")) == ()
+
+
+def test_a_call_that_fits_fetches_its_lines() -> None:
+    # a and b have 40 and 24 words, c 64: with L = 4 no more than 128/4 lines and 2 - 2/4 ends of each.
+    assert bound("sort.merge_parallel::merge_parallel", n=40, m=24, Z=10**6, L=4) == (128 + 3 * 6) // 4
+
+
+def test_parts_that_do_not_fit_are_divided() -> None:
+    # With L = 1 calls fit where 2*(n + m) <= 96. One of 2*(32 + 32) words divides into two of no more than 3/4 of it,
+    # together which come to their lines; it looks at most at 7 entries of b, of which it may have all 64, at a[h], which
+    # it reads twice, and at c.
+    n = m = 32
+    halves = 2 * (n + m - 1)
+    searched = 7 + 2 + 1
+    assert bound("sort.merge_parallel::merge_parallel", n=n, m=m, Z=2 * 48, L=1) <= halves + 2 + searched
+
+
+def test_blocks_fetch_their_vectors_once_where_they_fit() -> None:
+    # 3 arrays of r entries, 2 of d: all lines and ends.
+    assert bound("sparse.csb::csb_block", d=64, r=1000, Z=10**5, L=8) == (3 * (1000 + 14) + 2 * (64 + 14)) // 8
+    # Of 1000 entries 500 or 250 in each quadrant, less than the 21 accesses of each entry that are counted otherwise.
+    assert bound("sparse.csb::csb_block", d=64, r=1000, Z=1000, L=8) < 3 * 1000
+
+
+def test_growth_with_the_cache() -> None:
+    # (n/L)*log2(n/Z) and less: ten times as many words in fast memory, less is fetched.
+    found = [bound("sort.mergesort::mergesort_parallel", n=10**5, Z=4**k, L=8) for k in (4, 6, 8, 10)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] <= 10 * 10**5 // 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The words of squares are no sum of sizes.
+        "algorithm main(y: inout real[n, n]):\n    where n >= 0\n    decreases n\n    if n > 3:\n"
+        "        local p: int = n//2\n        if y[0, 0] < 0.5:\n            p = n//3\n"
+        "        assume p >= 1, p <= n//2\n        main(y[0..p, 0..p])\n        main(y[p..p + p, p..p + p])\n",
+        # All of it may go to one of the calls, again and again.
+        "algorithm main(x: inout real[n]):\n    where n >= 0\n    decreases n\n    if n > 1:\n"
+        "        local p: int = 1\n        if x[0] < 0.5:\n            p = n - 1\n"
+        "        assume p >= 1, p <= n - 1\n        main(x[0..p])\n        main(x[p..n])\n",
+    ],
+)
+def test_what_is_not_of_this_kind_is_refused(text: str) -> None:
+    module = load_text(text)
+    with pytest.raises(UndividedError):
+        Divisions(module, module.algorithms["main"]).at({"n": 100, "Z": 10, "L": 1})
+
+
+def test_calls_that_are_too_deep_are_refused_and_count_their_accesses() -> None:
+    module = load_text(
+        "algorithm main(x: inout real[n], d: size):\n    where n >= 0\n    decreases d\n    if d > 1 and n > 0:\n"
+        "        local p: int = 0\n        if x[0] < 0.5:\n            p = n//2\n        assume p >= 0, p <= n\n"
+        "        main(x[0..p], d - 1)\n        main(x[p..n], d - 1)\n"
+    )
+    algorithm = module.algorithms["main"]
+    assert Divisions(module, algorithm).at({"n": 1000, "d": 10, "Z": 64, "L": 4}) < 1023
+    with pytest.raises(UndividedError):
+        Divisions(module, algorithm).at({"n": 1000, "d": 10**6, "Z": 64, "L": 4})
+    with pytest.raises(UndividedError):
+        Divisions(module, algorithm).at({"n": 1000, "Z": 64, "L": 4})
+    assert ends_at(io_cost(module, algorithm), {"n": 1000, "d": 10, "Z": 1, "L": 1})[1] <= 1023
+
+
+# Algorithms around recursion
+@pytest.mark.parametrize("seed", range(16))
+def test_bounds_of_calls_in_loops_hold(seed: int) -> None:
+    subject, source = around(seed), random.Random(seed)
+    found = [each for _ in range(4) for each in subject.points(subject.draw(source), source, 4)]
+    assert found
+    assert [str(each) for each in found if not each.holds] == []
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 6), NUMBERS), min_size=1, max_size=4), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.integers(0, 6),
+    st.integers(0, 4),
+)
+def test_calls_come_to_no_more_than_totals_say(
+    several: list[list[tuple[int, int]]], count: int, whole: int, more: int
+) -> None:
+    # `several`: by a size from 1 on, bounds by the volume. Calls have any sizes and volumes of these sums.
+    functions = {size: function(points) for size, points in enumerate(several, 1)}
+    differing = count + more
+
+    class Known(Solving):
+        def bound(self, state: State, end: fmpq) -> Concave:
+            return functions[state.sizes[0]]
+
+        _small = _whole = None  # type: ignore[assignment]
+
+    Known.__abstractmethods__ = frozenset()
+    totals = Totals({}, {}, Known(Volumes()), lambda *_: Concave(), 0)
+    states = tuple((size, State(None, (size,))) for size in functions)  # type: ignore[arg-type]
+    found = totals.calls(Calls(count, fmpq(whole), fmpq(whole), states, fmpq(differing)))
+    worst = max(
+        sum((functions[size].at(fmpq(volume)) for size, volume in zip(sizes, volumes, strict=True)), fmpq(0))
+        for sizes in itertools.product(functions, repeat=count)
+        if sum(sizes) <= differing
+        for volumes in itertools.product(range(whole + 1), repeat=count)
+        if sum(volumes) <= whole
+    )
+    assert worst <= found
+    if len(functions) == 1:
+        assert found == count * functions[1].at(fmpq(whole, count))
+    assert found <= count * max(each.at(fmpq(min(whole, 6))) for each in functions.values())
+
+
+SEGMENTS = """
+algorithm go(x: inout real[n]):
+    where n >= 0
+    decreases n
+    if n <= 4:
+        for i in 0..n:
+            x[i] += 1.0
+    else:
+        local p: int = n//2
+        if x[0] < 0.5:
+            p = n//3
+        assume p >= 1, p <= n//2, 3*p >= n - 2
+        go(x[0..p])
+        go(x[p..n])
+
+algorithm main(x: inout real[n], o: offsets[m] into n):
+    for i in 0..m:
+        local z: real[5] = 0.5
+        go(x[o[i]..o[i + 1]])
+"""
+
+
+def test_segments_that_fit_come_to_what_they_add_up_to() -> None:
+    module = load_text(SEGMENTS)
+    divisions = Divisions(module, module.algorithms["main"])
+    # 100 words, 11 offsets and 5 words of z, which counts once. If it does not fit, z is filled and two offsets are
+    # read each time; each call has as many words as its segment.
+    assert divisions.at({"n": 100, "m": 10, "Z": 116, "L": 1}) == 116
+    assert divisions.at({"n": 100, "m": 10, "Z": 115, "L": 1}) == 10 * (5 + 2) + 100
+    assert divisions.at({"n": 100, "m": 10, "Z": 100, "L": 1}) == 10 * (5 + 2) + 100
+    assert divisions.at({"n": 100, "m": 10, "Z": 99, "L": 1}) > 10 * (5 + 2) + 100
+    # With L = 4 the ends of each segment are lines of their own.
+    z, ends = 5 + 6, 10 * 6
+    assert divisions.at({"n": 100, "m": 10, "Z": 108, "L": 4}) == (10 * (z + 2 * 4) + 100 + ends) // 4
+    assert divisions.at({"n": 0, "m": 1, "Z": 1, "L": 1}) == 5 + 2
+
+
+def test_what_the_calls_of_block_rows_add_up_to() -> None:
+    module, algorithm = load_target("sparse.csb::spmv_csb")
+    (site,) = caller(module, algorithm, Accesses(module)).sites
+    point = PointValues({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
+    assert point.number(site.count) == 10
+    assert {name: point.number(value) for name, value in site.same.items()} == {"g": 10, "b": 8}
+    assert point.number(site.most["q"]) == 10
+    # (c - 1)*b <= 2*w for each row of w entries.
+    sums = [point.number(total) / point.number(factor) for total, factor in site.sums["q"]]
+    assert min(sums) == 10 + fmpq(2 * 100, 8)
+    assert min(point.number(total) / point.number(factor) for total, factor in site.sums["r"]) == 100
+
+
+def test_block_rows_that_fit_are_read_once() -> None:
+    # 3*2353 words of entries and 16 times x; what goes through all rows counts every access.
+    found = bound("sparse.csb::spmv_csb", nb=16, nz=2353, nmax=64, b=8, Z=20_000, L=16)
+    assert found < (3 * 2353 + 16 * 16 * 8) // 16 + 2 * 16**2

@@ -1,0 +1,86 @@
+"""Bounds of the recursions of the standard library are within a factor of 4 of each other at every size.
+
+That is asked wherever the sizes alone decide a cost: at sizes just above leaves, very unequal and huge ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.cost import Cost
+from archline.language.evaluate import holds
+from stdlib_cases import derived, load
+from stdlib_recursive_cases import RECURSIVE
+
+FACTOR = 4
+METRICS = {"flops", "work", "span"}
+EQUAL = (
+    *range(1, 70),
+    *(2**k + more for k in range(7, 13) for more in (-1, 0, 1, 2**k // 16)),
+    *(2**20 + 1, 2**40, 2**60, 2**60 + 1, 17 * 2**40, 31 * 2**40, 2**200),
+)
+PAIRS = (*range(1, 10), *range(15, 20), *range(31, 36), 63, 64, 65, 66, 68, 72, 132, 257, 543, 1024, *EQUAL[-7:])
+TRIPLES = (1, 2, 4, 8, 9, 16, 17, 18, 24, 31, 32, 33, 34, 65, 257, 2**20 + 1, 2**60, 2**200)
+SHAPES: dict[int, Sequence[int]] = {1: EQUAL, 2: PAIRS, 3: TRIPLES}
+"""The values of each size, by the number of sizes."""
+FEW = {1: EQUAL[15:40], 2: (1, 2, 17, 33, 1025), 3: (1, 16, 17, 33, 1025)}
+"""Those at which the recurrence itself is followed."""
+
+
+def points(target: str, values: dict[int, Sequence[int]]) -> Iterator[dict[str, int]]:
+    module, algorithm = load(target)
+    signature = module.signatures[algorithm]
+    names = signature.size_names
+    for each in () if signature.indices else product(values.get(len(names), ()), repeat=len(names)):
+        sizes = dict(zip(names, each, strict=True))
+        if all(holds(fact, sizes) for fact in algorithm.where):
+            yield sizes
+
+
+def ends(cost: Cost, at: dict[str, int]) -> tuple[Fraction, Fraction] | None:
+    try:
+        return None if cost.ends is None else cost.ends(at)
+    except EvaluationError:
+        return None
+
+
+def decided_by_sizes(target: str, cost: Cost) -> bool:
+    found = [ends(cost, at) for at in points(target, FEW)]
+    return bool(found) and all(each is not None and each[0] == each[1] for each in found)
+
+
+@pytest.mark.parametrize("target", RECURSIVE)
+def test_bounds_are_near_at_every_size(target: str) -> None:
+    for cost in derived(target):
+        if cost.lower is None or cost.upper is None or not decided_by_sizes(target, cost):
+            continue
+        for at in points(target, SHAPES):
+            low, high = evaluate(cost.lower, at), evaluate(cost.upper, at)
+            assert low <= high <= FACTOR * low, (cost.metric, at, float(high / low) if low else None)
+
+
+@pytest.mark.parametrize("target", RECURSIVE)
+def test_bounds_hold_the_recurrence_at_unequal_sizes(target: str) -> None:
+    for cost in derived(target):
+        for at in points(target, FEW):
+            known = ends(cost, at)
+            if known is not None and cost.lower is not None and cost.upper is not None:
+                assert evaluate(cost.lower, at) <= known[0] <= known[1] <= evaluate(cost.upper, at), (cost.metric, at)
+
+
+@pytest.mark.parametrize(
+    ("target", "metrics"),
+    [
+        ("dense.trisolv_recursive::trisolv_unit_co", {"flops", "work", "span"}),
+        ("dense.matmul_recursive::matmul_temporary", {"flops", "work", "span"}),
+        ("scan.recursive::prefix_sum_pairs", {"flops", "work", "span"}),
+        ("sort.select::select", set()),
+    ],
+)
+def test_sizes_alone_decide(target: str, metrics: set[str]) -> None:
+    assert {cost.metric for cost in derived(target) if decided_by_sizes(target, cost)} & METRICS == metrics

@@ -1,0 +1,115 @@
+"""Integers of the data that an `assume` bounds: loops and calls up to them, each term with the bound that suits it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.analyse import derive
+from archline.analysis.cost import Costs
+from archline.analysis.metrics.extraction import Extraction
+from archline.analysis.metrics.recursion import Derivation
+from archline.execution.run import execute
+from archline.language.loader import load_text
+
+PIECES = """
+algorithm pieces(start: offsets[n] into nz, x: inout real[b], n: size, b: size):
+    where nz >= 0, b is power of 2
+    parallel for i in 0..n:
+        local c: int = 1
+        for k in start[i]..start[i+1]:
+            c += 1
+        c = (c - 1)//b
+        assume c >= 0, c*b <= start[i+1] - start[i]
+        for u in 0..c:
+            for j in 0..b:
+                atomic x[j] += 1.0
+"""
+
+
+def costs_of(text: str, name: str) -> Costs:
+    module = load_text(text)
+    return derive(module, module.algorithms[name])
+
+
+def test_a_product_takes_the_bound_of_the_product() -> None:
+    flops = costs_of(PIECES, "pieces")["flops"]
+    assert flops.lower is not None
+    assert flops.upper is not None
+    for nz in (0, 7, 100):
+        # c*b of the i-th row is at most its entries; those add up to nz.
+        assert evaluate(flops.upper, {"n": 5, "b": 4, "nz": nz}) == nz
+        assert evaluate(flops.lower, {"n": 5, "b": 4, "nz": nz}) == 0
+
+
+@pytest.mark.parametrize("lengths", [[0, 9, 4, 3], [8, 8], [1], [0, 0, 31]])
+def test_runs_lie_within(lengths: list[int]) -> None:
+    module = load_text(PIECES)
+    start = np.concatenate(([0], np.cumsum(lengths)))
+    arguments = {"start": start, "x": np.zeros(4), "n": len(lengths), "b": 4}
+    run = execute(module, module.algorithms["pieces"], arguments, compiled=False, progress=False)
+    assert run.counts.flops == sum(length // 4 * 4 for length in lengths)
+    for cost in costs_of(PIECES, "pieces"):
+        assert cost.lower is not None
+        assert cost.upper is not None
+        count = getattr(run.counts, cost.metric)
+        assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes)
+
+
+COUNTED = """
+algorithm counted(a: int[n], x: inout real[n]):
+    local c: int = 0
+    for i in 0..n:
+        c += a[i]
+{assumed}    for k in 0..c:
+        x[0] += 1.0
+{behind}"""
+
+
+def counted(assumed: str, behind: str = "") -> Costs:
+    return costs_of(COUNTED.format(assumed=assumed, behind=behind), "counted")
+
+
+def test_a_loop_up_to_an_assumed_bound() -> None:
+    flops = counted("    assume c >= 2, 2*c <= n + 6\n")["flops"]
+    assert flops.lower is not None
+    assert flops.upper is not None
+    assert (evaluate(flops.lower, {"n": 10}), evaluate(flops.upper, {"n": 10})) == (2, 8)
+    assert counted("")["flops"].status == "unknown"
+
+
+def test_an_integer_that_changes_later_stays_unknown() -> None:
+    assert counted("    assume c <= n\n", "    c += 1\n")["flops"].status == "unknown"
+    # The least of it is 0 where nothing is said.
+    assert counted("    assume c <= n\n")["flops"].upper is not None
+
+
+BRANCHES = """
+algorithm branches(a: int[n], x: inout real[n]):
+    if n > 1:
+        if a[0] > 0:
+            local k: int = a[1]
+            {first}
+            branches(a[0..k], x[0..k])
+            branches(a[k..n], x[k..n])
+        else:
+            local k: int = a[1]
+            {second}
+            branches(a[0..k], x[0..k])
+            branches(a[k..n], x[k..n])
+"""
+
+
+@pytest.mark.parametrize("assumed", ["assume 2*k <= n", "assume n <= 10"])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_one_branch_assumes_says_nothing_of_the_other(assumed: str, first: bool) -> None:
+    text = BRANCHES.format(first=assumed if first else "pass", second="pass" if first else assumed)
+    module = load_text(text)
+    work = Extraction(Derivation(module, False)).of(module.algorithms["branches"]).function("work", True)
+    assert work is not None
+    (recursive,) = (each for each in work.equations if each.recursive)
+    # There are two integers k, one of which may be all of n but 1, at any n.
+    most = [min(evaluate(each, {"n": 100}) for each in recursive.facts.bounds[name].upper) for name in recursive.data]
+    assert sorted(most) == ([50, 99] if "k" in assumed else [99, 99])
+    assert not recursive.facts.bounds["n"].upper

@@ -1,0 +1,368 @@
+"""Lower bounds on io: never above optimal replacement, and what mathematics gives for small kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from math import ceil
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cache.lower.bound import Lower, lower_bound
+from archline.analysis.cache.lower.hbl import IterationSpace
+from archline.analysis.cache.samples import samples
+from archline.execution.cache import compact, optimal
+from archline.execution.run import execute
+from archline.ir.lower import Program
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+from programs import program_from_seed
+from stdlib_cases import CASES, load
+
+LINES = (1, 2, 4, 8, 16)
+KERNELS = sorted(CASES)
+QUICK = settings(
+    max_examples=250,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def derived(module: Module, algorithm: s.Algorithm) -> Lower:
+    scope, nodes = Program(module).trace(algorithm)
+    return lower_bound(nodes, scope.facts, list(samples(algorithm, scope)))
+
+
+@cache
+def kernel(target: str) -> Lower | None:
+    """The bound of a kernel; None where its accesses are not followed."""
+    try:
+        return derived(*load(target))
+    except UntracedError:
+        return None
+
+
+def of(text: str) -> tuple[Lower, Module, s.Algorithm]:
+    module = load_text(text)
+    (algorithm,) = module.algorithms.values()
+    return derived(module, algorithm), module, algorithm
+
+
+def assert_below(lower: Lower, module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], line: int) -> None:
+    """At capacities from one line to more than all."""
+    run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
+    assert run.trace is not None
+    trace = compact(run.trace.lines)
+    if not trace.accesses:
+        assert lower.at({**run.sizes, "L": line, "Z": line}) == 0
+        return
+    for capacity in sorted({1, 2, 3, 5, 9, trace.distinct // 3 + 1, trace.distinct, trace.distinct + 2}):
+        bound = lower.at({**run.sizes, "L": line, "Z": capacity * line})
+        assert bound <= optimal(trace, capacity).io, f"{run.sizes}, L = {line}, {capacity} lines"
+
+
+@QUICK
+@given(st.sampled_from(KERNELS), st.sampled_from(LINES), st.data())
+def test_kernels_of_the_library(target: str, line: int, data: st.DataObject) -> None:
+    lower = kernel(target)
+    if lower is None:
+        return
+    arguments = data.draw(CASES[target].arguments)
+    results = CASES[target].results(arguments)
+    module, algorithm = load(target)
+    unset = {each.name: np.zeros(np.shape(results[each.name])) for each in algorithm.parameters if each.mode == "out"}
+    assert_below(lower, module, algorithm, {**arguments, **unset}, line)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_generated_programs(seed: int) -> None:
+    program = program_from_seed(seed)
+    module = load_text(program.text)
+    algorithm = module.algorithms[program.entry]
+    lower = derived(module, algorithm)
+
+    @settings(QUICK, max_examples=2)
+    @given(program.sizes(), st.sampled_from(LINES))
+    def check(sizes: dict[str, int], line: int) -> None:
+        assert_below(lower, module, algorithm, program.arguments(sizes, seed), line)
+
+    check()
+
+
+# Values from mathematics.
+COPY = """
+algorithm copy(x: real[n], y: out real[n]):
+    for i in 0..n:
+        y[i] = x[i]
+"""
+
+
+@pytest.mark.parametrize(("n", "line"), [(1, 1), (1, 8), (17, 1), (17, 4), (16, 4), (100, 16)])
+def test_a_vector_is_fetched_once(n: int, line: int) -> None:
+    """Each line of both arrays, however small the cache."""
+    lower, _, _ = of(COPY)
+    for capacity in (2, 3, 50):
+        assert lower.at({"n": n, "L": line, "Z": capacity * line}) == 2 * ceil(n / line)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 5, 12, 30, 80, 200, 1000])
+def test_product_by_inner_products(capacity: int) -> None:
+    """By rows of the result, by its elements, and all at once: what each window touches beyond the cache."""
+    n, m, p, line = 12, 10, 8, 2
+    lower = kernel("dense.matmul::matmul_ijk")
+    assert lower is not None
+    of_a, of_b, of_c = ceil(m / line), ceil(p / line), ceil(p / line)
+    by_rows = n * (of_a + m * of_b + of_c - capacity) + capacity
+    by_elements = n * p * (of_a + m + 1 - capacity) + capacity
+    compulsory = n * of_a + m * of_b + n * of_c
+    bound = lower.at({"n": n, "m": m, "p": p, "L": line, "Z": capacity * line})
+    assert bound >= max(by_rows, by_elements, compulsory)
+
+
+def test_transpose_needs_its_columns() -> None:
+    """B is written column by column: with fewer lines than a column has rows it is fetched again and again."""
+    lower = kernel("dense.transpose::transpose")
+    assert lower is not None
+    n, m, line, capacity = 24, 16, 8, 4
+    assert lower.at({"n": n, "m": m, "L": 1, "Z": capacity}) == 2 * n * m
+    bound = lower.at({"n": n, "m": m, "L": line, "Z": capacity * line})
+    assert bound >= n * (m + m // line - capacity) + capacity
+
+
+@pytest.mark.parametrize("line", [1, 4, 16])
+def test_sparse_product_reads_its_matrix(line: int) -> None:
+    """Offsets, column numbers, values and the result once; which entries of x are read is up to the data."""
+    lower = kernel("sparse.csr::spmv_csr")
+    assert lower is not None
+    n, nz = 30, 77
+    sizes = {"n": n, "m": 40, "nz": nz, "nr": 9, "L": line, "Z": 10**6}
+    assert lower.at(sizes) == ceil((n + 1) / line) + 2 * ceil(nz / line) + ceil(n / line)
+
+
+def test_a_triangle_is_no_square() -> None:
+    """Row i of the triangle has i words, so it is all of ceil(i/L) lines."""
+    lower, _, _ = of(
+        """
+algorithm triangle(A: real[n, n]) -> real:
+    local s: real = 0
+    for i in 0..n:
+        for j in 0..i:
+            s += A[i, j]
+    return s
+"""
+    )
+    for n, line in ((1, 4), (2, 4), (20, 3), (33, 8)):
+        expected = sum(ceil(i / line) for i in range(n))
+        assert lower.at({"n": n, "L": line, "Z": 10**6}) == expected
+
+
+def test_columns_seen_row_by_row() -> None:
+    """The same triangle, walked down its columns."""
+    lower, _, _ = of(
+        """
+algorithm triangle(A: inout real[n, n]):
+    for j in 0..n:
+        for k in 0..j:
+            A[k, j] = 1
+"""
+    )
+    for n, line in ((2, 4), (20, 1), (33, 8)):
+        expected = sum(ceil((n - 1 - k) / line) for k in range(n))
+        assert lower.at({"n": n, "L": line, "Z": 10**6}) == expected
+
+
+def test_tiles_cover_all() -> None:
+    lower = kernel("dense.transpose::transpose_blocked")
+    assert lower is not None
+    for n, m, b in ((7, 5, 3), (8, 8, 4), (5, 9, 20)):
+        expected = n * ceil(m / 2) + m * ceil(n / 2)
+        assert lower.at({"n": n, "m": m, "b": b, "L": 2, "Z": 10**6}) == expected
+
+
+# What is not certain.
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in 0..n - 5:\n        y[i] = 1",
+        "for i in 3..n:\n        for j in i..n - 1:\n            y[j] = 1",
+        "for i in 0..n:\n        if i > n:\n            y[i] = 1",
+        "if n > 7:\n        y[0] = 1",
+        "for i in 0..n:\n        if d > 0:\n            y[i] = 1",
+        "while d > 5 at most n times:\n        y[0] = 1",
+        "for i in 0..n:\n        if d > 0 and y[i] > 2:\n            pass",
+    ],
+)
+def test_nothing_is_touched_for_certain(body: str) -> None:
+    """Empty loops, guards that do not hold, what the data decides, and operands that may not be evaluated."""
+    lower, _, _ = of(f"algorithm nothing(y: inout real[n], d: int):\n    {body}\n")
+    assert lower.at({"n": 3, "L": 1, "Z": 4}) == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("i >= 4", 6), ("i == 4", 1), ("i < 4 and i > 1", 2), ("not i < 7", 3), ("n > 9", 10), ("i == 40", 0)],
+)
+def test_a_guard_that_sizes_decide(condition: str, expected: int) -> None:
+    """Only the iterations in which it holds count, all of them."""
+    text = f"algorithm some(y: inout real[n]):\n    for i in 0..n:\n        if {condition}:\n            y[i] = 1\n"
+    lower, _, _ = of(text)
+    assert lower.at({"n": 10, "L": 1, "Z": 100}) == expected
+
+
+def test_iterations_of_an_empty_loop_touch_nothing() -> None:
+    """x[i] is read only where the inner loop runs: for i = 3 to n - 1."""
+    lower, _, _ = of(
+        """
+algorithm inner(x: real[n], y: inout real[n]):
+    for i in 0..n:
+        for j in 2..i:
+            y[j] = x[i]
+"""
+    )
+    assert lower.at({"n": 10, "L": 1, "Z": 100}) == 7 + 7
+    assert lower.at({"n": 3, "L": 1, "Z": 100}) == 0
+
+
+SKEWED = """
+algorithm skewed(A: inout real[n, n], b: size):
+    for t in 0..n:
+        for r in t*b..t*b + b:
+            A[r - t*b, 0] = A[r - t*b, 0] + 1
+"""
+
+
+def test_rows_that_are_the_same() -> None:
+    """Of another r every time, and yet the first b rows only."""
+    lower, _, _ = of(SKEWED)
+    assert lower.at({"n": 20, "b": 3, "L": 1, "Z": 100}) == 3
+
+
+def test_local_arrays_lie_on_each_other() -> None:
+    """The second array takes the lines of the first; one inside the other does not."""
+    apart = "for k in 0..2:\n        local t: real[n] = 0\n    for k in 0..2:\n        local u: real[n] = 0"
+    inside = "local t: real[n] = 0\n    for k in 0..2:\n        local u: real[n] = 0"
+    for body, expected in ((apart, 12), (inside, 24)):
+        lower, module, algorithm = of(f"algorithm stack(n: size):\n    {body}\n")
+        assert lower.at({"n": 12, "L": 1, "Z": 100}) == expected
+        assert_below(lower, module, algorithm, {"n": 12}, 1)
+
+
+def test_local_arrays_that_grow() -> None:
+    """A longer array at each iteration begins where the shorter one did."""
+    lower, module, algorithm = of(
+        """
+algorithm growing(n: size):
+    for i in 1..n:
+        local t: real[i] = 0
+        local u: real[n] = 0
+"""
+    )
+    for n, line in ((2, 1), (9, 1), (9, 4)):
+        assert_below(lower, module, algorithm, {"n": n}, line)
+
+
+def test_extents_that_the_data_bounds() -> None:
+    """A slice as long as an entry says may be shorter than its bound."""
+    lower, module, algorithm = of(
+        """
+algorithm filled(start: index[1] below n, y: inout real[n]):
+    y[0..start[0]] = 1
+"""
+    )
+    assert lower.at({"n": 50, "L": 1, "Z": 100}) == 1
+    assert_below(lower, module, algorithm, {"start": np.array([2]), "y": np.zeros(50)}, 1)
+
+
+# Levels.
+def test_levels_bound_by_themselves() -> None:
+    """Each expression in the sizes, Z and L, evaluated, is no more than the bound that takes the best of them."""
+    for target in ("dense.matmul::matmul_ijk", "dense.cholesky::cholesky", "stencil.jacobi_1d::jacobi_1d"):
+        lower = kernel(target)
+        assert lower is not None
+        assert len({name for name, _ in lower.levels}) >= 3
+        for capacity in (2, 7, 40):
+            sizes = dict.fromkeys(("n", "m", "p", "steps"), 13) | {"L": 4, "Z": 4 * capacity}
+            assert all(evaluate(bound, sizes) <= lower.at(sizes) for _, bound in lower.levels)
+
+
+# Any order.
+def test_exponents_of_the_product_of_matrices() -> None:
+    """Loomis and Whitney's inequality: each projection to the power 1/2; the constant of the literature, 2."""
+    lower = kernel("dense.matmul::matmul_ikj")
+    assert lower is not None
+    (body,) = lower.orders.bodies
+    assert [float(each) for each in body.exponents] == [0.5] * 3
+    assert body.power == Fraction(1, 2)
+    assert body.constant == pytest.approx(2)
+    size = 1 << 14
+    found = lower.orders.at({"n": size, "m": size, "p": size, "L": 8, "Z": 1 << 14})
+    assert found == pytest.approx(2 * size**3 / (8 * 2**7), rel=1e-2)
+
+
+def test_tiles_do_not_change_what_any_order_needs() -> None:
+    blocked, plain = kernel("dense.matmul::matmul_blocked"), kernel("dense.matmul::matmul_ijk")
+    assert blocked is not None
+    assert plain is not None
+    sizes = {"n": 100, "m": 90, "p": 80, "L": 2, "Z": 64}
+    assert blocked.orders.at({**sizes, "b": 7}) == plain.orders.at(sizes) > 0
+
+
+@pytest.mark.parametrize("edge", range(1, 30))
+def test_most_iterations_that_see_so_many_words(edge: int) -> None:
+    """A cube sees three squares, and nothing as large sees less: roots are exact."""
+    found = kernel("dense.matmul::matmul_ijk")
+    assert found is not None
+    body: IterationSpace = found.orders.bodies[0]
+    assert body.most(3 * edge**2) == edge**3
+    assert body.most(3 * edge**2 - 1) < edge**3
+
+
+def test_no_bound_where_a_loop_repeats_all() -> None:
+    """Sweeps over the same grid: without their dependences nothing keeps the cache from doing all sweeps at once."""
+    lower = kernel("stencil.jacobi_2d::jacobi_2d")
+    assert lower is not None
+    assert not lower.orders.bodies
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_of_a_product(seed: int) -> None:
+    """Iterations of a product in random order, and tile by tile, in caches of any size."""
+    random = Random(seed)
+    n, m, p = (random.randint(2, 9) for _ in range(3))
+    found = kernel("dense.matmul::matmul_ijk")
+    assert found is not None
+    points = [(i, j, k) for i in range(n) for j in range(p) for k in range(m)]
+    if seed % 3:
+        side = random.randint(1, 4)
+        points.sort(key=lambda point: [each // side for each in point])
+    else:
+        random.shuffle(points)
+    words = [place for i, j, k in points for place in (i * m + k, 100 + k * p + j, 200 + i * p + j)]
+    trace = compact(np.array(words))
+    for capacity in (1, 2, 3, 5, 8, 13, 30):
+        assert found.orders.at({"n": n, "m": m, "p": p, "L": 1, "Z": capacity}) <= optimal(trace, capacity).io
+
+
+@pytest.mark.parametrize(("layout", "expected"), [("rowmajor", 6 * 3), ("colmajor", 2 * 10), ("zmorton", 15)])
+def test_layouts(layout: str, expected: int) -> None:
+    """Lines of 4 words: by rows, by columns, and in Z-Morton order no fewer than the elements over 4."""
+    text = f"""
+algorithm layouts(A: inout real[n, m] {layout}):
+    for i in 0..n:
+        for j in 0..m:
+            A[i, j] = 1
+"""
+    lower, _, _ = of(text.replace(" rowmajor", ""))
+    assert lower.at({"n": 6, "m": 10, "L": 4, "Z": 1000}) == expected

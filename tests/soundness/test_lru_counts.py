@@ -1,0 +1,313 @@
+"""Exact LRU counts: equal to what a simulated LRU cache of every number of lines fetches on the executed trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from affine_programs import affine_program
+from archline.analysis.cache.lru import client as solve
+from archline.analysis.cache.lru.client import Uncounted, lru_counts, read_answer, request
+from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.schedule import problem
+from archline.analysis.cache.lru.sleator_tarjan import at_least, bound
+from archline.analysis.cache.lru.wire import value_at
+from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances
+from archline.execution.run import execute
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.loader import load_text
+from archline.language.model import Module
+from cli_support import cli
+from io_cases import KINDS
+from io_moving_cases import MOVING
+from io_points import arguments, kernel, loops
+from stdlib_cases import CASES, load
+
+MISSING = "the extra `isl` (islpy-barvinok) is not installed"
+with_isl = pytest.mark.skipif(not solve.installed(), reason=MISSING)
+LINES = (1, 2, 3, 8)
+REFUSED = {
+    "dense.matmul::matmul_blocked",
+    "dense.transpose::transpose_blocked",
+    "nbody.fmm_u::fmm_u",
+    "polybench.correlation::correlation",
+    "scan.prefix_sum::prefix_sum_blocked",
+    "scan.prefix_sum::prefix_sum_tree",
+    "scan.reduce::dot_blocked",
+    "scan.reduce::sum_blocked",
+    "sort.insertion_sort::insertion_sort",
+    "sort.lower_bound::lower_bound",
+    "sort.merge::merge",
+    "sparse.block::spmv_block",
+    "sparse.csc::spmv_csc",
+    "sparse.csr::spmv_csr",
+}
+"""Tiles of a symbolic size, and what the data decides."""
+KERNELS = sorted(target for target in CASES if target not in REFUSED)
+BY_LINES = ("dense.gemv::gemv", "dense.matmul::matmul_ikj", "dense.trisolv::trisolv", "stencil.jacobi_1d::jacobi_1d")
+
+
+def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> LruCounts:
+    """The counts, without a process of their own."""
+    from archline.analysis.cache.lru.worker import answer_to
+
+    asked = problem(module, algorithm, point)
+    return read_answer(asked, json.loads(json.dumps(answer_to(request(asked)))), point["L"])
+
+
+def of(text: str) -> tuple[Module, s.Algorithm]:
+    module = load_text(text)
+    return module, next(iter(module.algorithms.values()))
+
+
+def trace_of(module: Module, algorithm: s.Algorithm, arguments: Any, line: int) -> tuple[dict[str, int], CompactTrace]:
+    run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
+    assert run.trace is not None
+    return {**run.sizes, "L": line}, compact(run.trace.lines)
+
+
+def assert_equal(counts: LruCounts, trace: CompactTrace, point: Mapping[str, int]) -> None:
+    """At every number of lines; where distances stay open, they count as hits below and as misses above."""
+    assert value_at(counts.accesses, point) == trace.accesses
+    if not trace.accesses:
+        return
+    simulated = stack_distances(trace)
+    assert value_at(counts.first, point) == simulated.cold
+    unknown = sum(value_at(row.count, point) for row in counts.open)
+    closed = replace(counts, open=())
+    for lines in range(trace.distinct + 2):
+        least = closed.misses(lines, point)
+        misses = simulated.misses(lines) if lines else trace.accesses
+        assert least is not None
+        assert least <= misses <= least + unknown, f"{point}, {lines} lines"
+        assert counts.misses(lines, point) == (None if unknown else misses)
+    assert closed.misses(0, point) == trace.accesses - unknown
+
+
+@with_isl
+@pytest.mark.parametrize("target", KERNELS)
+def test_kernels_at_sizes(target: str) -> None:
+    subject, source = kernel(target, CASES[target]), Random(target)
+    for line in LINES:
+        point, trace = trace_of(subject.module, subject.algorithm, subject.draw(source), line)
+        assert_equal(counted(subject.module, subject.algorithm, point), trace, point)
+
+
+@with_isl
+@pytest.mark.parametrize(("target", "line"), [*((target, 1) for target in KERNELS), *((each, 3) for each in BY_LINES)])
+def test_kernels_in_sizes(target: str, line: int) -> None:
+    subject, source = kernel(target, CASES[target]), Random(f"{target} {line}")
+    counts = counted(subject.module, subject.algorithm, {"L": line})
+    for _ in range(10):
+        assert_equal(counts, *reversed(trace_of(subject.module, subject.algorithm, subject.draw(source), line)))
+
+
+@with_isl
+@pytest.mark.parametrize("seed", range(24))
+def test_generated_nests(seed: int) -> None:
+    module, algorithm = of(affine_program(seed))
+    source = Random(seed)
+    line, n = source.choice(LINES), source.randint(3, 7)
+    shape = 2 * n + 8
+    data = {"A": np.ones((shape, shape)), "x": np.ones(shape), "n": n}
+    point, trace = trace_of(module, algorithm, data, line)
+    assert_equal(counted(module, algorithm, point), trace, point)
+
+
+@with_isl
+@pytest.mark.parametrize("name", [*KINDS, *MOVING])
+def test_programs_of_every_kind(name: str) -> None:
+    """Arrays of all layouts, views, stacks; what is not affine is refused."""
+    text, sizes = {**KINDS, **MOVING}[name]
+    module = load_text(text)
+    algorithm = module.algorithms["main"]
+    for line, given in zip((3, 1), sizes, strict=False):
+        point, trace = trace_of(module, algorithm, arguments(algorithm, given, Random(name)), line)
+        try:
+            counts = counted(module, algorithm, point)
+        except UntracedError:
+            continue
+        assert_equal(counts, trace, point)
+
+
+@with_isl
+@pytest.mark.parametrize("part", range(4))
+def test_generated_programs(part: int) -> None:
+    """Programs of every kind of statement: most hold something that is refused."""
+    compared = 0
+    for seed in range(part * 8, part * 8 + 8):
+        subject, source = loops(seed), Random(seed)
+        line = source.choice(LINES)
+        point, trace = trace_of(subject.module, subject.algorithm, subject.draw(source), line)
+        if trace.accesses > 1000:
+            continue
+        try:
+            counts = counted(subject.module, subject.algorithm, point)
+        except UntracedError:
+            continue
+        assert_equal(counts, trace, point)
+        compared += 1
+    assert compared
+
+
+# What is known without an execution.
+@with_isl
+def test_figures_of_haystack_for_gemm() -> None:
+    """T. Gysi et al., PLDI 2019: 1024^3 floats of 4 bytes, lines of 64 bytes, 512 and 8192 lines."""
+    counts = lru_counts(*load("polybench.gemm::gemm"), {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
+    assert isinstance(counts, LruCounts)
+    compulsory = value_at(counts.first, {})
+    assert value_at(counts.accesses, {}) == 4297064448
+    assert compulsory == 196608
+    for lines in (512, 8192):
+        misses = counts.misses(lines, {})
+        assert misses is not None
+        assert misses - compulsory == 67043328
+
+
+@with_isl
+@pytest.mark.parametrize("line", LINES)
+def test_a_vector_again_and_again(line: int) -> None:
+    """Every line is back after all others: LRU keeps them all or none."""
+    text = """
+algorithm main(x: inout real[n], rounds: size):
+    for t in 0..rounds:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+    counts = counted(*of(text), {"L": line})
+    assert not counts.open
+    for n in (1, 2, 7, 64, 10**12 + 1):
+        for rounds in (1, 2, 10**6):
+            point, held = {"n": n, "rounds": rounds}, -(-n // line)
+            assert value_at(counts.accesses, point) == 2 * n * rounds
+            assert counts.misses(held, point) == held
+            assert counts.misses(held - 1, point) == held * rounds or held == 1
+
+
+@with_isl
+def test_fractions_in_distances() -> None:
+    """Column j of a triangle by rows: lu's distances have halves that are whole only together."""
+    counts = counted(*load("dense.lu::lu"), {"L": 1})
+    assert any(each.q != 1 for row in counts.open for each in row.distance.terms.values())
+
+
+# The bound on optimal replacement.
+@pytest.mark.parametrize("seed", range(30))
+def test_lru_bounds_optimal_replacement(seed: int) -> None:
+    """On random traces, of few lines and of many, with runs that repeat."""
+    source = Random(seed)
+    loop = [source.randrange(12) for _ in range(source.randrange(1, 20))]
+    trace = compact(
+        np.array([source.choice(loop) if source.random() < 0.3 else loop[t % len(loop)] for t in range(150)])
+    )
+    for capacity in range(1, trace.distinct + 1):
+        best = optimal(trace, capacity).io
+        for lines in range(capacity, trace.distinct + 2):
+            found = at_least(lru(trace, lines).io, lines, capacity)
+            assert found <= best
+            # The theorem for caches that begin empty.
+            assert found * lines >= lru(trace, lines).io * (lines - capacity + 1)
+
+
+def test_the_bound_is_attained() -> None:
+    """C + 1 lines in turn: LRU with C' = C + 1 has them all, one of C lines fetches at every access, the optimum once
+    in C accesses."""
+    trace = compact(np.array(list(range(5)) * 100))
+    assert at_least(lru(trace, 4).io, 4, 4) == 4 + 124
+    assert optimal(trace, 4).io == 4 + 124
+    assert at_least(0, 4, 2) == 0
+
+
+@with_isl
+@pytest.mark.parametrize("line", [1, 4])
+@pytest.mark.parametrize("target", ["dense.matmul::matmul_ikj", "dense.lu::lu", "stencil.jacobi_1d::jacobi_1d"])
+def test_bounds_on_kernels(target: str, line: int) -> None:
+    subject, source = kernel(target, CASES[target]), Random(line)
+    point, trace = trace_of(subject.module, subject.algorithm, subject.draw(source), line)
+    counts = counted(subject.module, subject.algorithm, point)
+    for capacity in range(1, trace.distinct + 2):
+        found = bound(counts, capacity, point)
+        assert found is not None
+        assert found.misses == lru(trace, found.lines).io
+        assert found.bound <= optimal(trace, capacity).io
+    assert found.bound == trace.distinct
+
+
+# Where there is no count.
+@with_isl
+def test_time_and_memory_are_limited() -> None:
+    module, algorithm = load("stencil.jacobi_2d::jacobi_2d")
+    assert lru_counts(module, algorithm, {"L": 8}, seconds=0.05) == Uncounted("the count takes more than 0.05 seconds")
+    found = lru_counts(module, algorithm, {"L": 8}, memory=40 << 20)
+    assert isinstance(found, Uncounted)
+    assert "40 MB" in found.reason
+
+
+@pytest.mark.parametrize("target", sorted(REFUSED))
+def test_what_is_refused_says_where(target: str) -> None:
+    module, algorithm = load(target)
+    with pytest.raises(UntracedError) as found:
+        problem(module, algorithm, {"L": 8})
+    assert found.value.reason
+    assert found.value.span.line >= algorithm.span.line
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "line"),
+    [
+        ("algorithm f(A: real[n, n] zmorton, s: inout real[1]):\n    s[0] = A[0, 0]\n", "Z-Morton", 2),
+        ("algorithm f(x: real[n*q], n: size, q: size, s: inout real[1]):\n    for i in 0..n:\n        s[0] = x[i*q]\n", "i*q is not affine", 3),
+        ("algorithm f(I: index[n] below n, s: inout real[n]):\n    s[I[0]] = 1.0\n", "the data decides", 2),
+        ("algorithm f(s: inout real[n]):\n    if s[0] > 0.5:\n        s[0] = 1.0\n", "more than sizes", 3),
+    ],
+)  # fmt: skip
+def test_reasons(text: str, reason: str, line: int) -> None:
+    with pytest.raises(UntracedError) as found:
+        problem(*of(text), {"L": 8})
+    assert reason in found.value.reason
+    assert found.value.span.line == line
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "find_spec", lambda _: None)
+    found = cli("cost", "dense.gemv::gemv", "--lru", "8")
+    assert found.refused("AL417")
+    assert "extra `isl`" in found.err
+
+
+# On the command line.
+@with_isl
+def test_at_sizes() -> None:
+    target, source = "dense.gemv::gemv", Random(3)
+    subject = kernel(target, CASES[target])
+    point, trace = trace_of(subject.module, subject.algorithm, subject.draw(source), 8)
+    at = ",".join(f"{name}={size}" for name, size in point.items() if name != "L")
+    found = cli("cost", target, "--lru", "8", "--at", at, "--cache", "Z=24,L=8", "--format", "json")
+    document = json.loads(found.out)
+    told = document["lru"]
+    assert told["accesses"] == str(trace.accesses)
+    assert "3" in {each["lines"] for each in told["misses"]}
+    for each in told["misses"]:
+        assert each["misses"] == str(lru(trace, int(each["lines"])).io)
+    assert int(told["bound"]["io"]) <= int(document["costs"]["io"]["value"]["lower"]) <= optimal(trace, 3).io
+
+
+@with_isl
+def test_clashes() -> None:
+    assert cli("cost", "dense.gemv::gemv", "--lru", "4", "--at", "n=2,m=2", "--cache", "Z=64,L=8").refused("AL411")
+    assert cli("cost", "dense.gemv::gemv", "--lru", "4", "--format", "latex").refused("AL411")
+
+
+@with_isl
+def test_an_unknown_count_on_the_command_line() -> None:
+    found = cli("cost", "string.lcs::lcs", "--lru", "8")
+    assert found.code == 0
+    assert "LRU in lines of 8 words is unknown" in found.out

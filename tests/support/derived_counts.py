@@ -1,0 +1,25 @@
+"""What the two witnesses say of a run: every derived count is the executed one, or holds it between its bounds."""
+
+from __future__ import annotations
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cost import Costs
+from archline.execution.results import Run
+
+
+def assert_agreement(costs: Costs, run: Run, text: str) -> None:
+    """Every derived count, flops by kind too, is met exactly or holds the executed one between its bounds."""
+    executed = {metric: getattr(run.counts, metric) for metric in ("flops", "work", "span")}
+    executed |= {f"flops.{kind}": count for kind, count in run.counts.flops_by_kind.items()}
+    derived = {cost.metric: cost for cost in (*costs, *costs.flops_by_kind.values())}
+    for metric, count in executed.items():
+        cost = derived.get(metric)
+        if cost is None:
+            assert costs["flops"].status == "unknown", f"{metric} is executed but not derived in\n{text}"
+            continue
+        if cost.lower is None or cost.upper is None:
+            assert cost.reason
+            continue
+        lower, upper = evaluate(cost.lower, run.sizes), evaluate(cost.upper, run.sizes)
+        assert 0 <= lower <= count <= upper, f"{metric}: {lower} <= {count} <= {upper} at {run.sizes} in\n{text}"
+        assert not cost.exact or lower == count == upper

@@ -1,0 +1,595 @@
+"""The checker: every rule fires where it should, and what it learns of correct programs is complete and right."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from archline.language import call_rules, name_rules, type_rules
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Rule
+from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.language.model import BoundBy, Kind, Module, ViewType
+
+DATA = Path(__file__).parents[1] / "data"
+SKETCHES = sorted((DATA / "sketches").glob("*.algo"))
+
+STUBS = {
+    "caps": """
+use dense.transpose
+algorithm strassen_flat(a: real[s], b: real[s], c: out real[s]):
+    pass
+algorithm vadd(a: real[n], b: real[n], c: out real[n]):
+    pass
+""",
+    "fft": "use dense.transpose\n",
+    "fft_transpose": """
+algorithm fft_rec(xr: real[n], xi: real[n], yr: out real[n], yi: out real[n]):
+    pass
+""",
+    "lu_blockcyclic": """
+algorithm lu_seq(a: inout real[n, n]):
+    pass
+algorithm trsm_right(d: real[n, n], a: inout real[m, n]):
+    pass
+algorithm trsm_left(d: real[n, n], a: inout real[n, m]):
+    pass
+algorithm mat_sub_mul(a: real[n, m], b: real[m, p], c: inout real[n, p]):
+    pass
+""",
+    "mm25d": """
+algorithm matmul_co(A: real[n, m], B: real[m, p], C: inout real[n, p]):
+    pass
+""",
+    "pmerge": "use sort.lower_bound\n",
+    "samplesort": """
+use sort.lower_bound
+algorithm p_merge_sort(a: real[n], t: out real[n]):
+    pass
+""",
+}
+REPAIRS = {
+    "caps": [
+        ("local u: real[q, 7]", "local u: real[7*q]"),
+        ("local v: real[q, 7]", "local v: real[7*q]"),
+        ("local m: real[q, 7]", "local m: real[7*q]"),
+        ("transpose(w, u)", "transpose(w, u as [q, 7])"),
+        ("transpose(w, v)", "transpose(w, v as [q, 7])"),
+        ("caps(u as [7*q], v as [7*q], m as [7*q], 0)", "caps(u, v, m, 0)"),
+        ("transpose(m, w)", "transpose(m as [q, 7], w)"),
+    ],
+    "csb_spmv": [
+        ("algorithm csb_row(", "algorithm csb_row(nb: size, "),
+        ("algorithm csb_spmv(", "algorithm csb_spmv(nb: size, "),
+        ("csb_row(i, ", "csb_row(nb, i, "),
+    ],
+}
+
+
+def sketch(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    for old, new in REPAIRS.get(path.stem, []):
+        assert old in text
+        text = text.replace(old, new)
+    return STUBS.get(path.stem, "") + text
+
+
+def codes_of(text: str) -> list[str]:
+    try:
+        load_text(text)
+    except ArchlineError as problem:
+        str(problem)
+        return [diagnostic.rule.code for diagnostic in problem.diagnostics]
+    return []
+
+
+# Each case is a faulty program; the comment `#! CODE` marks the lines that must be reported, once each.
+FAULTS = """
+algorithm f(x: inout real[n]):
+    x[0] = y #! AL201
+    for i in 0..n:
+        local t: real = x[i]
+    x[0] = t #! AL201
+---
+algorithm f(x: inout real[n]):
+    ensures work <= q #! AL201
+    f(x)
+claim work(f) is O(m) #! AL201
+---
+algorithm f(x: inout real[n]):
+    g(x) #! AL202
+    x[0] = squareroot(x[0]) #! AL202
+claim io(h) is O(n) #! AL202
+---
+algorithm f(x: inout real[n], i: index):
+    for i in 0..n: #! AL203
+        pass
+    let n = 3 #! AL203
+    for k in 0..2:
+        local k: int = 1 #! AL203
+    for k in 0..2:
+        pass
+---
+extern g(a: real) -> real costs c flops
+algorithm f(x: inout real[n], c: size): #! AL203
+    x[0] = g(x[1])
+---
+algorithm f(x: real[n], x: real[n]): #! AL204
+    pass
+---
+algorithm f(x: real[n], L: size): #! AL205
+    pass
+---
+algorithm f(x: inout real[n]):
+    let b = Z//3 #! AL205
+    for i in 0..P: #! AL205
+        pass
+---
+algorithm f(x: real[n*m], y: real[n]): #! AL206
+    pass
+---
+algorithm f(x: real[n], y: real):
+    ensures work <= y #! AL207
+    costs y flops #! AL207
+---
+algorithm f(x: real[n]):
+    ensures energy <= n #! AL208
+    costs n reads #! AL208
+claim time(f) is O(n)
+---
+algorithm f(x: inout real[n], k: int):
+    x[0] = x[0]/n #! AL221
+    x[0] = k #! AL221
+    x[0] += n #! AL221
+    x[0] = max(x[0], k) #! AL221
+    local t: real = n #! AL221
+    x[0] = 2*x[0] - 1
+    x[0] = -3
+---
+algorithm f(k: int, c: inout int[n]):
+    local a: int = k/2 #! AL222
+    c[0] /= 2 #! AL222
+    local b: int = n/2
+---
+algorithm f(x: inout real[n]):
+    x[0] = x[1]//2 #! AL223
+    x[0] = x[1]%x[0] #! AL223
+---
+algorithm f(x: inout real[n], k: int):
+    x[0] = x[0]^0.5 #! AL224
+    x[0] = x[0]^k #! AL224
+    x[0] = x[0]^n + x[0]^2
+---
+algorithm f(x: inout real[n]):
+    if n%2: #! AL225
+        pass
+    x[0] = n == 2 #! AL225
+    let b = not n == 2 and n #! AL225 #! AL226
+---
+algorithm f(x: inout real[n], k: int, A: real[n, n]):
+    let t = k #! AL226
+    x[x[0]] = 1 #! AL226
+    for i in 0..n step k: #! AL226
+        pass
+    local w: real[k] #! AL226
+    for i in 0..k:
+        pass
+    local j: int = x[0] #! AL226
+    while k > 0 at most k times: #! AL226
+        pass
+---
+algorithm f(x: inout real[n], k: int):
+    x[0] = sqrt(x[0], x[1]) #! AL227
+    x[0] = max(x[0]) #! AL227
+    x[0] = exp(n) #! AL227
+    x[0] = real_of(x[1]) #! AL227
+    x[0] = log(k) #! AL227
+    x[0] = exp(1) + log2(x[1]) + real_of(sqrt(n)) + real_of(k)
+---
+algorithm f(x: inout real[n], A: inout real[n, n]):
+    A = A + 1 #! AL228
+    x[0] = x #! AL228
+    x += x #! AL228
+    if x == x: #! AL228 #! AL228
+        pass
+---
+algorithm f(x: inout real[n], k: int):
+    x[0] = k[0] #! AL229
+    x[0] = real_of(n[0]) #! AL229
+---
+algorithm f(A: inout real[n, m]):
+    A[0] = 1 #! AL230
+    A[0, 0, 0] = 1 #! AL230
+---
+algorithm f(A: inout real[n, m]):
+    let B = A as [n*m] #! AL231
+    let C = A[0, :] as [m, 1]
+---
+algorithm gram(A: real[n, n]):
+    pass
+algorithm f(A: real[n, n + 1], x: real[n]):
+    gram(A) #! AL232
+    gram(A[:, 0..n])
+    let B = x as [n, 2] #! AL232
+    local y: real[n] = x[1..n] #! AL232
+    local z: real[n] = x[n..2*n]
+---
+algorithm gram(A: real[n, n] colmajor):
+    pass
+algorithm f(A: real[n, n], B: real[n, n] colmajor, C: real[n] zmorton): #! AL233
+    gram(A) #! AL233
+    gram(B)
+---
+algorithm g(x: inout real[n]):
+    pass
+algorithm f(x: real[n], o: offsets[k] into m):
+    x[0] = 1 #! AL240
+    let v = x[1..n]
+    v[0] = 1 #! AL240
+    g(x) #! AL240
+    g(v as [n - 1]) #! AL240
+    o[0] = 1 #! AL240
+---
+algorithm f(a: real, i: index, n: size):
+    a = 1 #! AL241
+    i += 1 #! AL241
+    n = 2 #! AL241
+    for k in 0..n:
+        k = 2 #! AL241
+    let h = 2
+    h = 3 #! AL241
+---
+algorithm f(n: size):
+    local k: size = 3 #! AL242
+    local o: offsets[3] into 4 #! AL242
+---
+algorithm f(a: out real, n: inout size, o: out offsets[k] into m): #! AL243 #! AL243 #! AL243
+    pass
+---
+algorithm f(y: inout real[n]):
+    local t: real = 0
+    atomic t += 1 #! AL244
+    atomic y[0] = 1 #! AL244
+    atomic y[0] += 1
+---
+algorithm f(y: inout real[n]):
+    for i in 0..n step 0: #! AL245
+        pass
+    let v = y[0..n step -1] #! AL245
+---
+extern e(a: real) -> real costs 1 flops
+algorithm g(x: real[n], a: real):
+    g(x) #! AL251
+    local t: real = e(a, a) #! AL251
+---
+algorithm g(x: inout real[n], c: int[n], k: size, i: int):
+    g(x[0], c, k, i) #! AL252
+    g(c, c, k, i) #! AL252
+    g(x as [n, 1], c, k, i) #! AL252
+    g(x, c, i, i) #! AL226
+    g(x, c, k, k)
+    g(x, c, k, x[0]) #! AL252
+    g(x + x, c, k, k) #! AL228 #! AL228
+---
+algorithm b(a: real[n], key: real) -> int:
+    local t: int = 1 + b(a, key) #! AL253
+    b(a, key) #! AL253
+    spawn b(a, key) #! AL253
+    t += b(a, key) #! AL253
+    local w: int[n] = b(a, key) #! AL253
+    t = b(a, key)
+    return t
+---
+algorithm g(x: real[n]):
+    local t: real = g(x) #! AL254
+    t = 1 + g(x) #! AL254
+---
+algorithm g(x: real[n]) -> real: #! AL255
+    pass
+algorithm h(x: real[n]) -> real:
+    if n > 1:
+        return 1 #! AL255
+    return 2
+algorithm k(x: real[n]):
+    return 1 #! AL255
+---
+extern e(a: real[n]) costs 1 flops #! AL256
+extern d(a: real) costs a flops #! AL207
+algorithm g(x: real[n]):
+    pass
+---
+algorithm g(x: real[n]):
+    where n%2, 2 divides n, not n is square #! AL101
+    pass
+---
+algorithm g(x: real[n]):
+    where n%2, n is square #! AL260
+    assume n #! AL260
+---
+algorithm g(x: real[n]):
+    ensures work <= x[0] #! AL261
+    ensures work <= exp(n) #! AL261
+    ensures work <= log2(n, 2) #! AL261
+    ensures work <= n*(n == 2) #! AL261
+    pass
+claim sin(io(g)) <= 2 #! AL261
+---
+algorithm g(x: real[n]):
+    pass
+claim n <= 2*n #! AL262
+claim io(2) <= io(g) #! AL262
+claim io(g) <= 2*n + Z at n = 3, m = 2 #! AL201
+---
+algorithm d(x: local real[s], y: local real[s]) on grid(r: P):
+    pass
+algorithm g(x: inout local real[n]): #! AL270
+    d(x, x) #! AL270
+    shift x along r by 1 #! AL270
+    input x = x #! AL270
+    split r by 7 as g: #! AL270
+        pass
+    local y: real[n] = x when n == 1 #! AL270
+---
+algorithm g(x: inout local real[n]) on grid(r: P, q: 2):
+    shift x along t by 1 #! AL271
+    split u by 7 as h: #! AL271
+        allreduce x along h with +
+    allreduce x along h with + #! AL271
+    shift x along q by r
+---
+algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
+    shift x along r #! AL272
+    shift x along r by 1 onto 2 #! AL272
+    shift x along r along r by 1 #! AL272
+    barrier x #! AL272
+    reduce along r onto 0 with + #! AL272
+    send x to (r, r) #! AL272
+    broadcast n along r from 0 #! AL272
+    local y: real[n]
+    alltoall x along r counts c into y using pairwise
+    send x to (r + 1)
+    receive y from (r - 1)
+    local t: real = 0
+    allreduce t along r with max
+    alltoall x along r into c #! AL240
+    alltoall x along r counts x into y #! AL226
+---
+algorithm g(x: inout local real[n]) on grid(r: P):
+    shift x along r by r #! AL273
+    let e = 2*r
+    shift x along r by e + 1 #! AL273
+---
+algorithm g(X: inout real[n], x: inout local real[n]) on grid(r: P):
+    X[0] = 1 #! AL274
+    x[0] = X[0] #! AL274
+    input X = x #! AL274
+    output x = X #! AL274
+    input x = X
+    output X = x
+    local y: real[n] = X
+"""
+
+
+@pytest.mark.parametrize("case", [part.strip("\n") + "\n" for part in FAULTS.split("\n---\n")])
+def test_faults_are_reported_on_their_lines(case: str) -> None:
+    wanted = [
+        (number, code) for number, line in enumerate(case.split("\n"), 1) for code in re.findall(r"#! (AL\d+)", line)
+    ]
+    with pytest.raises(ArchlineError) as error:
+        load_text(case)
+    found = [(each.span.line, each.rule.code) for each in error.value.diagnostics if each.span is not None]
+    assert sorted(found) == sorted(wanted), str(error.value)
+
+
+def test_every_rule_is_documented_and_tested() -> None:
+    rules = {
+        value.code: value
+        for module in (name_rules, type_rules, call_rules)
+        for value in vars(module).values()
+        if isinstance(value, Rule)
+    }
+    # Rules about modules and targets are tested with the loader.
+    assert set(rules) - {"AL209", "AL210", "AL211"} <= set(re.findall(r"AL\d+", FAULTS))
+    assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
+
+
+@pytest.mark.parametrize("path", SKETCHES, ids=lambda path: path.stem)
+def test_sketches_check(path: Path) -> None:
+    assert codes_of(sketch(path)) == []
+
+
+def test_a_while_without_a_bound_says_what_to_write() -> None:
+    with pytest.raises(ArchlineError, match="at most log2") as error:
+        load_text("algorithm f(n: size):\n    local i: int = 0\n    while i < n:\n        i += 1\n")
+    assert [each.rule.code for each in error.value.diagnostics] == ["AL101"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("int", ["a size that the caller gives is declared `b: size`"]), ("real", [])]
+)
+def test_a_number_in_a_contract_says_how_sizes_are_declared(kind: str, told: list[str]) -> None:
+    with pytest.raises(ArchlineError) as error:
+        load_text(f"algorithm f(b: {kind}, x: real[n]):\n    ensures work <= b\n    pass\n")
+    assert [each.hint for each in error.value.diagnostics if each.hint] == told
+    assert [each.rule.code for each in error.value.diagnostics] == ["AL207"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if n == m:\n        gram(A)\n",
+        "    if n != m:\n        pass\n    else:\n        gram(A)\n",
+        "    local k: int = n\n    if k == m:\n        gram(A)\n",
+        "    for i in 0..1:\n        if n == m + i:\n            gram(A)\n",
+        "    assume n == m\n    gram(A)\n",
+    ],
+)
+def test_shapes_that_agree_only_where_they_are_reached_are_left_to_the_run(body: str) -> None:
+    assert codes_of("algorithm gram(A: real[n, n]):\n    pass\nalgorithm f(A: real[n, m]):\n" + body) == []
+
+
+def test_shapes_in_a_loop_longer_than_any_range_of_python_counts() -> None:
+    text = "algorithm f(x: inout real[n], y: real[n]):\n    where n is power of 10^40\n    for i in 0..n:\n"
+    assert codes_of(text + "        x[0..n-i] = y[0..n-i]\n") == []
+    assert codes_of(text + "        x[0..n-i] = y[0..n-i-1]\n") == ["AL232"]
+
+
+def test_where_facts_are_used_to_compare_shapes() -> None:
+    text = """
+algorithm pair(x: real[n], y: real[n]):
+    pass
+algorithm f(x: real[n], y: real[m]):
+    where {}
+    pair(x, y)
+"""
+    assert codes_of(text.format("m == n")) == []
+    assert codes_of(text.format("m == n + 1")) == ["AL232"]
+    assert codes_of(text.format("n is power of 7, m == n^2 + 1")) == ["AL232"]
+
+
+# What the checker hands on
+
+
+def programs() -> Iterator[Module]:
+    for path in SKETCHES:
+        yield load_text(sketch(path))
+    for name in stdlib_modules():
+        yield load_target(name)[0]
+
+
+def nodes(value: object) -> Iterator[s.Node]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from nodes(part)
+    elif isinstance(value, s.Node):
+        yield value
+        named = isinstance(value, s.Clause) and value.keyword in ("with", "using")
+        for each in fields(value):  # type: ignore[arg-type]
+            if each.name not in ("span", "name_span") and not named:
+                yield from nodes(getattr(value, each.name))
+
+
+EXPRESSIONS = (s.Integer, s.Real, s.Name, s.Unary, s.Binary, s.Call, s.Element, s.Reshape)
+
+
+def test_every_expression_has_a_type_and_every_view_a_shape() -> None:
+    for module in programs():
+        for algorithm in module.signatures:
+            results = {each.call for each in nodes(algorithm) if isinstance(each, s.Invoke)}
+            for node in nodes(algorithm):
+                if isinstance(node, EXPRESSIONS) and node not in results:
+                    type_ = module.types[node]
+                    if isinstance(type_, ViewType):
+                        assert len(module.shapes[node]) == type_.rank
+        for extents in module.shapes.values():
+            assert all(module.types[extent] in (Kind.STATIC, Kind.INT) for extent in extents)
+
+
+def test_every_call_is_bound() -> None:
+    for module in programs():
+        for algorithm in module.signatures:
+            for call in nodes(algorithm):
+                if isinstance(call, s.Call) and call in module.targets:
+                    callee = module.targets[call]
+                    if isinstance(callee, s.Algorithm):
+                        signature = module.signatures[callee]
+                        assert set(module.bindings[call]) == {*signature.size_names, *signature.indices}
+
+
+def test_what_binds_each_size() -> None:
+    text = """
+algorithm f(o: offsets[k] into nz longest q, c: index[nz] below m, w: real[2*b], A: real[n, k], b: size, i: index):
+    where n >= 0, m >= 2, 5 < b
+    pass
+"""
+    with pytest.raises(ArchlineError, match="no argument binds `m`"):
+        load_text(text)
+    module = load_text(text.replace("A: real[n, k]", "A: real[n, m]"))
+    signature = next(iter(module.signatures.values()))
+    found = {each.name: (each.by, each.parameter, each.dimension) for each in signature.sizes}
+    assert found == {
+        "k": (BoundBy.COUNT, 0, 0),
+        "nz": (BoundBy.EXTENT, 1, 0),
+        "q": (BoundBy.LONGEST, 0, 0),
+        "m": (BoundBy.EXTENT, 3, 1),
+        "b": (BoundBy.VALUE, 4, 0),
+        "n": (BoundBy.EXTENT, 3, 0),
+    }
+    assert signature.size_names == ("k", "nz", "q", "m", "b", "n")
+    assert signature.indices == ("i",)
+    assert dict(signature.at_least) == {"k": 1, "nz": 1, "q": 1, "m": 2, "b": 6, "n": 0}
+
+
+def test_the_longest_gap_of_possibly_empty_offsets_may_be_zero() -> None:
+    module = load_text("algorithm f(o: offsets[k] into nz longest q):\n    where nz >= 0\n    pass\n")
+    signature = next(iter(module.signatures.values()))
+    assert dict(signature.at_least) == {"k": 1, "nz": 0, "q": 0}
+
+
+def test_bindings_are_expressions_of_the_caller() -> None:
+    text = """
+algorithm g(x: inout real[n], y: real[n, m], k: size, i: index):
+    pass
+algorithm f(x: inout real[n], A: real[n, 7], c: int):
+    let h = n//2
+    for j in 0..n:
+        g(x[h..n], A[0 ..+ n - h, 1..7 step 2], 3, j)
+    g(x[0..c], A, 1, -2)
+    g(x[0..c], A[0..c, :], 1, 0)
+"""
+    module = load_text(text)
+    shown = {
+        call.span.line: {name: s.structure(value) for name, value in bound.items()}
+        for call, bound in module.bindings.items()
+    }
+    n, h = ("Name", "n"), ("Name", "h")
+    seven, one, two = ("Integer", 7), ("Integer", 1), ("Integer", 2)
+    minus_one = ("Integer", 6)
+    assert shown[7]["n"] == ("Binary", "-", n, h)
+    assert shown[7]["m"] == (
+        "Binary", "//", ("Binary", "-", ("Binary", "+", minus_one, two), one), two,
+    ) or shown[7]["m"] == ("Binary", "//", seven, two)  # fmt: skip
+    assert shown[7]["k"] == ("Integer", 3)
+    assert shown[7]["i"] == ("Name", "j")
+    # The second argument tells n where the first leaves it to the data; in the last call neither does.
+    assert shown[8]["n"] == n
+    assert shown[9]["n"] is None
+    assert shown[9]["m"] == seven
+
+
+def test_literals_take_the_kind_of_what_they_meet() -> None:
+    module = load_text(
+        """
+algorithm f(x: inout real[n], c: inout int[n]):
+    x[0] = 2*x[1]
+    c[0] = -3 + c[1]
+    let h = 4*n
+    c[0] = 5
+"""
+    )
+    literals = {node.value: node for each in module.signatures for node in nodes(each) if isinstance(node, s.Integer)}
+    kinds = {value: module.types[literals[value]] for value in (2, 3, 4, 5)}
+    assert kinds == {2: Kind.REAL, 3: Kind.INT, 4: Kind.STATIC, 5: Kind.INT}
+
+
+TOKEN = re.compile(r"\n *|[A-Za-z_]\w*|\d+\.?\d*|\.\.\+|\.\.|[-+*/<>=!]=|//|\"[^\"\n]*\"|#.*|.")
+
+
+def test_mutated_programs_are_diagnosed_or_accepted_never_more() -> None:
+    generator = random.Random(20)
+    texts = [sketch(path) for path in SKETCHES]
+    for _ in range(250):
+        tokens = TOKEN.findall(generator.choice(texts))
+        words = [k for k, token in enumerate(tokens) if re.match(r"\w", token)]
+        for _ in range(generator.choice((1, 1, 2, 4))):
+            if generator.random() < 0.7:
+                first, second = generator.choice(words), generator.choice(words)
+            else:
+                first, second = generator.randrange(len(tokens)), generator.randrange(len(tokens))
+            tokens[first], tokens[second] = tokens[second], tokens[first]
+        codes_of("".join(tokens))

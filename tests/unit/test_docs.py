@@ -1,0 +1,168 @@
+"""Programs, Python and links of the documentation, and the commands of the README. `test_examples` runs the consoles.
+
+Programs are compared with the costs that are stated under them (see `doc_blocks`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from archline.api.running import Processors, run
+from archline.cli.main import COMMANDS
+from archline.execution.cache import Static
+from archline.execution.results import Cache
+from cli_support import cli
+from doc_blocks import Block, blocks, disagreements, last, refusal
+from test_examples import COMMAND, PAGES, ROOT, named
+
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+ALL = [*PAGES, ROOT / "CHANGELOG.md"]
+PROGRAMS = [pytest.param(block, id=f"{named(path)}-{block.line}") for path in PAGES for block in blocks(path)]
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
+SCRIPT = re.compile(r"\b(?:benchmarks|examples)/\w+\.py\b")
+
+
+def fenced(path: Path, language: str) -> list[str]:
+    """The blocks of a language on a page."""
+    return [text for name, text in FENCED.findall(path.read_text(encoding="utf-8")) if name == language]
+
+
+def commands() -> list[list[str]]:
+    """The commands of README's blocks, without what shells and readers alone see."""
+    lines = [line for text in fenced(README, "sh") for line in text.splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def consoles(path: Path) -> list[str]:
+    """The commands of a page's consoles."""
+    return [each for text in fenced(path, "console") for each in COMMAND.findall(text) if each.startswith("archline ")]
+
+
+@pytest.mark.parametrize("block", PROGRAMS)
+def test_programs_cost_what_is_said(block: Block) -> None:
+    if block.refused is not None:
+        assert refusal(block.text) == block.refused
+    elif block.expectations:
+        assert list(disagreements(block)) == []
+    else:
+        last(block.text)
+
+
+def test_every_page_of_programs_has_some() -> None:
+    expected = {"cost-rules": 25, "language": 12}
+    for name, least in expected.items():
+        found = list(blocks(DOCS / "reference" / f"{name}.md"))
+        assert len(found) >= least
+        assert len(found) == (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8").count("\n```archline")
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in HEADING.findall(text)}
+
+
+@pytest.mark.parametrize("path", ALL, ids=named)
+def test_links_lead_to_pages_and_headings(path: Path) -> None:
+    for target, anchor in LINK.findall(FENCED.sub("", path.read_text(encoding="utf-8"))):
+        page = (path.parent / target).resolve() if target else path
+        assert page.exists(), target
+        assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
+
+
+def test_anchors_are_those_of_headings() -> None:
+    assert "time-on-p-processors" in anchors(DOCS / "reference" / "cost-rules.md")
+    assert "time-on-q-processors" not in anchors(DOCS / "reference" / "cost-rules.md")
+
+
+def test_pages_that_sources_and_the_change_log_name_exist() -> None:
+    folders = ("analyzer", "benchmarks", "grammar", "tests", "examples", "stdlib", "machines")
+    sources = [ROOT / "CHANGELOG.md"]
+    for folder in folders:
+        sources += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".lark", ".algo", ".toml")]
+    named_pages = {name for path in sources for name in MENTION.findall(path.read_text(encoding="utf-8"))}
+    assert "docs/reference/cost-rules.md" in named_pages
+    assert [name for name in sorted(named_pages) if not (ROOT / name).exists()] == []
+
+
+def test_the_index_has_a_line_for_every_page() -> None:
+    index = DOCS / "README.md"
+    linked = {(DOCS / target).resolve() for target, _ in LINK.findall(index.read_text(encoding="utf-8")) if target}
+    assert {path for path in PAGES if DOCS in path.parents} - {index} <= linked
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+def test_local_arrays_on_private_stacks_break_lemma_2_1(rounds: int) -> None:
+    """The counterexample of docs/explanation/caches.md, with the counts that its text names."""
+    (block,) = blocks(DOCS / "explanation" / "caches.md")
+    one_line = Cache(Z=1, L=1)
+    serial = run(last(block.text), {"rounds": rounds}, cache=one_line, compiled=False)
+    assert serial.counts.io == 1
+    private = run(
+        last(block.text),
+        {"rounds": rounds},
+        cache=one_line,
+        processors=Processors(2, Static(), "static"),
+        compiled=False,
+    ).private
+    assert private is not None
+    assert [each.io for each in private.caches] == [1, 2 * rounds]
+
+
+def test_the_readme_installs_and_tests() -> None:
+    words = " ".join(word for line in commands() for word in line)
+    assert SCRIPT.findall(words) == ["examples/tour.py"]
+    assert ".venv/bin/pytest" in words
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_reference_shows_every_command() -> None:
+    shown = {each.split()[1] for path in PAGES if "reference" in path.parts for each in consoles(path)}
+    assert set(COMMANDS) <= shown
+
+
+@pytest.mark.parametrize("path", ALL, ids=named)
+def test_scripts_that_are_named_exist(path: Path) -> None:
+    for name in SCRIPT.findall(path.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_program_of_the_readme_keeps_its_promises(tmp_path: Path) -> None:
+    (block,) = blocks(README)
+    (tmp_path / "readme.algo").write_text(block.text, encoding="utf-8")
+    ran = cli("check", str(tmp_path / "readme.algo"))
+    assert ran.code == 0
+    assert "2 hold" in ran.out
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if fenced(path, "python")], ids=named)
+def test_python_does_what_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements run; an expression whose comment begins with a literal has that value."""
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    compared = 0
+    for code in fenced(path, "python"):
+        for node in ast.parse(code).body:
+            text = ast.get_source_segment(code, node) or ""
+            if not isinstance(node, ast.Expr):
+                exec(text, names)
+                continue
+            value = eval(text, names)
+            said = code.splitlines()[node.lineno - 1].rpartition("  # ")[2].strip()
+            assert said
+            if re.match(r"[\d\[(\"]|True|False|None", said):
+                assert value == ast.literal_eval(said.partition(", exact")[0]), text
+                compared += 1
+    assert compared

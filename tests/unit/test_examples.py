@@ -1,0 +1,103 @@
+"""The examples of the documentation, followed as a reader does: each command is run from the top of the checkout.
+
+A fenced block ```` ```archline PATH ```` or ```` ```toml PATH ```` shows a file of the checkout. A ```` ```console ````
+block holds commands (`$ archline ...`, `$ echo $?`), each followed by all that it prints. Output is compared as it
+stands, so a page shows only commands whose output is the same on every machine and every day.
+`python tests/unit/test_examples.py [PAGE...]` writes what the commands print now into the pages, for a reader to judge.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from archline.analysis.cache.lru.client import installed
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```(?:archline|toml) (\S+\.\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
+
+
+@cache
+def run(command: str) -> tuple[str, int]:
+    """What a command prints on both its streams, and its exit code. Several pages show the same command."""
+    program, *arguments = shlex.split(command)
+    assert program == "archline", f"a page runs archline only, not {command!r}"
+    ran = subprocess.run(
+        [sys.executable, "-c", LAUNCH, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "analyzer"), "COLUMNS": "100", "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return ran.stdout, ran.returncode
+
+
+def rerun(text: str) -> str:
+    """The page with what its commands print now."""
+    code = 0
+
+    def block(found: re.Match[str]) -> str:
+        nonlocal code
+        lines = ["```console\n"]
+        for command in COMMAND.findall(found[1]):
+            if command == "echo $?":
+                output = f"{code}\n"
+            else:
+                output, code = run(command)
+            lines += [f"$ {command}\n", output]
+        return "".join([*lines, "```"])
+
+    return CONSOLE.sub(block, text)
+
+
+def named(path: Path) -> str:
+    """A page as tests call it: `docs/reference/json`."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+FILES = [path for path in PAGES if FILE.search(path.read_text(encoding="utf-8"))]
+SESSIONS = [path for path in PAGES if CONSOLE.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_files_are_shown_as_they_are(path: Path) -> None:
+    for name, shown in FILE.findall(path.read_text(encoding="utf-8")):
+        assert (ROOT / name).read_text(encoding="utf-8") == shown
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=named)
+def test_commands_print_what_is_shown(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if "--lru" in "".join(COMMAND.findall(text)) and not installed():
+        pytest.skip("the extra `isl` (islpy-barvinok) is not installed")
+    assert rerun(text) == text
+
+
+def test_the_first_tutorial_uses_the_main_commands() -> None:
+    text = (ROOT / "docs" / "tutorial" / "first-algorithm.md").read_text(encoding="utf-8")
+    used = {command.split()[1] for command in COMMAND.findall(text)}
+    assert {"cost", "run", "check", "energy", "compare"} <= used
+
+
+def test_exit_codes_and_text_between_blocks() -> None:
+    text = "Do\n```console\n$ echo $?\n1\n```\nand\n```text\n$ archline no\n```\n"
+    assert rerun(text) == text.replace("\n1\n", "\n0\n")
+
+
+if __name__ == "__main__":
+    for each in [Path(argument).resolve() for argument in sys.argv[1:]] or SESSIONS:
+        each.write_text(rerun(each.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,117 @@
+"""The first page of costs: short, its leading terms right, its rows what is derived."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import archline as al
+from archline.algebra import atoms as a
+from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import Poly
+from cli_support import cli
+from stdlib_targets import MODULES, TRIED
+
+N, M, L = (Poly.symbol(name) for name in "nmL")
+FACTORS = st.sampled_from(
+    [N, M, N - 2, a.floor_div(N + L - 1, L), a.floor_div(M, L), a.ceil_log2(N), a.ceil_log2(M - 2), a.positive_part(N - M - 1),
+     a.positive_part(N - 3), a.positive_part(5 - N), a.floor_div(Poly.constant(1), L), Poly.constant(3), L]
+)  # fmt: skip
+TERMS = st.builds(
+    lambda factors, coefficient: Poly.constant(coefficient) * _product(factors),
+    st.lists(FACTORS, min_size=1, max_size=3),
+    st.sampled_from([1, 2, Fraction(1, 3), -1]),
+)
+
+
+def _product(factors: list[Poly]) -> Poly:
+    found = Poly.constant(1)
+    for each in factors:
+        found = found * each
+    return found
+
+
+@given(st.lists(TERMS, min_size=1, max_size=4).map(lambda terms: sum(terms, Poly.constant(0))))
+def test_leading_terms_are_all_that_is_left_at_large_sizes(value: Poly) -> None:
+    lead = leading(value)
+    if lead is None or not lead.terms:
+        return
+    for n, m in ((2**60000, 2**60000 + 12345), (2**90000, 2**50000), (3**30000, 2**70000)):
+        for line in (2, 8, 7):
+            point = {"n": n, "m": m, "L": line}
+            whole, short = evaluate(value, point), evaluate(lead, point)
+            assert abs(Fraction(whole) / Fraction(short) - 1) < Fraction(1, 50)
+
+
+def test_leading_terms_by_hand() -> None:
+    ceil, floor = a.floor_div(N + L - 1, L), a.floor_div(N, L)
+    assert leading(N**3 * Fraction(2, 3) - N**2 + 1) == N**3 * Fraction(2, 3)
+    assert leading(N * M + N + M) == N * M
+    assert leading(N * ceil * 3 + N) == N**2 * L**-1 * 3
+    # What is left of the squares is of order n, as rounding is: it is not known.
+    assert leading(L * ceil**2 - L * floor**2 + N) is None
+    assert leading(a.positive_part(N - M)) is None
+
+
+@pytest.mark.parametrize("target", TRIED)
+def test_a_page_fits_a_screen(target: str) -> None:
+    text = str(al.algorithm(target).cost())
+    assert len(text.splitlines()) <= 40
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+@pytest.mark.parametrize("module", MODULES[:6])
+def test_numbers_at_sizes_are_those_of_the_metrics(module: str) -> None:
+    for name in al.load(module):
+        cost = al.algorithm(f"{module}::{name}").cost()
+        sizes = dict.fromkeys(cost.names.needed, 8)
+        try:
+            expected = cost.work.at(sizes)
+        except al.ArchlineError:
+            continue
+        at = ",".join(f"{each}=8" for each in sizes)
+        ran = cli("cost", f"{module}::{name}", "--at", at)
+        shown = next(line for line in ran.out.splitlines() if line.startswith("  work "))
+        value = " .. ".join(map(str, expected)) if isinstance(expected, tuple) else str(expected)
+        assert value in shown
+        assert "Z = 32768, L = 8 (4096 lines)" in ran.out.replace("\n", " ") or "Z = " not in ran.out
+
+
+def test_regimes_are_named_by_what_fits() -> None:
+    lines = cli("cost", "dense.matmul::matmul_basic").out.splitlines()
+    rows = {
+        line[4:19].strip(): line[19:].split("  ")[0].strip()
+        for line in lines
+        if "Z >= " in line and line.startswith("    ")
+    }
+    assert rows["a few lines"] == "n*m*p + n*p*ceil(m/L) + n*ceil(p/L)"
+    assert rows["a row of A"] == "n*m*p + n*ceil(m/L) + n*ceil(p/L)"
+    assert rows["a column of B"] == "n*m*ceil(p/L) + n*p*ceil(m/L) + n*ceil(p/L)"
+    assert rows["all fits"] == "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)"
+
+
+def test_options() -> None:
+    whole = cli("cost", "dense.lu::lu", "--all").out
+    assert "Z >= 2*L" in whole
+    alone = cli("cost", "dense.lu::lu", "--metric", "flops").out
+    assert "flops" in alone
+    assert "io (cache misses)" not in alone
+
+    assert "assumed" in cli("cost", "dense.matmul::matmul_basic", "--at", "n=4,m=4,p=4").out
+    assert "assumed" not in cli("cost", "dense.matmul::matmul_basic", "--at", "n=4,m=4,p=4", "--cache", "Z=64,L=8").out
+
+
+def test_bounds_at_sizes_ask_for_the_sizes_that_calls_take() -> None:
+    with pytest.raises(al.ArchlineError, match="AL40"):
+        al.algorithm("dense.transpose_recursive::transpose_co").cost().io.at(m=4, Z=64, L=8)
+
+
+def test_a_size_whose_name_ends_in_z_is_no_cache(tmp_path: Path) -> None:
+    path = tmp_path / "rows.algo"
+    path.write_text("algorithm f(x: inout real[nZ]):\n    for i in 0..nZ:\n        x[i] += 1\n")
+    assert "Z and L are assumed" in cli("cost", str(path), "--at", "nZ=4").out

@@ -1,0 +1,188 @@
+"""Metrics of the registry: derived through the steps that CONTRIBUTING.md gives, and counted by runs."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from archline.analysis.analyse import derive, derive_metric
+from archline.analysis.cost import Costs, ends_at
+from archline.analysis.metrics.cost_model import CostModel
+from archline.analysis.metrics.tally import Tally
+from archline.api.algorithms import loads
+from archline.execution.results import Counts
+from archline.execution.run import execute
+from archline.ir.amounts import UNIT, Unknown
+from archline.ir.max_plus import serial
+from archline.language import metrics
+from archline.language.loader import load_target, load_text
+from archline.language.metrics import METRICS, Composition, Derived, Metric
+from cli_support import ROOT, cli
+from programs import program_from_seed
+from programs.choice import Seeded
+
+PAGE = ROOT / "CONTRIBUTING.md"
+
+
+def documented() -> Metric:
+    """The metric of the worked example."""
+    block = re.search(r"```python\n(Metric\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    found = eval(block[1], vars(metrics))
+    assert isinstance(found, Metric)
+    return found
+
+
+@pytest.fixture
+def branches(monkeypatch: pytest.MonkeyPatch) -> Metric:
+    """The worked example in the registry."""
+    metric = documented()
+    monkeypatch.setitem(METRICS, metric.name, metric)
+    return metric
+
+
+def test_the_worked_example_by_hand(branches: Metric) -> None:
+    text = """algorithm main(x: inout real[n]):
+    for i in 0..n:
+        if i > 2:
+            x[i] += 1.0
+            if x[i] > 0.0:
+                x[i] = 0.0
+"""
+    module = load_text(text)
+    cost = derive_metric(module, module.algorithms["main"], branches.name)[branches.name]
+    # The outer test in each iteration, the inner one from the fourth on.
+    assert [ends_at(cost, {"n": n}) for n in (1, 3, 4, 10)] == [(1, 1), (3, 3), (5, 5), (17, 17)]
+
+
+def test_the_worked_example_in_a_recursion(branches: Metric) -> None:
+    text = """algorithm main(x: inout real[n]):
+    if n > 1:
+        main(x[0..n//2])
+        main(x[n//2..n])
+"""
+    module = load_text(text)
+    cost = derive_metric(module, module.algorithms["main"], branches.name)[branches.name]
+    # A test in each call: the tree of halves has n leaves and n - 1 inner nodes.
+    assert [ends_at(cost, {"n": n}) for n in (1, 2, 7, 64)] == [(m, m) for m in (1, 3, 13, 127)]
+
+
+def _holds(costs: Costs, metric: Metric, counts: Counts, sizes: dict[str, int]) -> bool:
+    lower, upper = ends_at(costs[metric.name], sizes)
+    return lower <= counts.counted(metric) <= upper
+
+
+@pytest.mark.parametrize("name", ["branches", "comparisons", "calls"])
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_what_runs_count_lies_in_what_is_derived(name: str, first: int, branches: Metric) -> None:
+    metric, exact = METRICS[name], 0
+    for number in range(first, first + 20):
+        program = program_from_seed(number)
+        module = load_text(program.text)
+        algorithm = module.algorithms[program.entry]
+        costs = derive_metric(module, algorithm, name)
+        sizes = program.choose_sizes(Seeded(number))
+        run = execute(module, algorithm, program.arguments(sizes, number), compiled=False)
+        if costs[name].lower is not None:
+            exact += costs[name].exact
+            assert _holds(costs, metric, run.counts, dict(run.sizes)), program.text
+    assert exact > 5
+
+
+@pytest.mark.parametrize("target", ["sort.mergesort::mergesort", "sort.insertion_sort::insertion_sort"])
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33])
+def test_comparisons_of_sorting(target: str, n: int) -> None:
+    module, algorithm = load_target(target)
+    assert algorithm is not None
+    costs = derive_metric(module, algorithm, "comparisons")
+    data = np.array([random.Random(n).random() for _ in range(n)])
+    counts = execute(module, algorithm, {"a": data}).counts
+    assert _holds(costs, METRICS["comparisons"], counts, {"n": n})
+    assert counts.counted(METRICS["comparisons"]) == counts.flops_by_kind.get("compare", 0)
+
+
+def test_steps_and_flops_are_the_work() -> None:
+    for number in range(40):
+        program = program_from_seed(number)
+        if " work" in program.text:
+            continue
+        module = load_text(program.text)
+        sizes = program.choose_sizes(Seeded(number))
+        run = execute(module, module.algorithms[program.entry], program.arguments(sizes, number), compiled=False)
+        assert run.counts.counted(METRICS["work"]) == run.counts.work
+        assert run.counts.counted(METRICS["flops"]) == run.counts.flops
+
+
+PATH = Metric(
+    "flop_path", "flop", "flops of the critical path", Derived.ON_REQUEST, Composition.MAX_PLUS,
+    lambda event: event.real, at_most="flops",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("for i in 0..n:\n        s[0] += x[i]", lambda n: n),
+        # Starting a parallel loop is no flop.
+        ("parallel for i in 0..n:\n        x[i] += 1.0", lambda n: 1),
+        ("parallel for i in 0..n:\n        for j in 0..n:\n            x[i] = x[i]*0.5 + 1.0", lambda n: 2 * n),
+        ("spawn add(x)\n    for i in 0..3:\n        s[0] += 1.0\n    sync\n    s[0] *= 2.0", lambda n: max(n, 3) + 1),
+    ],
+)
+def test_another_metric_of_the_critical_path(body: str, value, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, PATH.name, PATH)
+    helper = "algorithm add(y: inout real[n]):\n    for i in 0..n:\n        y[i] += 1.0\n\n"
+    module = load_text(f"{helper}algorithm main(x: inout real[n], s: inout real[1]):\n    {body}\n")
+    cost = derive(module, module.algorithms["main"], CostModel((PATH,)))[PATH.name]
+    assert [ends_at(cost, {"n": n}) for n in (1, 2, 5, 9)] == [(value(n), value(n)) for n in (1, 2, 5, 9)]
+
+
+def test_metrics_together_are_what_they_are_apart() -> None:
+    names = ("flops", "work", "span", "comparisons", "calls")
+    for number in range(20):
+        program = program_from_seed(number)
+        module = load_text(program.text)
+        algorithm = module.algorithms[program.entry]
+        together = derive(module, algorithm, CostModel(METRICS[name] for name in names))
+        apart = derive(module, algorithm).metrics | {
+            name: derive_metric(module, algorithm, name)[name] for name in ("comparisons", "calls")
+        }
+        for name in names:
+            assert (together[name].lower, together[name].upper) == (apart[name].lower, apart[name].upper), name
+
+
+def test_ensures_may_name_what_is_derived_on_request() -> None:
+    text = """algorithm main(x: inout real[n]):
+    ensures comparisons == n
+    ensures accesses <= 3*n
+    ensures comparisons is O(1)
+    for i in 0..n:
+        if x[i] < 0.5:
+            x[i] += 1.0
+"""
+    verdicts = [each.outcome for each in loads(text)["main"].cost().ensures]
+    assert verdicts == ["holds", "holds", "fails"]
+
+
+def test_the_command_shows_metrics_on_request() -> None:
+    assert "accesses  <= 4*n*m*p" in cli("cost", "dense.matmul::matmul_basic", "--metric", "accesses").out
+    explained = cli("cost", "dense.matmul::matmul_basic", "--metric", "accesses", "--explain").out
+    assert "together: accesses >= 0 and <= 4*n*m*p" in explained
+
+
+def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
+    """Where neither of two derivations counts all, a path without its unknown parts is no span."""
+    nothing = Unknown("of one thing")
+    here = Tally({"work": nothing}, {"span": serial(nothing)})
+    elsewhere = Tally({}, {"span": serial(UNIT)}, gap=Unknown("of another"))
+    assert isinstance(here.or_else(elsewhere).amount("span"), Unknown)
+    assert isinstance(elsewhere.or_else(here).amount("span"), Unknown)
+    assert here.or_else(Tally({"work": UNIT}, {"span": serial(UNIT)})).known
+    # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
+    program = program_from_seed(152)
+    module = load_text(program.text)
+    span = derive(module, module.algorithms[program.entry])["span"]
+    assert span.status == "unknown"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.polynomial import TooComplexError, budget
 from archline.language.diagnostics import ArchlineError
-from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic.of_integers import Added, OneSide
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
 from archline.recurrences.asymptotic.solve import solve

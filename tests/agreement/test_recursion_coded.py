@@ -13,8 +13,8 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import first
 from archline.analysis.metrics.recursion import Derivation
 from archline.language.loader import load_text
-from archline.recurrences.evaluate import decisions as cases
-from archline.recurrences.evaluate.codegen import HELPERS, EquationWriter, coded
+from archline.recurrences.evaluate.codegen import HELPERS, EquationWriter
+from archline.recurrences.evaluate.memoised import Directly
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.model import Function
 from stdlib_cases import load
@@ -63,16 +63,13 @@ def test_both_have_the_same_values(target: str, metric: str, monkeypatch: pytest
     known = functions(target, metric)
     random = Random(1)
     for name, function in known.items():
-        assert coded(function) is not None
         drawn = [random.choice((0, 1, 2, 16, 17, 33, random.randint(1, 300), 2**40 + 3)) for _ in range(60)]
         points = [dict(zip(function.parameters, drawn[at:], strict=False)) for at in range(50)]
         directly = followed(known, name, points)
-        monkeypatch.setattr(Values, "_directly", lambda *_: None)
-        monkeypatch.setattr(cases, "MANY", 10**9)
-        expected = followed(known, name, points)
+        with monkeypatch.context() as patched:
+            patched.setattr(Values, "_directly", lambda *_: None)
+            expected = followed(known, name, points)
         assert directly == expected
-        monkeypatch.setattr(cases, "MANY", 0)
-        assert followed(known, name, points) == expected
         assert len({each for each in expected if not isinstance(each, str)}) > 5
 
 
@@ -127,20 +124,25 @@ def test_fractions_are_whole_where_counts_are() -> None:
     module = load_text(GUARDED)
     recursions = Derivation(module, False).recursions
     assert recursions.extracted(module.algorithms["f"])
-    (function,) = recursions._extraction.systems("flops.add").values()
-    code = coded(function)
-    assert code is not None
-    name = function.name
-    # f(9) adds 36 and calls 3 and 6; f(8) calls 5, f(3) nothing.
-    assert code(9)[1:] == (36, ((1, (name, (3,))), (1, (name, (6,)))), ())
-    assert code(8)[1:] == (0, ((1, (name, (5,))),), ())
-    assert code(3)[1:] == (0, (), ())
-    assert all(type(code(n)[1]) is int for n in range(1, 40))
+    known = recursions._extraction.systems("flops.add")
+    (name,) = known
+    written = Directly(known, {})
+
+    def additions(n: int) -> int:
+        if n == 8:
+            return additions(5)
+        return n * (n - 1) // 2 + additions(n // 3) + additions(n - n // 3) if n > 3 else 0
+
+    for n in range(1, 40):
+        found = written.at(name, (n,), 1_000)
+        assert type(found) is int
+        assert found == additions(n)
 
 
 def test_exponents_are_left_to_expressions() -> None:
     known = functions("fft.fft::fft", "work")
-    assert all(coded(function) is None for function in known.values())
+    written = Directly(known, {})
+    assert all(written.at(name, (8,) * len(each.parameters), 100) is None for name, each in known.items())
 
 
 @pytest.mark.parametrize("end", [1, 2, 7, 16])

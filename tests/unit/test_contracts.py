@@ -6,7 +6,7 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.claims.decide import Verdict, decide, verdict_text
+from archline.claims.decide import Verdict, decide
 from archline.language.loader import load_text
 
 LOOP = "for i in 0..n:\n        x[0] += 1.0"
@@ -145,8 +145,6 @@ def test_fails_at_the_smallest_sizes(ensures: str, body: str, where: str, point:
     assert found.outcome == "fails"
     assert found.point is not None
     assert (dict(found.point), found.reason) == (point, reason)
-    sizes = ", ".join(f"{name}={value}" for name, value in point.items())
-    assert verdict_text(found) == f"fails at {sizes}: {reason}"
 
 
 def test_bounds_on_both_sides_of_a_claim_leave_it_open() -> None:
@@ -155,7 +153,6 @@ def test_bounds_on_both_sides_of_a_claim_leave_it_open() -> None:
         found = verdict(ensures, body)
         assert (found.outcome, found.point) == ("unknown", None), ensures
         assert found.reason == "the derived cost is only bounded, and its bounds do not decide it"
-        assert verdict_text(found).startswith("unknown: ")
 
 
 def test_a_cost_that_is_unknown_decides_nothing() -> None:
@@ -319,8 +316,7 @@ def test_a_program_without_sizes() -> None:
     header = "x: inout real[3]"
     assert verdict("flops == 1", "x[0] += 1.0", header=header).outcome == "holds"
     failed = verdict("flops == 2", "x[0] += 1.0", header=header)
-    assert (failed.outcome, failed.point) == ("fails", {})
-    assert verdict_text(failed) == "fails: derived 1, claimed == 2"
+    assert (failed.outcome, failed.point, failed.reason) == ("fails", {}, "derived 1, claimed == 2")
 
 
 @pytest.mark.parametrize("amount", ["c - 3", "c//2 - 2"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate, evaluate_floor, evaluate_static, holds
+from archline.language.evaluate import Enclosure, EvaluationError, evaluate, evaluate_static, holds
 from archline.language.parser import parse_expression, parse_facts
 
 sizes = st.integers(min_value=1, max_value=10**9)
@@ -80,13 +80,6 @@ def test_what_is_rounded_need_not_be_an_integer(n: int) -> None:
     assert (value("floor(n/3)"), value("ceil(n/3)")) == (n // 3, -(-n // 3))
     assert (value("floor(sqrt(n))"), value("ceil(sqrt(n))")) == (root, root + (root * root < n))
     assert (value("floor(log2(n))"), value("ceil(log2(n))")) == (log, log + (1 << log < n))
-
-
-@given(n=sizes)
-def test_bounds_of_while_loops_are_rounded_down_exactly(n: int) -> None:
-    # floor(log2(n + 1)) is one less than the number of bits of n + 1.
-    assert evaluate_floor(parse_expression("log2(n + 1) + 1"), {"n": n}) == (n + 1).bit_length()
-    assert evaluate_floor(parse_expression("sqrt(n)"), {"n": n}) == math.isqrt(n)
 
 
 @given(n=sizes, m=sizes, a=st.integers(min_value=-9, max_value=9), b=st.integers(min_value=1, max_value=9))

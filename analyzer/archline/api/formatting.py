@@ -6,7 +6,7 @@ import sys
 
 from archline.language.parser import parse_program
 from archline.language.printer import format_program
-from archline.language.source import Source, decode_source
+from archline.language.source import Source
 from archline.language.syntax import structure
 
 # Blocks nest up to 320 levels and expressions up to 200; a level takes several calls.
@@ -17,13 +17,11 @@ class FormatError(AssertionError):
     """The formatted text does not mean what the program means: a defect of the printer, never of the input."""
 
 
-def format_text(text: str, name: str = "<text>") -> str:
-    """The canonical text of a program. Raises ArchlineError where it has syntax errors."""
-    return format_source(decode_source(name, text.encode("utf-8", "surrogateescape")))
-
-
 def format_source(source: Source) -> str:
-    """As `format_text`. The result is parsed again, and must have the same structure: else FormatError."""
+    """The canonical text of a program, which is parsed again and must have the same structure: else FormatError.
+
+    Raises ArchlineError where the program has syntax errors.
+    """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     program = parse_program(source)
     formatted = format_program(program)

@@ -502,11 +502,3 @@ class _Claim:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
         return f"derived {derived}, claimed {relation} {claimed}"
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """One line: the outcome, why, and at which sizes it fails."""
-    place = ""
-    if verdict.point:
-        place = " at " + ", ".join(f"{name}={value}" for name, value in verdict.point.items())
-    return f"{verdict.outcome}{place}: {verdict.reason}"

@@ -58,11 +58,6 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
     return value
 
 
-def evaluate_floor(expr: s.Expr, point: Point) -> int:
-    """The value rounded down, as `at most` takes it: `log2(n + 1) + 1` for any n. Raises EvaluationError."""
-    return _floor(_Evaluator(point, strict=False).value(expr), expr)
-
-
 def real_function(name: str, value: Fraction) -> Value:
     """sqrt, log2, floor or ceil of a number, enclosed where it is irrational; ValueError where it is undefined."""
     match name:

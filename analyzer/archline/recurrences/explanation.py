@@ -54,15 +54,13 @@ class Line:
 class Claim:
     """What the function is, is at least or at most, where it makes calls; `letter` names it in the lines of its proof.
 
-    Without lines it holds for the `reason`. `rounded`: the lines are of the function with the sizes of all calls
-    rounded to one side, which bounds it, as it never falls. `where` tells the cases that it is about, if not all.
+    Without lines it holds for the `reason`. `where` tells the cases that it is about, if not all.
     """
 
     relation: Relation
     letter: str
     value: Poly
     lines: tuple[Line, ...]
-    rounded: bool
     reason: str
     where: str
 

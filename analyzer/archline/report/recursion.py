@@ -103,9 +103,8 @@ class _Writer:
         if not claim.lines:
             yield from wrap(f"{head} is known, as {claim.reason}", self._width)
             return
-        rounded = f"{self._rounding(claim)}; " if claim.rounded else ""
         yield from wrap(
-            f"{head} holds by induction: {rounded}with {goal} for it, each case keeps it if its calls do", self._width
+            f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do", self._width
         )
         yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
 
@@ -114,10 +113,6 @@ class _Writer:
         regimes = [each for each in self._row.regimes if each.when == claim.where] or self._row.regimes[-1:]
         shown = regimes[0] if regimes else self._row
         return claim.value == (shown.upper if claim.relation == "<=" else shown.lower)
-
-    def _rounding(self, claim: Claim) -> str:
-        way = "down" if claim.relation == ">=" else "up"
-        return f"{self._recurrence.letter} never falls as its size grows, so sizes of calls may be rounded {way}"
 
     def _line(self, line: Line, goal: str) -> str:
         parts = [self._view.text(line.calls), f"{line.relation} {goal}"]

@@ -1,65 +1,27 @@
-"""The equations of a function as one function in Python: which applies at sizes, what it adds, and what it calls.
-
-A recurrence is followed through thousands of places, where what is compiled piece by piece takes several times as long.
-Only what takes arithmetic and comparisons is written; other functions are left to that.
-"""
+"""Expressions and conditions of equations as text in Python, where these take arithmetic and comparisons alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from math import ceil, lcm
-from typing import NamedTuple
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Number, condition
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.model import Equation
 
 MAX_LINES = 400
 MAX_MAXIMA = 3
 """How many maxima in one condition are told by those of their parts."""
 DEEPEST = 40
 """Levels of blocks; the interpreter allows 100."""
-Place = tuple[str, tuple[Number, ...]]
-"""A function, and numbers for its parameters."""
-
-
-class Found(NamedTuple):
-    """What a function is at a place: rest + sum of factor*call; the rest is None where calls stand inside of it.
-
-    `case` tells which equation applies, and `nested` the calls inside the rest.
-    """
-
-    case: int
-    rest: Number | None
-    linear: tuple[tuple[Number, Place], ...]
-    nested: tuple[Place, ...]
-
-
-Code = Callable[..., Found | None]
-"""From the sizes; None where no case applies."""
 
 
 class NotWrittenError(Exception):
     """An expression may have no value, or takes more than arithmetic."""
-
-
-def coded(function: Function) -> Code | None:
-    """The function in Python, where that can be written."""
-    writer = EquationWriter({name: f"v{index}" for index, name in enumerate(function.parameters)})
-    try:
-        cases = [_case(number, each, writer) for number, each in enumerate(function.equations)]
-        lines = written(cases, "return None", 1)
-    except NotWrittenError:
-        return None
-    head = f"def found({', '.join(writer.names.values())}):"
-    scope: dict[str, Code] = {}
-    # The text is made of numbers and of names that are given here.
-    exec("\n".join((head, *lines)), {"Found": Found, **HELPERS}, scope)
-    return scope["found"]
 
 
 def _levels(value: Number) -> int:
@@ -138,9 +100,6 @@ class EquationWriter:
         left = Poly({monomial: number for monomial, number in more.terms.items() if number > 0})
         return f"{self.text(left)} >= {self.text(left - more)}"
 
-    def place(self, call: a.Applied) -> str:
-        return f"({call.function!r}, ({''.join(f'{self.text(each)}, ' for each in call.arguments)}))"
-
 
 def _ends(value: Poly) -> tuple[Poly, Poly] | None:
     """The two values that a value is the larger of, where these are no longer than what its maximum is of."""
@@ -164,22 +123,6 @@ class CodedCase:
 def outcomes(equation: Equation, writer: EquationWriter) -> list[tuple[str, bool]]:
     """The conditions that lead to an equation, each with its outcome."""
     return [(writer.condition(each.indicator), each.taken) for each in equation.decisions]
-
-
-def _case(number: int, equation: Equation, writer: EquationWriter) -> CodedCase:
-    rest, factors = by_call(equation.value)
-    nested = calls(rest)
-    if not all(factor.is_constant for factor in factors.values()):
-        # One that is 0 may stand at a call whose sizes are none.
-        raise NotWrittenError
-    linear = _together(f"({writer.text(factor)}, {writer.place(call)})" for call, factor in factors.items())
-    whole = None if nested else writer.text(rest)
-    found = f"return Found({number}, {whole}, {linear}, {_together(map(writer.place, nested))})"
-    return CodedCase(outcomes(equation, writer), found)
-
-
-def _together(texts: Iterable[str]) -> str:
-    return f"({''.join(f'{each}, ' for each in texts)})"
 
 
 def written(cases: Sequence[CodedCase], otherwise: str, depth: int) -> list[str]:

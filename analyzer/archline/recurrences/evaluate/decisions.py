@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 from archline.algebra.atoms import Applied
 from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.recurrences.evaluate.codegen import Code, Found, Place, coded
 from archline.recurrences.model import Equation, Function, by_call, calls
 
-MANY = 50
-"""After so many places the function is worth writing in Python."""
-NO_CASE = "no case of the recurrence applies at these sizes"
 Point = Mapping[str, int | Fraction]
+Place = tuple[str, tuple[Number, ...]]
+"""A function, and numbers for its parameters."""
 
 
 class Frame(NamedTuple):
-    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest.
+    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest."""
 
-    The rest is `known` where there are none.
-    """
-
-    known: Number | None
     rest: Compute
     environment: Environment
     linear: Sequence[tuple[Number, Place]]
@@ -39,7 +32,7 @@ class Frame(NamedTuple):
 
     def value(self, called: Apply) -> Number:
         """The value, where those of all needed places are known."""
-        total = self.rest(self.environment) if self.known is None else self.known
+        total = self.rest(self.environment)
         for factor, place in self.linear:
             total += factor * called(*place)
         return total
@@ -93,7 +86,6 @@ class Cases:
         self._decisions: dict[object, int] = {}
         self._cases = [self._case(equation) for equation in function.equations]
         self._first = self._after({})
-        self._asked = 0
         self._least = tuple(function.least.get(name) for name in function.parameters)
 
     def _case(self, equation: Equation) -> _Case:
@@ -117,11 +109,7 @@ class Cases:
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
         """What the function is there, in terms of others. Raises EvaluationError."""
-        plain = self._plain(arguments)
-        self._asked += 1
-        if plain and self._asked > MANY and self._code is not None:
-            return self._from_code(self._code(*arguments), arguments, valid)
-        numbers = arguments if plain else tuple(coordinates(self.function, arguments).values())
+        numbers = arguments if self._plain(arguments) else tuple(coordinates(self.function, arguments).values())
         environment = self._compiler.environment(numbers)
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
@@ -129,20 +117,7 @@ class Cases:
             [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
         )
         nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
-        return Frame(None, case.rest, environment, linear, nested)
-
-    @cached_property
-    def _code(self) -> Code | None:
-        return coded(self.function)
-
-    def _from_code(self, found: Found | None, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
-        if found is None:
-            raise EvaluationError(NO_CASE)
-        case, rest, linear, nested = found
-        if rest is not None:
-            return Frame(rest, self._cases[case].rest, [], linear, ())
-        environment = self._compiler.environment(arguments)
-        return Frame(None, self._cases[case].rest, environment, linear, tuple([p for p in nested if valid(p)]))
+        return Frame(case.rest, environment, linear, nested)
 
     def _plain(self, arguments: tuple[Number, ...]) -> bool:
         """Whether these are sizes, as they mostly are, and nothing else stands for them."""
@@ -167,7 +142,7 @@ class Cases:
         while isinstance(found, _Fork):
             found = found.way(found.holds(environment))
         if found is None:
-            raise EvaluationError(NO_CASE)
+            raise EvaluationError("no case of the recurrence applies at these sizes")
         return found
 
     def _after(self, outcomes: dict[int, bool]) -> _Fork | _Case | None:

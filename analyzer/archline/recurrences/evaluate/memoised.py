@@ -14,10 +14,10 @@ from archline.recurrences.evaluate.codegen import (
     CodedCase,
     EquationWriter,
     NotWrittenError,
-    Place,
     outcomes,
     written,
 )
+from archline.recurrences.evaluate.decisions import Place
 from archline.recurrences.model import Function, by_call, calls
 
 Known = dict[Place, Number]

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.recurrences.evaluate.codegen import Place
-from archline.recurrences.evaluate.decisions import Cases, Frame
+from archline.recurrences.evaluate.decisions import Cases, Frame, Place
 from archline.recurrences.evaluate.memoised import Directly, TooManyError
 from archline.recurrences.model import Function
 

@@ -54,9 +54,8 @@ class Bound:
     """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
 
     `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
-    `steps` are those of the proof, with equality in those of `equal` at least; `rounded` tells that they are of the
-    function whose calls all round their sizes to one side. `proved`: what the steps prove, where the value is that
-    rounded to the safe side.
+    `steps` are those of the proof, with equality in those of `equal` at least. `proved`: what the steps prove, where
+    the value is that rounded to the safe side.
     """
 
     value: Poly
@@ -65,7 +64,6 @@ class Bound:
     steady: bool
     steps: tuple[Transition, ...] = ()
     equal: frozenset[Transition] = frozenset()
-    rounded: bool = False
     proved: Poly | None = None
 
     @property

@@ -94,7 +94,7 @@ class _Teller:
         letter = self._free(CLAIMS[proof.relation])
         value = self.function.facts.restore(proof.value) + self.more
         lines = tuple(self._lines(proof, letter))
-        return Claim(proof.relation, letter, value, lines, proof.rounded, proof.reason, proof.where)
+        return Claim(proof.relation, letter, value, lines, proof.reason, proof.where)
 
     def _lines(self, proof: Proof, letter: str) -> Iterator[Line]:
         for group in _alike(proof.steps):

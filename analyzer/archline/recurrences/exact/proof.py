@@ -16,15 +16,14 @@ Relation = Literal["=", ">=", "<="]
 class Proof:
     """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
 
-    `equal` are the steps that hold with equality where the function is the value. `rounded`: the steps are of the
-    function whose calls all round their sizes to one side. `where` tells the cases that it is about, if not all.
+    `equal` are the steps that hold with equality where the function is the value. `where` tells the cases that it is
+    about, if not all.
     """
 
     relation: Relation
     value: Poly
     steps: tuple[Transition, ...] = ()
     equal: frozenset[Transition] = frozenset()
-    rounded: bool = False
     reason: str = ""
     where: str = ""
 
@@ -32,4 +31,4 @@ class Proof:
     def of(relation: Relation, found: Bound, where: str = "") -> Proof:
         """The proof that a search found."""
         value = found.value if found.proved is None else found.proved
-        return Proof(relation, value, found.steps, found.equal, found.rounded, where=where)
+        return Proof(relation, value, found.steps, found.equal, where=where)

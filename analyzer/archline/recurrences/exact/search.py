@@ -11,11 +11,10 @@ or a proof with unknown coefficients of its own (`synthesis`). Each case is then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from functools import partial
 
 from archline.algebra.polynomial import TooComplexError
 from archline.recurrences.evaluate.table import Places
@@ -24,7 +23,6 @@ from archline.recurrences.exact.at_call import NotComparableError
 from archline.recurrences.exact.cegis import Sampling
 from archline.recurrences.exact.constraints import FAIR, NEAR_ENOUGH, Bound, Context
 from archline.recurrences.exact.interpolate import exact
-from archline.recurrences.exact.monotone import rounded
 from archline.recurrences.exact.synthesis import Synthesis
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.model import Function
@@ -62,7 +60,7 @@ def exact_form(function: Function, given: Given) -> Bound | None:
 def bound(
     function: Function, upper: bool, given: Given, everywhere: bool = False, wanted: Fraction = NEAR_ENOUGH
 ) -> Bound | None:
-    """The best of what is found for the function, and for it with the sizes of all calls rounded to one side.
+    """The best of what is found for the function.
 
     `everywhere`: for all sizes, those that only an outermost call has included. `wanted` is the factor at which a bound
     that grows as the function does is near enough.
@@ -73,7 +71,7 @@ def bound(
     except NotComparableError:
         return None
     best: Bound | None = None
-    for search in _searches(context, given, everywhere):
+    for search in _searches(context, given):
         try:
             found = search()
         except NotComparableError:
@@ -92,19 +90,8 @@ def _enough(context: Context, best: Bound) -> bool:
     return best.steady and best.factor <= FAIR
 
 
-def _searches(context: Context, given: Given, everywhere: bool) -> Iterator[Callable[[], Bound | None]]:
+def _searches(context: Context, given: Given) -> Sequence[Callable[[], Bound | None]]:
     """The ways to look for a bound, the most promising first."""
-    function, upper = context.function, context.upper
-    ways = [Synthesis(context, given.capped).bound, Sampling(context).bound]
+    ways = Synthesis(context, given.capped).bound, Sampling(context).bound
     # Sizes that the data shares out over a power are among the terms of the other search alone.
-    yield from reversed(ways) if function.facts.powers and given.values is None else ways
-    other = rounded(function, upper) if given.values is not None else None
-    if other is not None:
-        search = Sampling(Context(other, upper, {}, Values({other.name: other}), everywhere))
-        yield partial(_seen_of, context, search.bound)
-
-
-def _seen_of(context: Context, search: Callable[[], Bound | None]) -> Bound | None:
-    """What is found for the function whose calls round their sizes to one side, with what is seen of the function."""
-    found = search()
-    return None if found is None else replace(context.bound(found.value), steps=found.steps, rounded=True)
+    return ways[::-1] if context.function.facts.powers and given.values is None else ways

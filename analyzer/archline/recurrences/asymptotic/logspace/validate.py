@@ -67,7 +67,7 @@ def check(problem: Recurrence, system: System, found: Sequence[Regime], pieces: 
             where = witness.shown(points[-1])
             return Verdict(f"the growth found does not agree with the recurrence's own values near {where}", count)
     if not count:
-        return Verdict("the recurrence could not be evaluated at any of the sizes tried, to check the answer", 0)
+        return Verdict("the recurrence could not be evaluated at any of the sizes checked, to check the answer", 0)
     return Verdict(None, count)
 
 

@@ -130,7 +130,7 @@ class Statements:
             expr = bound or self._viewed(call, name, signature)
             try:
                 if expr is None:
-                    raise NotStaticError("only the data tells", call)
+                    raise NotStaticError("it depends on the data", call)
                 sizes[name] = extent(expr, scope)
             except NotStaticError:
                 least = ZERO if name in signature.at_least else None

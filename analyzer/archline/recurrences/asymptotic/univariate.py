@@ -109,7 +109,7 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
         check_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
         if growing:
             return f"the number of calls grows with the size: {SUPERPOLYNOMIAL}"
-        return f"beside calls at the size less a constant there are calls at a part of it: {SUPERPOLYNOMIAL}"
+        return f"besides calls at the size less a constant there are calls at a part of it: {SUPERPOLYNOMIAL}"
     return None
 
 

@@ -177,7 +177,7 @@ class _Writer:
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
         if target.paid is None:
-            raise UnsolvedRecursionError(f"nothing is found that pays for all calls of `{call.target.name}`")
+            raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
         found = [form.substitute(call.sizes) for form in target.paid.forms]
         moved = sorted({name for each in found for name in each.names} & set(self._indices))
         if moved:

@@ -115,7 +115,7 @@ class _Orders:
         answer = solve(Recurrence(problem.definitions, facts))
         if not isinstance(answer, Solved):
             raise UnsolvedRecursionError(answer.reason)
-        return Order(answer.regimes or (("", answer.growth),))
+        return Order(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
 
 
 def _of_machine(fact: s.Fact) -> bool:

@@ -10,8 +10,8 @@ import pytest
 from archline.cli.main import COMMANDS
 from cli_support import cli
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PHRASES = [
     *(
         r"\b(is|are|was|were|be) told\b",

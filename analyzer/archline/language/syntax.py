@@ -462,7 +462,7 @@ def _parts(kind: type[Node]) -> tuple[str, ...]:
 def _inner(kind: type[Node]) -> tuple[str, ...]:
     """Those but for the ones that hold a bare value, the last first."""
     bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool")}
-    return tuple(name for name in reversed(_parts(kind)) if name not in bare)
+    return tuple(name for name in reversed(_parts(kind)) if name not in bare)  # type: ignore[arg-type]
 
 
 def structure(value: object) -> object:

@@ -30,7 +30,7 @@ from archline.execution.results import Cache
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import Derived, names
+from archline.language.metrics import ON_REQUEST, Derived, names
 from archline.language.parser import parse_expression, parse_facts
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class AlgorithmSubject:
             return SymbolicMetric(metric, "unknown", None, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]
         regimes = tuple((each.when, write(each.upper)) for each in shown)
-        growth = self.report.growth(cost) if metric != "accesses" else None
+        growth = self.report.growth(cost) if metric not in ON_REQUEST else None
         return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
 
 

@@ -6,8 +6,6 @@ import os
 
 SHARES = {"quick": 0.25, "full": 1.0, "deep": 10.0}
 EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
-FULL = EFFORT != "quick"
-"""Whether tests are to look at everything, and not at a sample."""
 
 
 def drawn(count: int, least: int = 5) -> int:

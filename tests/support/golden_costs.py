@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -49,12 +49,26 @@ def recorded(module: str) -> dict[str, Entry]:
     return found
 
 
-def sampled(entry: Entry) -> Entry:
-    """A snapshot with all its forms, and io at the smallest, the middle and the largest capacity of its first point."""
-    point, values = next(iter(entry["at"].items()))
-    key = f"io, L = {LINES[-1]}"
-    few = dict(list(values[key].items())[:: CAPACITIES // 2])
-    return {**entry, "at": {point: {**{each: values[each] for each in METRICS if each != "io"}, key: few}}}
+def sampled(entry: Entry, effort: str) -> Entry:
+    """A snapshot with all its forms, and io at as many of its points as an effort asks for.
+
+    `deep` asks for all; `full` for every second capacity; `quick` for the smallest, the middle and the largest one of
+    the first point and the longest line.
+    """
+    points, lines, step = {
+        "quick": (1, LINES[-1:], CAPACITIES // 2),
+        "full": (None, LINES, 2),
+        "deep": (None, LINES, 1),
+    }[effort]
+    return {**entry, "at": {at: _few(values, lines, step) for at, values in list(entry["at"].items())[:points]}}
+
+
+def _few(values: Entry, lines: Sequence[int], step: int) -> Entry:
+    rows = {f"io, L = {line}": list(values[f"io, L = {line}"].items()) for line in lines}
+    return {
+        **{each: values[each] for each in METRICS if each != "io"},
+        **{key: dict(row[::step]) for key, row in rows.items()},
+    }
 
 
 def taken(module: str, name: str, before: Entry | None) -> Entry:

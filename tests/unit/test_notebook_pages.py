@@ -11,7 +11,7 @@ import pytest
 import archline as al
 from archline.report.documents.latex import formula
 from cli_support import cli
-from stdlib_targets import TRIED
+from stdlib_targets import TRIED, report
 
 MACHINE = "xeon-e5-2650l-v3"
 HOSTILE = 'algorithm f_1(x: inout real[n]):\n    "<b>a & b</b> | 50% of $x_1$ {y} ~ `z` #"\n    x[0] = 1\n'
@@ -106,7 +106,7 @@ def test_results_show_themselves(kind: str) -> None:
 
 @pytest.mark.parametrize("target", TRIED[::6])
 def test_pages_of_the_standard_library(target: str) -> None:
-    cost = al.algorithm(target).cost()
+    cost = report(target)
     check_latex(cost._repr_latex_())
     page = check_html(cost._repr_html_())
     assert {"flops", "work", "span", "io (cache misses)"} <= {"".join(each.itertext()) for each in page.iter("td")}

@@ -517,6 +517,33 @@ def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
             return ()
 
 
+def own_parts(statement: Stmt) -> tuple[Node, ...]:
+    """The parts of a statement that are no blocks inside it: the statement itself where there are none."""
+    match statement:
+        case Loop(lo=lo, hi=hi, step=step):
+            return (lo, hi) if step is None else (lo, hi, step)
+        case While(condition=condition, limit=limit):
+            return condition, limit
+        case If(branches=branches):
+            return tuple(each.condition for each in branches if each.condition is not None)
+        case Split(parts=parts):
+            return (parts,)
+        case (
+            Let()
+            | Local()
+            | Assign()
+            | Invoke()
+            | Sync()
+            | Pass()
+            | Return()
+            | Assume()
+            | Costs()
+            | Transfer()
+            | Communicate()
+        ):
+            return (statement,)
+
+
 def names(value: object) -> frozenset[str]:
     """The names in a part of a program, or in several in a tuple."""
     return frozenset(node.id for node in nodes(value) if isinstance(node, Name))

@@ -87,7 +87,7 @@ class Accesses(WordModel):
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         if statement not in self._known:
             again = self._updates - 1 if self._is_update(statement) else 0
-            self._known[statement] = self.words(len(self.elements(own_parts(statement))) + again)
+            self._known[statement] = self.words(len(self.elements(accessing(statement))) + again)
         return self._known[statement]
 
     def _is_update(self, statement: s.Stmt) -> bool:
@@ -108,27 +108,11 @@ class Accesses(WordModel):
         return nest(FREE, self.words(2 if copied else 1), extents, facts)
 
 
-def own_parts(statement: s.Stmt) -> tuple[s.Node, ...]:
-    """The parts of a statement whose elements are accessed each time it is reached, blocks inside it apart."""
+def accessing(statement: s.Stmt) -> tuple[s.Node, ...]:
+    """The parts of a statement whose elements are accessed each time it is reached."""
     match statement:
-        case s.Loop(lo=lo, hi=hi, step=step):
-            return (lo, hi) if step is None else (lo, hi, step)
-        case s.While(condition=condition, limit=limit):
-            return condition, limit
-        case s.If(branches=branches):
-            return tuple(each.condition for each in branches if each.condition is not None)
         case s.Costs() | s.Assume():
             return ()
-        case (
-            s.Let()
-            | s.Local()
-            | s.Assign()
-            | s.Invoke()
-            | s.Sync()
-            | s.Pass()
-            | s.Return()
-            | s.Transfer()
-            | s.Communicate()
-            | s.Split()
-        ):
-            return (statement,)
+        case _:
+            # All that it names, blocks inside it apart.
+            return s.own_parts(statement)

@@ -14,7 +14,7 @@ from operator import mul
 from typing import TypeGuard
 
 from archline.algebra.facts import Facts
-from archline.analysis.metrics.accesses import WordModel, own_parts
+from archline.analysis.metrics.accesses import WordModel, accessing
 from archline.analysis.metrics.cost_model import nest
 from archline.analysis.metrics.tally import FREE, Tally, repeated, unknown
 from archline.ir.amounts import Amount
@@ -101,17 +101,12 @@ class Streamed(WordModel):
             self._prepare(statement)
 
     def _prepare(self, statement: s.Stmt) -> None:
-        self._before[statement] = self._words(own_parts(statement))
+        self._before[statement] = self._words(accessing(statement))
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
                 self._walked_along(statement)
             case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
                 self._walked_by_all(statement)
-            case s.Loop() | s.While() | s.If():
-                if isinstance(statement, s.While):
-                    self._each[statement] = self._words(statement.condition)
-                for block in s.blocks(statement):
-                    self._block(block)
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
@@ -119,21 +114,12 @@ class Streamed(WordModel):
                 self._fill(statement)
             case s.Assign(target=target) if self.is_view(target):
                 self._fill(statement)
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                pass
+            case _:
+                # Nothing is walked along, filled or kept: each element that it names costs a line.
+                if isinstance(statement, s.While):
+                    self._each[statement] = self._words(statement.condition)
+                for block in s.blocks(statement):
+                    self._block(block)
 
     def _words(self, part: object) -> int:
         return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
@@ -377,22 +363,8 @@ def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
                 yield statement
             case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
                 yield _first(condition)
-            case (
-                s.Let()
-                | s.Local()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
+            case _:
+                # Leaving an access out only weakens the bound.
                 pass
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import Cost
@@ -30,9 +30,12 @@ from archline.recurrences.model import Function
 METRIC = "accesses"
 KIND = "declared"
 """The kind of flops that `costs` statements add."""
+MAX_KNOWN = 64
+"""Answers that are remembered: bounds on io ask again where they find no better one."""
 METRIC_OF_KIND = f"flops.{KIND}"
 
 
+@lru_cache(maxsize=MAX_KNOWN)
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
     """At most so many elements are read and written by one call, as a cost that is `bounded` from above alone.
 

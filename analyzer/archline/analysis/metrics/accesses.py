@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
@@ -23,8 +24,11 @@ from archline.language.metrics import METRICS
 from archline.language.model import Module, ViewType
 
 METRIC = "accesses"
+MAX_KNOWN = 64
+"""Answers that are remembered: bounds on io ask again where they find no better one."""
 
 
+@lru_cache(maxsize=MAX_KNOWN)
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
     """At most so many elements are read and written by one call, as a cost that is `bounded` from above alone.
 

@@ -413,6 +413,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     target = TARGETS[options.target]
+    os.environ["ARCHLINE_TESTS"] = "full"
     with tempfile.TemporaryDirectory(prefix="archline-mutation-") as folder:
         copies = [Path(folder, str(number)) for number in range(options.workers)]
         checkout_copy(copies[0])

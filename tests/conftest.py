@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import Phase, settings
 
+from effort import drawn
+
 # A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=drawn(100))
+settings.register_profile("explore", settings.get_profile("steady"), derandomize=False, print_blob=True)
 # Whether a test fails is asked many thousand times in mutation testing, and the smallest example never.
 settings.register_profile("unshrunk", settings.get_profile("steady"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("steady")

@@ -15,6 +15,7 @@ def resource(folder: str) -> Path:
 
 def cache_folder() -> Path:
     """The folder in the user's cache, which need not exist. Raises RuntimeError where nobody is at home."""
-    own = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
+    variables = ("XDG_CACHE_HOME", "LOCALAPPDATA") if sys.platform == "win32" else ("XDG_CACHE_HOME",)
+    own = next((found for name in variables if (found := os.environ.get(name))), None)
     usual = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
-    return (Path(own) if own else Path.home().joinpath(*usual)) / "archline"
+    return (Path.home().joinpath(*usual) if own is None else Path(own)) / "archline"

@@ -12,6 +12,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs, ends_at
 from archline.execution.run import execute
 from archline.language.loader import load_text
+from effort import drawn
 from programs import GeneratedProgram, program_from_seed, programs
 
 PARALLEL = """
@@ -53,7 +54,7 @@ def assert_related(costs: Costs, sizes: dict[str, int]) -> None:
         assert upper <= ends["work"][1], f"{metric} at {sizes}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(75), deadline=None)
 @given(program=programs(), data=st.data())
 def test_bounds_of_generated_programs_are_related_and_hold(program: GeneratedProgram, data: st.DataObject) -> None:
     module = load_text(program.text)

@@ -23,6 +23,7 @@ from archline.cli.main import main
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 from index_programs import RANGE
 from stdlib_cases import load
 
@@ -96,7 +97,7 @@ def trapezoids(draw: st.DrawFn, high: int, wide: int) -> dict[str, int]:
     return {"t0": t0, "t1": t0 + dt, "x0": x0, "dx0": dx0, "x1": x1, "dx1": dx1}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(at=trapezoids(50, 50), machine=st.sampled_from([(64, 1), (200, 2), (1024, 16), (4096, 8)]))
 def test_a_trapezoid_pays_by_its_points_its_height_and_its_width(at: dict[str, int], machine: tuple[int, int]) -> None:
     """Twice its points over Z*L, height and width over L, and 1: the theorem's nt/(ZL) and what starts it."""
@@ -109,7 +110,7 @@ def test_a_trapezoid_pays_by_its_points_its_height_and_its_width(at: dict[str, i
     assert sorted(found) == pytest.approx(sorted(wanted))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(
     at=trapezoids(120, 200),
     line=st.sampled_from([1, 2, 8]),
@@ -178,7 +179,7 @@ def test_lines_that_are_not_paid_for_are_missed(monkeypatch: pytest.MonkeyPatch)
         _ = subject.paid
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=drawn(300))
 @given(at=trapezoids(60, 200), line=st.sampled_from([1, 2, 8]), lines=st.integers(FEW_LINES, 4 * FEW_LINES))
 def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: int, lines: int) -> None:
     """The induction, in numbers: of a call that does not fit, in every phase that it may be in."""

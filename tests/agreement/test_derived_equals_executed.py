@@ -10,9 +10,10 @@ from archline.analysis.analyse import derive
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
+from effort import drawn
 from programs import GeneratedProgram, program_from_seed, programs
 
-PROGRAMS = 500
+PROGRAMS = drawn(150)
 """Programs a test draws; there are four such tests, so that they run side by side."""
 
 
@@ -28,7 +29,7 @@ def check(program: GeneratedProgram, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("stream", range(4))
 def test_generated_programs(stream: int) -> None:
-    """2,000 in all; `test_generator.py` counts how many hold each feature."""
+    """Programs that Hypothesis draws; `test_generator.py` counts how many hold each feature."""
 
     @seed(stream)
     @settings(
@@ -47,7 +48,7 @@ def test_generated_programs(stream: int) -> None:
 
 def test_nine_in_ten_without_data_branches_are_exact() -> None:
     exact = []
-    for number in range(600):
+    for number in range(drawn(200)):
         program = program_from_seed(number)
         if not program.has_data_branch:
             module = load_text(program.text)

@@ -20,12 +20,13 @@ from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.model import Function, System
+from effort import drawn
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
 from recursive_programs.agreement import disagreements, executed
 from recursive_programs.closed_forms import derived, runs, wrong_costs
 
-PROGRAMS, STREAMS = 500, 10
+PROGRAMS, STREAMS = drawn(200), 4
 CLOSED = 1
 """Programs of each kind whose closed forms are derived, which takes longer."""
 

@@ -24,6 +24,7 @@ from archline.analysis.cost import ends_at
 from archline.analysis.metrics.accesses import Accesses
 from archline.execution.cache import optimal
 from archline.language.loader import load_target, load_text
+from effort import drawn
 from io_points import around, divided, kernel
 from stdlib_cases import CASES
 from stdlib_recursive_cases import RECURSIVE
@@ -291,7 +292,7 @@ def test_bounds_of_calls_in_loops_hold(seed: int) -> None:
     assert [str(each) for each in found if not each.holds] == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 6), NUMBERS), min_size=1, max_size=4), min_size=1, max_size=3),
     st.integers(1, 3),

@@ -14,6 +14,7 @@ from archline.language.parser import parse_program
 from archline.language.printer import format_program
 from archline.language.source import Source
 from archline.language.syntax import structure
+from effort import drawn
 from programs import program_from_seed, programs
 from programs.choice import Seeded
 from programs.features import features_of
@@ -23,10 +24,10 @@ FEATURES = (
     "triangular", "strided", "guard", "parallel", "spawn", "segment", "call", "data_branch", "while", "int_data",
     "local_array",
 )  # fmt: skip
-COUNT = 2_000
+COUNT = drawn(1_000)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(program=programs())
 def test_programs_check_and_round_trip(program) -> None:
     checked = load_text(program.text).program
@@ -36,7 +37,7 @@ def test_programs_check_and_round_trip(program) -> None:
     assert format_program(again) == printed
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(program=programs(), data=st.data())
 def test_programs_run_in_bounds_and_without_races(program, data) -> None:
     sizes = data.draw(program.sizes())
@@ -66,14 +67,14 @@ def test_feature_report(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_features_are_in_the_program(part: int) -> None:
     """What the report counts, read off the statements that the entry reaches."""
-    for seed in range(part * 100, part * 100 + 100):
+    for seed in range(part, drawn(200), 4):
         program = program_from_seed(seed)
         tree = parse_program(Source("generated.algo", program.text))
         assert program.features & set(FEATURES) <= features_of(tree, program.entry), program.text
 
 
 def test_sizes_satisfy_the_facts() -> None:
-    for seed in range(300):
+    for seed in range(drawn(200)):
         program = program_from_seed(seed)
         sizes = program.choose_sizes(Seeded(seed))
         assert all(sizes[name] >= program.facts.least.get(name, 1) for name in sizes)

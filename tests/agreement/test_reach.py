@@ -15,6 +15,7 @@ from archline.analysis.cache.summaries.reach import Box, lines, reach_of
 from archline.ir.recursive import Body
 from archline.ir.tree import Array
 from archline.language.loader import load_text
+from effort import drawn
 from index_programs import RANGE, index_program_from_seed
 from io_points import indices
 from stdlib_cases import load
@@ -69,7 +70,7 @@ def test_steps_through_a_row() -> None:
     assert ends(body, "x", lo=3, hi=9, n=100) == [(7, 17)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=drawn(100))
 @given(
     t0=st.integers(-4, 4), dt=st.integers(1, 30), x0=st.integers(-9, 9), dx0=SLOPES, dx1=SLOPES, wide=st.integers(0, 40)
 )

@@ -20,6 +20,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.claims.decide import decide
 from archline.language.loader import load_text
+from effort import drawn
 from stdlib_cases import load
 
 SLOPES = st.integers(-1, 1)
@@ -66,7 +67,7 @@ def trapezoids(draw: st.DrawFn, high: int, wide: int) -> dict[str, int]:
     return {"t0": t0, "t1": t0 + dt, "x0": x0, "dx0": dx0, "x1": x1, "dx1": dx1}
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200))
 @given(at=trapezoids(40, 60))
 def test_a_trapezoid_has_four_flops_a_point(at: dict[str, int]) -> None:
     rows = [at["x1"] - at["x0"] + (at["dx1"] - at["dx0"]) * t for t in range(at["t1"] - at["t0"])]
@@ -76,7 +77,7 @@ def test_a_trapezoid_has_four_flops_a_point(at: dict[str, int]) -> None:
     assert evaluate(flops.lower, {"n": 1, **at}) == 4 * sum(rows)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200))
 @given(at=trapezoids(60, 200))
 def test_the_work_of_a_trapezoid_is_within_its_bounds(at: dict[str, int]) -> None:
     work = work_of(**at)
@@ -216,7 +217,7 @@ def lines(draw: st.DrawFn) -> Poly:
     return X.scaled(first) + Y.scaled(second) + floor.scaled(draw(COEFFICIENTS)) + third
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=drawn(300))
 @given(value=lines(), facts=st.lists(lines(), max_size=3), slopes=st.booleans())
 def test_what_is_proved_holds(value: Poly, facts: list[Poly], slopes: bool) -> None:
     ranges = {"y": range(-1, 2)} if slopes else {}

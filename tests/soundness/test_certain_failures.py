@@ -14,6 +14,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.loader import load_target, load_text, stdlib_modules
 from archline.recurrences.exact.termination import ends
 from cli_support import cli
+from effort import drawn
 from programs import GeneratedProgram, programs
 from recursive_programs import RecursiveProgram, recursive_programs
 
@@ -268,7 +269,7 @@ def test_the_standard_library_has_none() -> None:
             assert misplaced_accesses(module, algorithm) == ()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=drawn(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recursive_programs())
 def test_recursion_that_ends_is_never_refused(program: RecursiveProgram) -> None:
     module = load_text(program.text)
@@ -277,7 +278,7 @@ def test_recursion_that_ends_is_never_refused(program: RecursiveProgram) -> None
         assert misplaced_accesses(module, algorithm) == ()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_programs_that_run_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)

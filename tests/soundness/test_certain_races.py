@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from archline.analysis.checks.races import certain_races
 from archline.language.loader import load_target, load_text, stdlib_modules
+from effort import drawn
 from programs import GeneratedProgram, programs
 
 RACY = {
@@ -93,7 +94,7 @@ def test_the_standard_library_has_none() -> None:
         assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_race_free_programs_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)

@@ -23,11 +23,12 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from certificate_mutations import mutated
+from effort import drawn
+from growth_questions import FACTS, questions
 from growth_support import grows_somewhere
 from test_certificates import answered, growths, outcome
 from test_growth import HOLDS
 from test_growth_certificates import check as formally_checked
-from test_growth_random import FACTS, questions
 
 Point = Mapping[str, mpf]
 NAMES = ("n", "m", "p")
@@ -202,7 +203,7 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 SIDES = ("", "n >= m", "n >= 2*m", "n >= 2", "n >= m + p", "m divides n", "m <= 10", "n >= m^2", "n - m >= p")
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(150), suppress_health_check=list(HealthCheck))
 @given(
     st.recursive(LEAVES, larger, max_leaves=4), LEAVES, st.sampled_from(SIDES), st.integers(0, 3), st.integers(0, 999)
 )
@@ -236,7 +237,7 @@ def monomial_at(monomial: Monomial, point: Point) -> mpf:
     return total
 
 
-@settings(max_examples=500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(250), suppress_health_check=list(HealthCheck))
 @given(st.recursive(LEAVES, larger, max_leaves=6), st.integers(0, 10**6))
 def test_bounds_hold_at_points(text: str, seed: int) -> None:
     expr, bounds = parse_expression(text), Bounds(lambda terms: None)

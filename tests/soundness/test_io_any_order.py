@@ -36,6 +36,7 @@ from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from box_programs import Program, flawed, program
+from effort import drawn
 from stdlib_cases import load
 
 LINES = (1, 2, 4, 8)
@@ -354,7 +355,7 @@ EXPONENTS = [
 ]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=drawn(400), deadline=None, derandomize=True)
 @given(st.sampled_from(EXPONENTS), st.integers(0, 60), st.integers(0, 8), st.integers(0, 30), st.integers(1, 7))
 def test_growth_holds_at_every_size(
     drawn: tuple[tuple[Fraction, ...], tuple[int, ...]], bits: int, line_bits: int, more_bits: int, odd: int

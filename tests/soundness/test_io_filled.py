@@ -19,6 +19,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 from filling_programs import filling_program_from_seed, lower_program_from_seed, upper_program_from_seed
 from io_points import LINES, Subject, around, arrays, divided, indices, kernel, loops, recursion
 from io_programs import ArrayProgram
@@ -49,13 +50,13 @@ def assert_touched(subject: Subject, source: random.Random, runs: int) -> None:
 
 @pytest.mark.parametrize("target", sorted({**CASES, **RECURSIVE}))
 def test_the_library(target: str) -> None:
-    assert_touched(kernel(target, {**CASES, **RECURSIVE}[target]), random.Random(target), 8)
+    assert_touched(kernel(target, {**CASES, **RECURSIVE}[target]), random.Random(target), 3)
 
 
 @pytest.mark.parametrize("kind", [loops, recursion, arrays, divided, around, indices])
 def test_generated_programs(kind: Callable[[int], Subject]) -> None:
     source = random.Random(kind.__name__)
-    for seed in range(60):
+    for seed in range(drawn(30)):
         assert_touched(kind(seed), source, 3)
 
 

@@ -25,13 +25,14 @@ from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 from programs import program_from_seed
 from stdlib_cases import CASES, load
 
 LINES = (1, 2, 4, 8, 16)
 KERNELS = sorted(CASES)
 QUICK = settings(
-    max_examples=250,
+    max_examples=drawn(100),
     deadline=None,
     database=None,
     derandomize=True,

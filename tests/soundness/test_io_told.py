@@ -18,6 +18,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 from io_points import LINES, Subject, arrays, kernel, loops, parities, stencils, strides, tiles, triangles
 from stdlib_cases import CASES
 
@@ -48,13 +49,13 @@ def assert_subject(subject: Subject, source: random.Random, runs: int) -> None:
 
 @pytest.mark.parametrize("target", sorted(CASES))
 def test_the_library(target: str) -> None:
-    assert_subject(kernel(target, CASES[target]), random.Random(target), 5)
+    assert_subject(kernel(target, CASES[target]), random.Random(target), 3)
 
 
 @pytest.mark.parametrize("kind", [loops, arrays, strides, stencils, parities, triangles, tiles])
 def test_generated_programs(kind: Callable[[int], Subject]) -> None:
     source = random.Random(kind.__name__)
-    for seed in range(40):
+    for seed in range(drawn(20)):
         assert_subject(kind(seed), source, 2)
 
 

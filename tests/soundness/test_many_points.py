@@ -11,6 +11,7 @@ import pytest
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis import vectorised as many
+from effort import drawn
 
 KERNELS = (
     "dense.matmul::matmul_basic",
@@ -24,7 +25,7 @@ KERNELS = (
     "nbody.direct::nbody_direct",
     "sort.merge::merge",
 )
-COUNT = 40
+COUNT = drawn(20)
 MATMUL = {"n": 3, "m": 4, "p": 5, "Z": 64, "L": 4}
 
 

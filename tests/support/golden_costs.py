@@ -49,6 +49,14 @@ def recorded(module: str) -> dict[str, Entry]:
     return found
 
 
+def sampled(entry: Entry) -> Entry:
+    """A snapshot with all its forms, and io at the smallest, the middle and the largest capacity of its first point."""
+    point, values = next(iter(entry["at"].items()))
+    key = f"io, L = {LINES[-1]}"
+    few = dict(list(values[key].items())[:: CAPACITIES // 2])
+    return {**entry, "at": {point: {**{each: values[each] for each in METRICS if each != "io"}, key: few}}}
+
+
 def taken(module: str, name: str, before: Entry | None) -> Entry:
     """The snapshot of an algorithm now, at the points of the one before."""
     cost = al.algorithm(f"{module}::{name}").cost()
@@ -110,6 +118,8 @@ def _values(cost: al.CostReport, point: Mapping[str, int], before: Entry | None)
     values: Entry = {each: _ends(getattr(cost, each), point) for each in METRICS if each != "io"}
     for line in LINES:
         key = f"io, L = {line}"
+        if before and key not in before:
+            continue
         capacities = list(map(int, before[key])) if before else _capacities(cost, point, line)
         values[key] = {str(each): _ends(cost.io, {**point, "Z": each, "L": line}) for each in capacities}
     return values

@@ -5,6 +5,9 @@ Read from the cases, so that collecting tests loads no module; `test_stdlib_valu
 
 from __future__ import annotations
 
+from functools import cache
+
+import archline as al
 from stdlib_cases import CASES
 from stdlib_recursive_cases import HELPERS, RECURSIVE
 
@@ -36,3 +39,9 @@ MODULES = [
     if module in _POLYBENCH or not module.startswith("polybench.")
 ]
 """Modules of nothing else; three kernels of PolyBench stand for all where every format is tried."""
+
+
+@cache
+def report(target: str) -> al.CostReport:
+    """The costs of a target as the Python API has them, derived once."""
+    return al.algorithm(target).cost()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -21,7 +22,8 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.sympy_bridge import to_sympy
 from archline.execution.data import generate
-from stdlib_targets import TRIED
+from effort import drawn
+from stdlib_targets import TRIED, report
 
 ROOT = Path(__file__).resolve().parents[2]
 COSTS = [(target, metric) for target in TRIED for metric in ("flops", "work", "span")]
@@ -150,12 +152,12 @@ def test_ensures() -> None:
 @cache
 def translated(target: str, metric: str) -> list[tuple[Poly, sympy.Expr]]:
     """The bounds of a cost, each with its sympy expression."""
-    cost = al.algorithm(target).cost().costs[metric]
+    cost = report(target).costs[metric]
     return [(bound, to_sympy(bound)) for bound in dict.fromkeys((cost.lower, cost.upper)) if bound is not None]
 
 
 @pytest.mark.parametrize(("target", "metric"), COSTS, ids=lambda part: str(part))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=drawn(8, least=3), deadline=None)
 @given(data=st.data())
 def test_sympy_agrees_with_exact_evaluation(target: str, metric: str, data: st.DataObject) -> None:
     for bound, expression in translated(target, metric):
@@ -352,3 +354,40 @@ def test_a_run_of_sizes_alone_generates_its_data() -> None:
         algorithm.run(n=4)
     with pytest.raises(al.ArchlineError, match="AL521"):
         algorithm.run(A=data["A"], n=4)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fact"), [({"nz": 5, "nr": 9}, "nr <= nz"), ({"nz": 50, "nr": 2}, "nz <= n*nr"), ({"nz": 5, "nr": 3}, "")]
+)
+def test_sizes_that_no_sparse_matrix_has_are_refused(sizes: dict[str, int], fact: str) -> None:
+    """Of 3 rows with 5 entries none has 9, and 3 rows of at most 2 hold no 50."""
+    kernel = al.algorithm("sparse.csr::spmv_csr")
+    values = {"n": 3, "m": 9, **sizes}
+    if not fact:
+        assert kernel.cost().flops.at(**values) == kernel.run(**values).counts.flops == 2 * 5
+        return
+    for asked in (kernel.cost().work.at, kernel.run):
+        with pytest.raises(al.ArchlineError, match=re.escape(f"`{fact}` does not hold")) as raised:
+            asked(**values)
+        assert raised.value.diagnostics[0].rule.code == "AL526"
+
+
+CERTAIN = {
+    "AL302": "algorithm f(x: inout real[n]):\n    if n > 1:\n        f(x[0..n])\n",
+    "AL303": "algorithm f(x: inout real[n]):\n    x[n] = 1.0\n",
+    # Other sizes are equal in the branch, so that the checker's samples do not decide.
+    "AL232": "algorithm f(x: inout real[n], y: inout real[m]):\n    if n <= 2*m:\n        g(x, y)\n\n"
+    "algorithm g(v: real[k], w: real[k]):\n    pass\n",
+    "AL301": "algorithm f(x: inout real[n]):\n    parallel for i in 0..n:\n        x[0] = 1.0\n",
+}
+
+
+@pytest.mark.parametrize("code", CERTAIN)
+def test_runs_refuse_beforehand_what_certainly_fails(code: str) -> None:
+    subject = al.loads(CERTAIN[code])["f"]
+    data = {name: [1.0] * size for name, size in zip(subject.parameters, (3, 2), strict=False)}
+    asked = [subject.cost, lambda: subject.run(dict.fromkeys(subject.sizes, 4)), lambda: subject.run(data)]
+    for each in asked:
+        with pytest.raises(al.ArchlineError) as raised:
+            each()
+        assert raised.value.diagnostics[0].rule.code == code

@@ -11,6 +11,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.binades import holds_in_binades
+from effort import drawn
 
 N, E = Poly.symbol("n"), Poly.symbol("e")
 LEVEL = a.ceil_log2(N)
@@ -75,7 +76,7 @@ FACTORS = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(st.lists(st.tuples(st.integers(-6, 6), FACTORS, FACTORS), min_size=1, max_size=4), st.integers(1, 4))
 def test_what_is_proved_holds(terms: list[tuple[int, Poly, Poly]], least: int) -> None:
     value = Poly.constant(0)

@@ -19,6 +19,7 @@ from archline.recurrences.exact.handelman import cone, proves
 from archline.recurrences.exact.terms.master import reproduced
 from archline.recurrences.exact.transitions import steps_of
 from archline.recurrences.model import Function
+from effort import drawn
 
 N, M, P = (Poly.symbol(name) for name in "nmp")
 ONE, TWO = Poly.constant(1), Poly.constant(2)
@@ -75,7 +76,7 @@ TERMS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TERMS), st.integers(-3, 3)), min_size=1, max_size=5), st.integers(-6, 6))
 def test_what_is_proved_holds(terms: list[tuple[Poly, int]], constant: int) -> None:
     value = sum((term.scaled(number) for term, number in terms), Poly.constant(constant))
@@ -102,7 +103,7 @@ def test_a_proof_uses_no_product_above_its_degree() -> None:
     assert not cone(facts, [N - M]).proves(value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(st.integers(-3, 3), st.integers(-2, 3), st.booleans(), st.integers(0, 5))
 def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int) -> None:
     half = (a.ceil_div if ceiling else a.floor_div)(N + inside, TWO) + more
@@ -167,7 +168,7 @@ def test_calls_of_half_of_two_sizes_reproduce_terms(calls: int, rows: str, colum
         assert whole >= parts if upper else whole <= parts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(
     coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=3),
     bases=st.tuples(st.sampled_from([2, 3, 5, 7]), st.integers(-3, 3)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from itertools import product
 
 import pytest
 
@@ -16,7 +18,7 @@ from archline.claims.growth_candidates import ShapelessError, shapes, written
 from archline.language.parser import parse_expression
 from archline.report.json import costs as documented
 from cli_support import cli
-from stdlib_targets import TRIED
+from stdlib_targets import TRIED, report
 
 TEXTBOOK = [
     # Dense linear algebra: products, factorisations, solves.
@@ -60,14 +62,13 @@ TEXTBOOK = [
 
 @pytest.mark.parametrize(("target", "metric", "expected"), TEXTBOOK)
 def test_growth_is_what_textbooks_say(target: str, metric: str, expected: str) -> None:
-    assert al.algorithm(target).cost()[metric].growth == expected
+    assert report(target)[metric].growth == expected
 
 
 @pytest.mark.parametrize("target", TRIED)
 def test_no_growth_is_refuted(target: str) -> None:
     """The question put to `archline order` with the reported bounds; what it refutes was wrong."""
-    algorithm = al.algorithm(target)
-    view = algorithm.cost().view()
+    view = report(target).view()
     where = ", ".join(each for each in view.assumptions if " (assumed" not in each)
     for cost in documented(view)["costs"].values():
         if "where Z" in (cost["growth"] or ""):
@@ -229,3 +230,32 @@ def test_shapes_leave_out_what_is_small(value: Poly, expected: str) -> None:
 def test_other_functions_have_no_shape(value: Poly) -> None:
     with pytest.raises(ShapelessError):
         shapes(value, ("n", "m"))
+
+
+BLOCKED = [
+    ("scan.reduce::sum_blocked", "span", "Theta(min(n, b) + n/b)"),
+    ("scan.reduce::dot_blocked", "span", "Theta(min(n, b) + n/b)"),
+    ("scan.prefix_sum::prefix_sum_blocked", "span", "Theta(min(n, b) + n/b)"),
+    ("dense.transpose::transpose_blocked", "span", "Theta(min(n, b)*min(m, b) + log2(n/b) + log2(m/b))"),
+    ("dense.matmul::matmul_blocked", "span", "Theta(m*min(n, b)*min(p, b) + log2(n/b) + log2(p/b))"),
+    ("dense.matmul_rows::matmul_rows_basic", "work", "Theta(n*m*p)"),
+    ("dense.matmul_rows::matmul_rows_basic", "span", "Theta(n*m*p/N + m*p + log2(min(n, N)))"),
+]
+
+
+@pytest.mark.parametrize(("target", "metric", "growth"), BLOCKED)
+def test_blocks_may_be_longer_than_what_they_divide(target: str, metric: str, growth: str) -> None:
+    """The quotient of the count by what it grows like stays between two constants, at blocks of all lengths."""
+    cost = getattr(al.algorithm(target).cost(), metric)
+    assert cost.growth == growth
+    inner = growth.removeprefix("Theta(").removesuffix(")").replace("^", "**")
+    sizes = sorted(set(re.findall(r"\b[a-zA-Z]\b", inner)) | set(al.algorithm(target).sizes))
+
+    def log2(value: float) -> float:
+        return math.log2(2 + value)
+
+    ratios = []
+    for values in product((1, 3, 64, 5000, 10**6), repeat=len(sizes)):
+        at = dict(zip(sizes, values, strict=True))
+        ratios.append(cost.at(**at) / eval(inner, {"min": min, "log2": log2, **at}))
+    assert max(ratios) / min(ratios) < 40

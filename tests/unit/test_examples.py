@@ -23,7 +23,7 @@ from archline.analysis.cache.lru.client import installed
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^```(?:archline|toml) (\S+\.\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```(?:archline|toml) ([^\s=]+\.\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 

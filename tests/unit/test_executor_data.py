@@ -74,7 +74,7 @@ def test_reals_are_taken_from_any_number(t: Any, expected: float) -> None:
         ({"c": np.int64(3)}, "", ""),
         ({"c": 2**40 - 1}, "", ""),
         ({"c": 2**40}, "AL529", "which is not a whole number of them"),
-        ({"n": 2}, "AL521", "`n` is told by the arrays"),
+        ({"n": 2}, "AL521", "`n` follows from the arrays"),
         ({"tt": 2}, "AL521", "did you mean"),
         ({"unheard": 2}, "AL521", "its parameters are y, k, i, t, d"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import drawn
 from executor_programs import codes, message, run
 
 HELPERS = """
@@ -163,7 +164,7 @@ algorithm tree(x: inout real[n]):
     assert codes(text.replace("        sync\n", ""), {"x": np.zeros(64)}) == ["AL516"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=5))
 def test_iterations_race_iff_their_accesses_meet(touched: list[tuple[int, int, bool]]) -> None:
     """Iteration i reads one element and updates another, atomically or not: any two of them are parallel."""

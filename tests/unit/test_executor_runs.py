@@ -20,6 +20,7 @@ from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target, load_text
+from effort import drawn
 from executor_programs import codes, run
 
 CSR = """
@@ -41,7 +42,7 @@ def refused(text: str, sizes: dict[str, object]) -> str:
     return problem.value.diagnostics[0].rule.code
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(st.integers(1, 8), st.integers(0, 30), st.integers(0, 9), st.integers(1, 5), st.integers(0, 5))
 def test_generated_offsets_meet_their_facts(n: int, nz: int, nr: int, m: int, seed: int) -> None:
     sizes = {"n": n, "nz": nz, "nr": nr, "m": m}

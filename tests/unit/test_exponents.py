@@ -12,6 +12,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.powers import holds_beside_power
+from effort import drawn
 
 FACTS = Facts().with_symbol("d", (Poly.constant(1),)).with_power_of_two("d", 1, 0)
 E = Poly.symbol("log2(d)")
@@ -85,7 +86,7 @@ def points(facts: Facts) -> list[dict[str, int]]:
 FACTORS = st.sampled_from([Poly.constant(1), E, D, R, SHARE, SHARE * E, log(R), log(R + 1), D * E])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(st.lists(st.tuples(st.integers(-6, 9), FACTORS), min_size=2, max_size=4), st.sampled_from([MORE, FEW]))
 def test_what_is_proved_holds(terms: list[tuple[int, Poly]], facts: Facts) -> None:
     value = sum((factor.scaled(coefficient) for coefficient, factor in terms), ZERO)

@@ -16,9 +16,10 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
+from effort import drawn
 
 n, m, k, d = (Poly.symbol(name) for name in "nmkd")
-slow = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(max_examples=drawn(120), suppress_health_check=[HealthCheck.too_slow])
 PLAIN = Facts().with_symbol("n", (ONE,)).with_symbol("m", (ONE,))
 RANGE = [(x, y) for x in range(10) for y in range(10)]
 Point = dict[str, int]

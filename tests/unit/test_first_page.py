@@ -15,12 +15,14 @@ from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from cli_support import cli
-from stdlib_targets import MODULES, TRIED
+from stdlib_targets import MODULES, TRIED, report
 
 N, M, L = (Poly.symbol(name) for name in "nmL")
 FACTORS = st.sampled_from(
     [N, M, N - 2, a.floor_div(N + L - 1, L), a.floor_div(M, L), a.ceil_log2(N), a.ceil_log2(M - 2), a.positive_part(N - M - 1),
-     a.positive_part(N - 3), a.positive_part(5 - N), a.floor_div(Poly.constant(1), L), Poly.constant(3), L]
+     a.positive_part(N - 3), a.positive_part(5 - N), a.maximum(a.maximum(N, M), Poly.constant(16)) - a.maximum(N, M) + 2,
+     a.exponential(7, a.ceil_log2(N)), a.exponential(2, a.ceil_log2(N - 1)), a.ceil_log2(a.floor_div(N + 16, Poly.constant(17))),
+     a.ceil_log2(a.maximum(M - 1, Poly.constant(1))), a.floor_div(Poly.constant(1), L), Poly.constant(3), L]
 )  # fmt: skip
 TERMS = st.builds(
     lambda factors, coefficient: Poly.constant(coefficient) * _product(factors),
@@ -56,11 +58,25 @@ def test_leading_terms_by_hand() -> None:
     # What is left of the squares is of order n, as rounding is: it is not known.
     assert leading(L * ceil**2 - L * floor**2 + N) is None
     assert leading(a.positive_part(N - M)) is None
+    # Strassen's count at all sizes, and a span: max(m, n) is at least 17.
+    sevens, cubes = a.exponential(7, a.ceil_log2(N)), a.exponential(2, a.ceil_log2(N)) ** -3
+    assert leading(N**3 * sevens * cubes - N**2 * 8) == N**3 * sevens * cubes
+    most = a.maximum(N, M)
+    assert leading(N * M - a.maximum(most, Poly.constant(16)) + a.maximum(most, Poly.constant(17)) + N) == N * M
+    assert leading(N * a.ceil_log2(a.maximum(N - 1, Poly.constant(1))) + N * 8) == N * a.ceil_log2(N)
+
+
+def test_leading_terms_that_may_cancel_are_not_known() -> None:
+    """Where they cancel, at n = m or at L = 2, what they leave out is all that there is."""
+    assert leading(N**2 - M**2 + N) is None
+    assert leading(N - N * L**-1 * 2 + 1) is None
+    assert leading(N**2 - N**2 * L**-1 + N) == N**2 - N**2 * L**-1
+    assert leading(N * M - N * M * L**-1 + N**2 + N) == N * M - N * M * L**-1 + N**2
 
 
 @pytest.mark.parametrize("target", TRIED)
 def test_a_page_fits_a_screen(target: str) -> None:
-    text = str(al.algorithm(target).cost())
+    text = str(report(target))
     assert len(text.splitlines()) <= 40
     assert all(len(line) <= 100 for line in text.splitlines())
 
@@ -115,3 +131,21 @@ def test_a_size_whose_name_ends_in_z_is_no_cache(tmp_path: Path) -> None:
     path = tmp_path / "rows.algo"
     path.write_text("algorithm f(x: inout real[nZ]):\n    for i in 0..nZ:\n        x[i] += 1\n")
     assert "Z and L are assumed" in cli("cost", str(path), "--at", "nZ=4").out
+
+
+def test_the_title_says_where_an_algorithm_is(tmp_path: Path) -> None:
+    first = cli("cost", "dense.lu::lu").out.splitlines()[0]
+    assert first.startswith("lu              LU row by row")
+    assert first.endswith("  stdlib/dense/lu.algo:3")
+    assert len(first) == 100
+    path = tmp_path / "f.algo"
+    path.write_text("\nalgorithm f(x: inout real[n]):\n    x[0] = 1\n")
+    assert f"{path}:2" in "".join(cli("cost", str(path)).out.splitlines()[:2])
+    assert ".algo" not in cli("cost", "dense.lu::lu", "--at", "n=4").out
+
+
+def test_json_says_whether_the_cache_is_assumed() -> None:
+    target = ("cost", "dense.lu::lu", "--format", "json", "--at")
+    assert '"cache_assumed": true' in cli(*target, "n=4").out
+    assert '"cache_assumed": false' in cli(*target, "n=4", "--cache", "Z=64,L=8").out
+    assert '"cache_assumed": false' in cli(*target, "n=4,Z=64,L=8").out

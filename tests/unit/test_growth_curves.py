@@ -22,8 +22,9 @@ from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.normal_form import constant
 from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.language.parser import parse_expression, parse_facts
+from effort import drawn
+from growth_questions import EXPRESSIONS
 from growth_support import log_of
-from test_growth_random import EXPRESSIONS
 
 # n = 8*2^(T/2), m = T^2/3, p = log2(T), q = 5.
 CURVE = Curve(
@@ -50,7 +51,7 @@ def near(value: scales.Value) -> mpf:
     return total
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(EXPRESSIONS)
 def test_leading_terms_are_what_values_come_to(text: str) -> None:
     expr = parse_expression(text)
@@ -317,7 +318,7 @@ def valued(text: str) -> mpf:
     return eval(re.sub(r"(?<![\w.])([0-9.]+)", r"mpf('\1')", text.replace("^", "**")), functions)
 
 
-@settings(max_examples=400)
+@settings(max_examples=drawn(400))
 @given(st.recursive(NUMBERS, combined, max_leaves=4))
 def test_constants_are_what_they_are(text: str) -> None:
     try:

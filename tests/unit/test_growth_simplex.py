@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
+from effort import drawn
 
 SMALL = st.integers(-3, 3)
 
@@ -52,7 +53,7 @@ def test_no_rows() -> None:
     assert isinstance(maximise([-1], [], [], free=[0]), Unbounded)
 
 
-@settings(max_examples=400)
+@settings(max_examples=drawn(400))
 @given(programs())
 def test_answers_prove_themselves(program: tuple[list[int], list[list[int]], list[int], list[int]]) -> None:
     objective, rows, limits, free = program
@@ -80,7 +81,7 @@ def test_answers_prove_themselves(program: tuple[list[int], list[list[int]], lis
                 assert total == 0 if index in free else total >= 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(programs())
 def test_scipy_agrees(program: tuple[list[int], list[list[int]], list[int], list[int]]) -> None:
     objective, rows, limits, free = program

@@ -94,3 +94,22 @@ def test_mistakes_in_headers_have_their_place(tmp_path: Path) -> None:
     ran = cli("list", str(file))
     assert ran.code == 2
     assert f"{file}:4:15" in ran.err
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "100"])
+def test_text_fits_the_terminal_with_each_parameter_whole(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = cli("list").out
+    assert all(len(line) <= int(columns) for line in shown.splitlines())
+    for each in json.loads(cli("list", "--format", "json").out)["algorithms"]:
+        block = shown.split(f"{each['module']}\n  ", 1)[1].split("\n\n")[0]
+        assert f"{each['name']}(" in block
+        assert all(parameter in block for parameter in each["parameters"])
+
+
+def test_modules_have_a_header(tmp_path: Path) -> None:
+    file = tmp_path / "two.algo"
+    file.write_text(
+        'algorithm f(x: real[n], k: size):\n    "Does it. And more."\n    y = x[0]\n\nalgorithm g():\n    y = 1\n'
+    )
+    assert cli("list", str(file)).out == f"{file}\n  f(x: real[n], k: size)\n      Does it.\n  g()\n"

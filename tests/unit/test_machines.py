@@ -13,6 +13,7 @@ from archline.energy.machines import KINDS, Machine, Quantity, machine, machine_
 from archline.energy.quantities import NAMES, QUANTITIES
 from archline.energy.units import BASES, dimension, format_si, parse_unit
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from effort import drawn
 
 # Tran and Ha, Table 3, in nJ: eps_op, pi_op, eps_io, pi_io.
 ICE_TABLE_3 = {
@@ -606,7 +607,7 @@ MUTATIONS = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(MUTATIONS)
 def test_a_damaged_file_reads_or_is_refused(tmp_path_factory: pytest.TempPathFactory, steps: list) -> None:
     text = GOOD

@@ -186,3 +186,14 @@ def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     module = load_text(program.text)
     span = derive(module, module.algorithms[program.entry])["span"]
     assert span.status == "unknown"
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_the_test_of_a_while_reads_each_time(n: int) -> None:
+    text = "algorithm main(x: inout real[n]):\n    while x[0] < real_of(n) at most n times:\n        x[0] += 1.0\n"
+    module = load_text(text)
+    algorithm = module.algorithms["main"]
+    counts = execute(module, algorithm, {"x": np.zeros(n)}).counts
+    # n + 1 tests, n updates that read and write.
+    assert counts.accesses == 3 * n + 1
+    assert ends_at(derive_metric(module, algorithm, "accesses")["accesses"], {"n": n})[1] == 3 * n + 1

@@ -11,6 +11,7 @@ from archline.language.parser import parse_expression, parse_facts, parse_progra
 from archline.language.printer import format_expression, format_fact, format_program
 from archline.language.source import Source
 from archline.language.syntax import structure
+from effort import drawn
 from programs import programs
 
 DATA = Path(__file__).parents[1] / "data"
@@ -35,7 +36,7 @@ def test_every_sketch_round_trips(path: Path) -> None:
     assert_round_trip(path.read_text(encoding="utf-8"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(program=programs())
 def test_generated_programs_round_trip(program) -> None:
     assert_round_trip(program.text)

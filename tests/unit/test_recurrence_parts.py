@@ -28,6 +28,7 @@ from archline.recurrences.asymptotic.solve import _System
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
 from archline.recurrences.asymptotic.validate import check_answer
 from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
+from effort import drawn
 
 
 def terms(text: str) -> tuple[Term, ...]:
@@ -223,7 +224,7 @@ def test_exponents_known_by_enclosures_have_no_multiples() -> None:
 SMALL = st.integers(-3, 3).map(fmpq)
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(
     st.lists(st.tuples(st.integers(1, 3).map(fmpq), st.integers(1, 3)), min_size=1, max_size=3),
     st.lists(SMALL, min_size=3, max_size=3),
@@ -439,7 +440,7 @@ def test_exponents_that_are_known(parts: list[tuple[fmpq, fmpq]], text: str | No
     assert text is None or found.text() == text
 
 
-@settings(max_examples=120)
+@settings(max_examples=drawn(120))
 @given(st.lists(st.tuples(WEIGHTS, SHARES), min_size=1, max_size=3), st.integers(-3, 5))
 def test_exponents_solve_their_equation(drawn: list[tuple[fmpq, fmpq]], other: int) -> None:
     parts = gathered(drawn)
@@ -452,7 +453,7 @@ def test_exponents_solve_their_equation(drawn: list[tuple[fmpq, fmpq]], other: i
     assert excess(parts, exponents.rational(other)) == (near > other + 1e-9) - (near < other - 1e-9)
 
 
-@settings(max_examples=120)
+@settings(max_examples=drawn(120))
 @given(st.lists(st.tuples(WEIGHTS, st.integers(1, 4)), min_size=1, max_size=3, unique_by=lambda each: each[1]))
 def test_bases_of_exponential_growth(calls: list[tuple[fmpq, int]]) -> None:
     text, near = characteristic(tuple(calls))

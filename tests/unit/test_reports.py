@@ -18,7 +18,8 @@ from archline.language.parser import parse_expression
 from archline.report import json, latex, layout, markdown, text
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Counts, Values
-from stdlib_targets import TRIED
+from effort import drawn
+from stdlib_targets import TRIED, report
 
 words = st.text("abn+-*/(), 0123456789", min_size=1, max_size=200).map(lambda t: " ".join(t.split()) or "n")
 
@@ -122,7 +123,7 @@ def test_text_in_latex_and_markdown_is_escaped() -> None:
 
 @pytest.mark.parametrize("target", TRIED)
 def test_every_report_of_the_standard_library(target: str) -> None:
-    view = derived(target).view()
+    view = report(target).view()
     display = latex.costs(view)
     assert display.count("{") - display.count(r"\{") == display.count("}") - display.count(r"\}")
     assert display.count(r"\left") == display.count(r"\right")
@@ -135,25 +136,20 @@ def test_every_report_of_the_standard_library(target: str) -> None:
 
 # Expressions in the language's own syntax
 @cache
-def derived(target: str) -> al.CostReport:
-    return al.algorithm(target).cost()
-
-
-@cache
 def written(target: str, metric: str, side: str) -> s.Expr | None:
     """A bound as the JSON has it, parsed."""
-    expression = json.costs(derived(target).view())["costs"][metric][side]
+    expression = json.costs(report(target).view())["costs"][metric][side]
     return None if expression is None else parse_expression(expression)
 
 
 @pytest.mark.parametrize("target", TRIED)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=drawn(10, least=4), deadline=None)
 @given(data=st.data())
 def test_reported_expressions_read_back(target: str, data: st.DataObject) -> None:
-    report = derived(target)
+    known = report(target)
     sizes = st.one_of(st.integers(1, 30), st.sampled_from([32, 33, 64]))
-    point = {name: data.draw(sizes, name) for name in report.parameters} | {"Z": 64, "L": 4}
-    for metric, cost in report.costs.metrics.items():
+    point = {name: data.draw(sizes, name) for name in known.parameters} | {"Z": 64, "L": 4}
+    for metric, cost in known.costs.metrics.items():
         for side, value in (("lower", cost.lower), ("upper", cost.upper)):
             read = written(target, metric, side)
             if value is None:

@@ -15,9 +15,10 @@ from archline.algebra.printing import to_text
 from archline.algebra.relax import atom_range, bound_atom, bounded_max, bounded_sum
 from archline.algebra.sums.blocks import parity_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
+from effort import drawn
 
 n, m, b, i = (Poly.symbol(name) for name in "nmbi")
-slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(max_examples=drawn(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @slow

@@ -14,6 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.vectors import LARGEST, Column, Vectors, is_plain, over_one_line
 from archline.algebra.polynomial import ONE, Poly
+from effort import drawn
 
 N, M = (Poly.symbol(name) for name in SIZES)
 numbers = st.one_of(st.integers(-6, 40), st.integers(-(10**12), 10**12), st.integers(-(2**70), 2**70))
@@ -39,7 +40,7 @@ def agrees(expression: Poly, rows: Sequence[tuple[int, int]]) -> None:
             assert type(value) is int
 
 
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(expressions(SIZES), expressions(SIZES), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6))
 def test_columns_have_the_values_of_expressions(first: Poly, second: Poly, rows: list[tuple[int, int]]) -> None:
     for expression in (first, second, first * second / 3, a.floor_div(first, N), first * a.floor_div(second, M)):

@@ -53,7 +53,7 @@ def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) 
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
     if not recurses(module, algorithm):
         return _derive(module, algorithm, model, recursive=False)
-    key = model.wanted, algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
+    key = model.asked, algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
     if key not in _solved:
         _solved[key] = _derive(module, algorithm, model, recursive=True)
         if len(_solved) > MAX_SOLVED:
@@ -98,7 +98,7 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
-    metrics = {metric: _cost(metric, tally.whole(metric), tally, algorithm) for metric in model.wanted}
+    metrics = {metric: _cost(metric, tally.whole(metric), tally, algorithm) for metric in model.asked}
     # What is unknown may hold flops of any kind.
     flops = tally.whole("flops")
     kinds = {

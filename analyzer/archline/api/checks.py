@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import active_children
+from itertools import islice
+from multiprocessing import Pipe, Process
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from archline.api import check_cache
@@ -18,6 +19,8 @@ from archline.report.view import CheckView, Group, claims, contract
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
 
+PATIENCE = 2.0
+"""Seconds after which an idle process looks whether its parent is still there."""
 Outcome = CheckView | tuple[Diagnostic, ...]
 """What a target ensures, or why it cannot be checked."""
 
@@ -41,23 +44,62 @@ def _processors() -> int:
 
 
 def _by_processes(tasks: Sequence[Task], jobs: int, cached: bool) -> list[Outcome]:
-    """The outcomes, shared out among processes; an interrupt, a defect or a crash ends them all."""
+    """The outcomes, each task given to the next process that is idle; whatever ends this one early ends all."""
     # Processes that are forked need not import it each.
     from archline.api import trials  # noqa: F401
 
-    others = active_children()
-    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))
+    found: dict[Task, Outcome] = {}
+    waiting, busy = iter(tasks), dict[Connection, Task]()
+    processes: list[Process] = []
     try:
-        futures = [pool.submit(_outcome, task, cached) for task in tasks]
-        return [future.result() for future in futures]
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in active_children():
-            if process not in others:
-                process.terminate()
-        raise
+        for task in islice(waiting, jobs):
+            ours, theirs = Pipe()
+            processes.append(Process(target=_work, args=(theirs, cached, os.getpid()), daemon=True))
+            processes[-1].start()
+            theirs.close()
+            ours.send(task)
+            busy[ours] = task
+        while busy:
+            for each in wait(list(busy)):
+                assert isinstance(each, Connection)
+                task = busy.pop(each)
+                found[task] = _answer(each, task)
+                following = next(waiting, None)
+                if following is not None:
+                    each.send(following)
+                    busy[each] = following
     finally:
-        pool.shutdown()
+        for process in processes:
+            if process.pid is not None:
+                process.terminate()
+                process.join()
+    return [found[task] for task in tasks]
+
+
+def _answer(connection: Connection, task: Task) -> Outcome:
+    """What a process found. Raises its exception, and RuntimeError where it ended without an answer."""
+    try:
+        answer = connection.recv()
+    except (EOFError, ConnectionError):
+        raise RuntimeError(f"the process that checked `{task.target}` ended without an answer") from None
+    if isinstance(answer, Exception):
+        raise answer
+    found: Outcome = answer
+    return found
+
+
+def _work(connection: Connection, cached: bool, parent: int) -> None:
+    """Answer one task after the other for as long as the parent lives."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    while True:
+        while not connection.poll(PATIENCE):
+            if os.getppid() != parent:
+                return
+        try:
+            answer: Outcome | Exception = _outcome(connection.recv(), cached)
+        except Exception as problem:
+            answer = problem
+        connection.send(answer)
 
 
 def _outcome(task: Task, cached: bool) -> Outcome:

@@ -29,7 +29,7 @@ from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import names
+from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
 def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: chosen.growth(name) for name in COMPARED if name in chosen.metrics}
-    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"} - {"accesses"}))
+    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference(ON_REQUEST)))
     held = on.needed - {"flops"}
     if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics

@@ -27,6 +27,7 @@ from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.format_expressions import format_expression, format_fact
+from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 
@@ -206,7 +207,7 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     if settings.procs is not None:
         machine = on_processors(chosen, machine, model, settings.procs)
     if not isinstance(chosen, FormulaSubject):
-        metrics -= {"accesses"} - names_in(model.expanded(model.expression))
+        metrics -= set(ON_REQUEST) - names_in(model.expanded(model.expression))
     found = Applied(model, machine, frozenset(metrics))
     found.require()
     unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in found.read]

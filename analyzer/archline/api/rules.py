@@ -63,7 +63,7 @@ WRONG_SCHEDULE = Rule(
 )
 WHICH_ALGORITHM = Rule(
     "AL410",
-    "one algorithm is wanted",
+    "one algorithm is expected",
     "The file or module defines several algorithms; name one with `::`, as in `dense.matmul::matmul_basic`.",
 )
 OPTIONS_CLASH = Rule(
@@ -76,8 +76,9 @@ NOT_WRITTEN = Rule(
     "AL413",
     "file cannot be written",
     """
-    Formatted text is written beside the file and then takes its place, so the folder must be writable and the disk
-    must have room. The file is as it was. A picture (`archline plot --out`) is written into a folder that exists.
+    Formatted text is written to a new file in the same folder, which then takes its place, so the folder must be
+    writable and the disk must have room. The file is as it was. A picture (`archline plot --out`) is written into a
+    folder that exists.
     """,
 )
 NEEDS_BOUND = Rule(

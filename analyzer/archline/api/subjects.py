@@ -30,7 +30,7 @@ from archline.execution.results import Cache
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import Derived, names
+from archline.language.metrics import ON_REQUEST, Derived, names
 from archline.language.parser import parse_expression, parse_facts
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class AlgorithmSubject:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
         cost, write = self.cost(metric), self.report.write
-        growth = self.report.growth(cost) if metric != "accesses" else None
+        growth = self.report.growth(cost) if metric not in ON_REQUEST else None
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]

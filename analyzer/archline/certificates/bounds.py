@@ -36,7 +36,7 @@ class Bounds:
             self._uppers[expr] = self._upper(expr)
         found = self._uppers[expr]
         if found is None:
-            raise RejectedError(f"the bound of `{format_expression(expr)}` rests on itself")
+            raise RejectedError(f"the bound of `{format_expression(expr)}` is defined by itself")
         return found
 
     def lower(self, expr: s.Expr) -> Form | None:

@@ -273,7 +273,7 @@ def _too_much(ensures: s.Ensures, below: str | None, facts: tuple[s.Fact, ...]) 
     answer = None if below is None else is_O(parse_expression(below), ensures.bound, facts)
     if not isinstance(answer, Refuted):
         return None
-    return Verdict(ensures, "fails", f"in any order {counterexample(answer, 'O')}")
+    return Verdict(ensures, "fails", f"for every schedule {counterexample(answer, 'O')}")
 
 
 def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -311,7 +311,7 @@ def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts
         return None
     if not isinstance(answer, Proved):
         return None
-    return Verdict(ensures, "holds", f"any order fetches Omega({below})", proofs=(answer,))
+    return Verdict(ensures, "holds", f"every schedule has Omega({below})", proofs=(answer,))
 
 
 def _from_above(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -467,7 +467,7 @@ class _Claim:
                 return Verdict(self.ensures, "fails", reason, point)
         if not self.cost.exact:
             return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")
-        return Verdict(self.ensures, "unknown", "no counterexample at the sizes tried, and no proof")
+        return Verdict(self.ensures, "unknown", "no counterexample at the sizes checked, and no proof")
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """What must be nonnegative for the claim to hold, one of each group, under the facts of each regime."""

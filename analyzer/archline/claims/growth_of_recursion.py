@@ -48,27 +48,25 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
     most, least = OneSide(recurrence, True, added), OneSide(recurrence, False, added)
     try:
         above = most.problem()
-        upper = _growth(above)
+        ends = _growth(above)
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
     try:
         start = least.positive_from()
         if start is None:
-            return BySolving(upper, None)
+            return BySolving(ends[1], None)
         below = least.problem()
-        lower = upper if below == above else _growth(below)
+        lower, _ = ends if below == above else _growth(below)
     except OutOfReachError:
-        return BySolving(upper, None)
-    return BySolving(upper, lower, least.size, start)
+        return BySolving(ends[1], None)
+    return BySolving(ends[1], lower, least.size, start)
 
 
-def _growth(problem: Recurrence) -> str:
-    """Theta of a recurrence. Raises OutOfReachError."""
+def _growth(problem: Recurrence) -> tuple[str, str]:
+    """What a recurrence is Omega and O of. Raises OutOfReachError."""
     match solve(problem):
-        case Solved(growth=growth, regimes=()):
-            return growth
-        case Exponential(growth=str(growth)):
-            return growth
+        case Solved(growth=growth, regimes=(), between=between) | Exponential(growth=str(growth), between=between):
+            return between or (growth, growth)
         case Solved():
             raise OutOfReachError("its growth differs between regimes")
         case found:

@@ -115,7 +115,7 @@ class _Search:
         """From few lines to many, as the factor becomes smaller."""
         assert self.cost.orderless is not None
         if self.least is None or self.least == "1":
-            yield OptimalityRegime("", None, self.cost.orderless.reason or "no bound is known for any order")
+            yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for every schedule is known")
         elif self.cost.orders is not None:
             yield from self._by_orders()
         else:
@@ -168,10 +168,10 @@ class _Search:
         for factor in self.factors:
             self._trials += 1
             if self._trials > MAX_TRIALS:
-                return OptimalityRegime(when, None, "too many factors are tried")
+                return OptimalityRegime(when, None, "there are too many candidate factors")
             if proves(above, self._times(factor), domain):
                 return OptimalityRegime(when, factor)
-        return OptimalityRegime(when, None, "no factor that is tried is proved")
+        return OptimalityRegime(when, None, "no candidate factor is proved")
 
     def _times(self, factor: str) -> s.Expr:
         if factor not in self._parsed:

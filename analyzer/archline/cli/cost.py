@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
-        raise error(rules.OPTIONS_CLASH, "`--lru` is told as text or JSON")
+        raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
     reports = [subject.cost() for subject in shared.subjects(options)]
     if options.metric is not None:
         reports = [report.including(options.metric) for report in reports]

@@ -20,8 +20,8 @@ FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
     "list": "list the algorithms of the library, a file or a folder",
-    "cost": "derive flops, work and span",
-    "run": "run on data and count, beside the derived bounds",
+    "cost": "derive flops, work, span and io (cache misses)",
+    "run": "run on data, count, and compare with the derived bounds",
     "check": "decide what algorithms ensure",
     "fmt": "rewrite programs in canonical form",
     "explain": "explain a diagnostic's code",
@@ -106,8 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="archline",
         usage="archline [-h] [--version] COMMAND ...",
-        description="Derive what algorithm sketches cost, run them, and hold the one against the other.",
-        epilog=f"commands:\n{listed}\n\n`archline COMMAND --help` tells more. {TARGETS}\n{CODES}",
+        description="Derive the costs of algorithm sketches, run them, and compare derived and measured counts.",
+        epilog=f"commands:\n{listed}\n\n`archline COMMAND --help` has more. {TARGETS}\n{CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

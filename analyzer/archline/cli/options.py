@@ -119,7 +119,7 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """A whole number, 1 or more."""
     if natural(text) < 1:
-        raise argparse.ArgumentTypeError("at least 1 is wanted")
+        raise argparse.ArgumentTypeError("expected a number that is at least 1")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Run an algorithm on generated data or on a matrix; counts beside what was derived for them.
+"""Run an algorithm on generated data or on a matrix; compare the counts with the derived bounds.
 
 Exits with 1 where a count lies outside its derived bounds, which is a defect in archline.
 """

@@ -73,7 +73,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         if name in parameters or name in symbols:
             continue
         if name in sizes:
-            hint = f"`{name}` is told by the arrays"
+            hint = f"`{name}` follows from the arrays"
         else:
             hint = did_you_mean(str(name), [*parameters, *symbols]) or _signature(algorithm)
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)

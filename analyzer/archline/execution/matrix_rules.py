@@ -74,12 +74,12 @@ NOT_FINITE = Rule(
 TOO_FEW_ENTRIES = Rule(
     "AL430",
     "fewer entries than announced",
-    "The file ends before the number of entries in its size line is reached: it is most likely truncated.",
+    "The file ends before all entries that its size line announces: it is most likely truncated.",
 )
 TOO_MANY_ENTRIES = Rule(
     "AL431",
     "more entries than announced",
-    "Lines follow after the number of entries in the size line is reached.",
+    "Lines follow after all entries that the size line announces.",
 )
 WRONG_TRIANGLE = Rule(
     "AL432",

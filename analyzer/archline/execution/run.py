@@ -17,7 +17,7 @@ from archline.execution.cache import StrandLog, lru, optimal
 from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.reach import reachable
-from archline.execution.codegen.sites import DECLARED, EXTERN, READS, WORK, WRITES
+from archline.execution.codegen.sites import EXTERN, READS, WORK, WRITES
 from archline.execution.codegen.writer import Options
 from archline.execution.launch import Finished, Plan, launch
 from archline.execution.placement import store_words
@@ -25,7 +25,7 @@ from archline.execution.results import Cache, Counts, Run, Trace
 from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import CALL, METRICS, SET_APART, STEPS
+from archline.language.metrics import CALL, DECLARED, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))

@@ -154,7 +154,7 @@ NO_MEMORY = Rule(
 MISSING_ARGUMENT = Rule(
     "AL520",
     "argument missing",
-    "A run needs a value for every parameter, and for the cost symbols of the externs it reaches.",
+    "A run needs a value for every parameter, and for the cost symbols of the externs it calls.",
 )
 UNKNOWN_ARGUMENT = Rule("AL521", "no such parameter", "Arguments are given by the names of parameters.")
 ARGUMENT_TYPE = Rule(

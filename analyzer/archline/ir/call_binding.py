@@ -62,7 +62,7 @@ class Callees(Views):
                     most = outer.facts.maximum(known.upper, least)
                     inside = outer.facts.with_symbol(variable, (known.lower, least), (most,))
                     return Loop(variable, known.lower, most + 1, ONE, outer.facts, inside, (), call.span)
-        raise UntracedError(f"only the data tells the size `{name}` of `{target.name}`", call.span)
+        raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
 
     def _require_constant_offsets(self, call: s.Call, target: s.Algorithm, own: Scope, place: Place) -> None:
         """Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time."""

@@ -178,7 +178,7 @@ class Program(Callees):
         facts = place.scope.facts
         opened: list[tuple[str, Poly]] = []
         for extent_ in target.extents:
-            name = self.fresh("e")
+            name = self.fresh("elements")
             opened.append((name, facts.positive_part(extent_)))
             facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in opened)

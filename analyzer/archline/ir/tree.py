@@ -135,9 +135,10 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """As the program has it, and where: `for i` (line 12), or `while` (line 12)."""
+        """As the program has it, and where: `for i` (line 12), or the elements of an assignment of arrays."""
         counter = self.variable.partition("'")[0]
-        return f"`{counter if counter == 'while' else f'for {counter}'}` (line {self.span.line})"
+        called = {"while": "`while`", "elements": "the elements"}.get(counter, f"`for {counter}`")
+        return f"{called} (line {self.span.line})"
 
 
 @dataclass(frozen=True, eq=False)

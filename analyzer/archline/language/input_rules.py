@@ -12,7 +12,7 @@ MISSING_FILE = Rule(
 )
 DIRECTORY = Rule(
     "AL002",
-    "a directory where a file is wanted",
+    "a directory where a file is expected",
     "Commands read one file; name a file inside the directory. `archline check` takes one with `.algo` files in it.",
 )
 UNREADABLE = Rule(

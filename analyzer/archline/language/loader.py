@@ -134,7 +134,7 @@ class _Loader:
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
         known = stdlib_modules() + (_modules_beside(folder) if folder is not None else [])
-        message = f"there is no module `{name}` beside the file or in the standard library"
+        message = f"there is no module `{name}` next to the file or in the standard library"
         raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, known))
 
 

@@ -148,5 +148,6 @@ DECLARABLE = names(lambda each: each.declared)
 CLAIMABLE = names(lambda each: each.claimed)
 EXECUTED = names(lambda each: each.executed)
 DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
+ON_REQUEST = names(lambda each: each.derived is Derived.ON_REQUEST)
 SET_APART = names(lambda each: each.declared and each.composition is None)
 """Those whose declared amounts are added up by themselves."""

@@ -15,7 +15,7 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*(def|fn|func|function|procedure|proc|subroutine)\b", "write `algorithm name(x: real[n]):`"),
     (r"^\s*(import|from|include)\b", "write `use dense.matmul`"),
     (r"^\s*use\b.*[/\"]", "write `use dense.matmul`"),
-    (r"^\s*end\w*\s*$|[{}]", "a block is told by its indentation"),
+    (r"^\s*end\w*\s*$|[{}]", "indentation marks a block"),
     (r"^\s*(print|echo|assert)\b", "a sketch has no output; a fact to be checked is written `assume n > 1`"),
     (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
     (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),

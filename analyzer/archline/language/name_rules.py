@@ -113,7 +113,7 @@ UNKNOWN_MODULE = Rule(
     "AL209",
     "unknown module",
     """
-    `use dense.matmul` names the file `dense/matmul.algo`, first beside the file it stands in, then in the
+    `use dense.matmul` names the file `dense/matmul.algo`, first next to the file that uses it, then in the
     standard library.
     """,
 )

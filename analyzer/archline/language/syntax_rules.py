@@ -27,7 +27,7 @@ TAB = Rule(
     "AL103",
     "tab in the indentation",
     """
-    Blocks are told by their indentation, and a tab has no agreed width. Indent with spaces (four a level, as
+    Indentation marks blocks, and a tab has no agreed width. Indent with spaces (four a level, as
     `archline fmt` does).
     """,
 )

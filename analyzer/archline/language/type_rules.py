@@ -56,8 +56,8 @@ WRONG_KIND = Rule(
     "AL226",
     "value of the wrong kind",
     """
-    Where an integer known to the analysis is wanted (`let`, a step, a shape), `int` data and reals will not
-    do; where an integer is wanted (a subscript, a bound), a real will not; a `real` register takes reals
+    Where an integer known to the analysis is expected (`let`, a step, a shape), `int` data and reals will not
+    do; where an integer is expected (a subscript, a bound), a real will not; a `real` register takes reals
     and an `int` one integers.
 
     ```

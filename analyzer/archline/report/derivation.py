@@ -23,7 +23,7 @@ def text(view: CostView, metric: str, width: int) -> str:
         return "\n".join(recursion.text(view, row, recurrence, width)) + "\n"
     if not view.derivation and row.lower is None:
         return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.reason}", width)) + "\n"
-    lines = [f"derivation of the {metric} of {view.algorithm}: what each statement costs when it is reached", ""]
+    lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
     for step in view.derivation:
         lines.extend(_step(view, step, metric, 0, width, ()))
     counts = METRICS[metric].counts

@@ -34,16 +34,18 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
         yield from _reached(view, found, width)
     assert row.lower is not None
     yield ""
-    yield from wrap(f"io >= {view.text(row.lower)}, the lines that are touched", width)
+    yield from wrap(f"io >= {view.text(row.lower)}, the compulsory misses", width)
     for part in row.touched:
         yield from _indented(_in_full(view, part), width)
     if row.touched:
-        told = "at sizes: a call fetches what it touches but for Z/L, or what its calls and the loops between them do"
+        told = (
+            "at sizes: a call fetches its footprint less Z/L lines, or what its calls and the loops between them fetch"
+        )
         yield from wrap(told, width)
     if row.orderless is not None:
         yield from _any_order(view, row.orderless, width)
     for looked, lower in row.lowers:
-        yield from wrap(f"io >= {view.text(lower)}, by {looked}: each fetches the lines it touches but for Z/L", width)
+        yield from wrap(f"io >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines", width)
     if row.published is not None:
         yield ""
         yield from _published(row.published, width)
@@ -53,10 +55,14 @@ def _reached(view: CostView, found: Reached, width: int) -> Iterator[str]:
     """What a call by indices reaches, and what pays for it."""
     for array, box in found.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
-        yield from wrap(f"a call of `{found.algorithm}` reaches {array}[{ends}], and fetches that where it fits", width)
+        yield from wrap(
+            f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches each line of it once "
+            "where it fits",
+            width,
+        )
     if found.most is not None:
         where = f"where Z >= {FEW_LINES}*L"
-        yield from wrap(f"{where}: its io <= {view.text(found.most)}, which pays for all calls in it", width)
+        yield from wrap(f"{where}: its io <= {view.text(found.most)}, with that of all calls in it", width)
 
 
 def _any_order(view: CostView, found: Orderless, width: int) -> Iterator[str]:
@@ -64,16 +70,18 @@ def _any_order(view: CostView, found: Orderless, width: int) -> Iterator[str]:
     for each in found.floors:
         count = view.text(each.iterations)
         told = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
-        yield from wrap(f"io is Omega({told}): {count} iterations in any order, by what they see", width)
+        yield from wrap(
+            f"io is Omega({told}): {count} iterations under any schedule, by the data that they access", width
+        )
     if not found.floors and found.reason:
-        yield from wrap(f"no more is known of any order: {found.reason}", width)
+        yield from wrap(f"no lower bound for every schedule: {found.reason}", width)
 
 
 _BESIDE = {
-    "the same": "ours grows alike",
+    "the same": "of the same growth as ours",
     "larger": "larger in growth than ours",
     "smaller": "smaller in growth than ours",
-    "unknown": "it is not known whether ours grows alike",
+    "unknown": "it is not known whether the growth is the same",
 }
 
 
@@ -86,7 +94,7 @@ def _published(found: Published, width: int) -> Iterator[str]:
             beside += f", its leading term is {each.times:.2f} times ours"
         yield from _indented(f"io >= {each.text} ({each.by}): {beside}", width)
     if any(each.times is not None and each.times > NEARLY for each in found.bounds):
-        yield from wrap("ours takes each place that sees an array for all that is seen of it", width)
+        yield from wrap("ours bounds the footprint of an array by that of each access alone", width)
     if found.because is not None:
         yield from wrap(found.because, width)
     for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
@@ -97,7 +105,7 @@ def attained(found: Attained) -> Iterator[tuple[str, str]]:
     """How near io is to what any order of the same iterations fetches, a line a regime."""
     name = "optimality"
     if found.floors:
-        yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the lines touched"
+        yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the compulsory misses"
         name = ""
     under = " and ".join(found.under)
     for each in found.regimes:
@@ -137,7 +145,7 @@ def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
     """By the number of accesses."""
     why = "" if row.reason is None else f", as they cannot be followed: {row.reason} ({row.place})"
     yield ""
-    yield from wrap(f"every access counts as a line{why}", width)
+    yield from wrap(f"every access counts as a miss{why}", width)
     for each in row.regimes:
         where = "" if each.when == "otherwise" else "where "
         yield from wrap(f"{where}{each.when}: io <= {view.text(each.upper)}", width)

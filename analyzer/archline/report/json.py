@@ -33,6 +33,7 @@ def costs(view: CostView) -> dict[str, Any]:
     }
     if view.at is not None:
         document["at"] = point(view.at)
+        document["cache_assumed"] = view.cache_assumed
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))

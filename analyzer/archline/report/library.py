@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
-from archline.report.layout import table
+from archline.report.layout import indented, wrap
 
 VERSION = 1
 _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")
@@ -45,13 +45,28 @@ class Listed:
 
 
 def text(found: Sequence[Listed], width: int) -> str:
-    """One row an algorithm; an empty line parts modules."""
-    rows: list[list[str]] = []
-    for _, group in groupby(found, key=lambda each: each.module):
-        # A blank in each cell is a line of its own.
-        rows += [[" "] * 3] if rows else []
-        rows += [[each.target, ", ".join(each.parameters), each.summary] for each in group]
-    return "".join(f"{line}\n" for line in (table(rows, width) if rows else ["no algorithms"]))
+    """A block a module: each algorithm with its parameters, and below them what it does."""
+    blocks = [
+        [module, *(line for each in group for line in _lines(each, width))]
+        for module, group in groupby(found, key=lambda each: each.module)
+    ]
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
+
+
+def _lines(found: Listed, width: int) -> Iterator[str]:
+    """`  name(parameters)`, parameters broken between each other, and the summary."""
+    line = f"  {found.name}("
+    margin = " " * min(len(line), width // 2)
+    last = len(found.parameters) - 1
+    for index, each in enumerate(found.parameters):
+        piece = f"{each}{',' if index < last else ')'}"
+        if index and len(line) + 1 + len(piece) > width:
+            yield line
+            line = margin + piece
+        else:
+            line += f"{' ' * bool(index)}{piece}"
+    yield line if found.parameters else f"{line})"
+    yield from indented(wrap(found.summary, width - 6, "") if found.summary else [], 6)
 
 
 def document(found: Sequence[Listed]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def costs(view: CostView, width: int) -> str:
         blocks.append(["assuming", *indented([line for each in view.assumptions for line in wrap(each, width - 4)])])
     trusted = sorted({name for row in view.rows for name in row.declared})
     if trusted:
-        blocks.append(wrap("resting on declared costs: " + ", ".join(trusted), width - 2))
+        blocks.append(wrap("uses declared costs: " + ", ".join(trusted), width - 2))
     if view.contracts:
         blocks.append(["ensures", *indented(contracts(view.contracts, width - 4))])
     head, *rest = blocks

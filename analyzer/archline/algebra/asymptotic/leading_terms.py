@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
+from functools import cache
 from itertools import chain
 
 from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol
 
 CACHE = frozenset(("Z", "L", "P"))
-Degrees = Mapping[str, tuple[int, int]]
-"""Of each size the exponents of itself and of its logarithm."""
+KNOWN = Facts().with_symbol("P", (ONE,)).with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
+"""What is known of them: lines of one word are left out."""
+LARGE = 2**20
+"""Sizes from which on all that is said of large ones may hold: they grow without end."""
+Degrees = Mapping[str, tuple[Fraction, int]]
+"""Of each size 2 to the power of its exponent, which is rational for 7^ceil(log2(n)) too, and that of its logarithm."""
+NONE = (Fraction(1), 0)
 
 
 def leading(value: Poly) -> Poly | None:
@@ -28,7 +36,38 @@ def leading(value: Poly) -> Poly | None:
     lead = {m: d for m, d in terms.items() if d is not None and not any(_dominates(o, d) for o in terms.values() if o)}
     if not all(any(_dominates(each, d) for each in lead.values()) for d in lost if d is not None):
         return None
-    return Poly({monomial: smooth.terms[monomial] for monomial in lead})
+    found = Poly({monomial: smooth.terms[monomial] for monomial in lead})
+    return found if not found or _positive(found) is not None else None
+
+
+def _positive(lead: Poly) -> bool | None:
+    """Whether leading terms are positive or negative; None where they may cancel, for some L >= 2.
+
+    n^2 - m^2 is 0 at n = m, where what is left out decides, and so is n - 2*n/L at L = 2. Those of the same degrees
+    count together.
+    """
+    of_terms = {coefficient > 0 for coefficient in lead.terms.values()}
+    if len(of_terms) == 1:
+        return of_terms.pop()
+    groups: dict[frozenset[tuple[str, tuple[Fraction, int]]], Poly] = {}
+    for monomial, coefficient in lead.terms.items():
+        of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE)
+        group = frozenset((_degrees(monomial) or {}).items())
+        groups[group] = groups.get(group, ZERO) + Poly({of_cache: coefficient})
+    signs = {_sign(each) for each in groups.values()}
+    return signs.pop() if len(signs) == 1 else None
+
+
+def _sign(coefficient: Poly) -> bool | None:
+    """Whether a sum of powers of L, Z and P is positive, L >= 2 and Z >= L, or negative; None if that is not known."""
+    if not coefficient.names <= CACHE:
+        return None
+    for name in sorted(coefficient.names):
+        least = min(coefficient.coefficients(Symbol(name)))
+        coefficient = coefficient * Poly.symbol(name) ** -least if least < 0 else coefficient
+    if KNOWN.positive(coefficient):
+        return True
+    return False if KNOWN.positive(-coefficient) else None
 
 
 def _in_the_limit(atom: Atom) -> Poly | None:
@@ -37,14 +76,28 @@ def _in_the_limit(atom: Atom) -> Poly | None:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
             return ZERO
         case a.PositivePart(argument=argument):
+            grown = _grown(argument.names - CACHE)
+            if grown.nonnegative(argument):
+                return argument.map_atoms(_in_the_limit)
+            if grown.nonnegative(-argument):
+                return ZERO
             lead = leading(argument)
             if lead is None or lead.is_constant or not lead.names - CACHE:
                 return None
-            if all(each > 0 for each in lead.terms.values()):
-                return argument.map_atoms(_in_the_limit)
-            return ZERO if all(each < 0 for each in lead.terms.values()) else None
+            positive = _positive(lead)
+            return None if positive is None else argument.map_atoms(_in_the_limit) if positive else ZERO
         case _:
-            return None
+            parts = tuple(part.map_atoms(_in_the_limit) for part in atom.parts)
+            return None if parts == atom.parts else atom.rebuild(parts)
+
+
+@cache
+def _grown(sizes: frozenset[str]) -> Facts:
+    """What is known once all sizes are large: `max(n, 16)` is n."""
+    facts = KNOWN
+    for name in sorted(sizes):
+        facts = facts.with_symbol(name, (Poly.constant(LARGE),))
+    return facts
 
 
 def _without_rounding(atom: Atom) -> Poly | None:
@@ -62,22 +115,22 @@ def _without_rounding(atom: Atom) -> Poly | None:
 
 def _degrees(monomial: Monomial) -> Degrees | None:
     """The degrees of a product; None where a factor has none."""
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, tuple[Fraction, int]] = {}
     for atom, power in monomial:
         match atom:
             case Symbol(name=name):
-                own, log = power, 0
-            case a.CeilLog2(argument=argument) if (size := _size(argument)) is not None:
-                name, own, log = size, 0, power
-            case a.Exponential(base=2, exponent=exponent) if (size := _logarithm(exponent)) is not None:
-                name, own, log = size, power, 0
+                own, log = Fraction(2) ** power, 0
+            case a.CeilLog2(argument=argument) if (size := _proportional(argument)) is not None:
+                name, own, log = size, Fraction(1), power
+            case a.Exponential(base=base, exponent=exponent) if (size := _logarithm(exponent)) is not None:
+                name, own, log = size, Fraction(base) ** power, 0
             case _ if atom.names <= CACHE:
                 continue
             case _:
                 return None
         if name not in CACHE:
-            before = found.get(name, (0, 0))
-            found[name] = (before[0] + own, before[1] + log)
+            before = found.get(name, NONE)
+            found[name] = (before[0] * own, before[1] + log)
     return found
 
 
@@ -90,11 +143,21 @@ def _size(value: Poly) -> str | None:
             return None
 
 
+def _proportional(value: Poly) -> str | None:
+    """The name of the size that an expression tends to a positive multiple of."""
+    lead = leading(value)
+    match [] if lead is None else list(lead.terms.items()):
+        case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE:
+            return name
+        case _:
+            return None
+
+
 def _logarithm(exponent: Poly) -> str | None:
-    """N of ceil(log2(n))."""
+    """N of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
     match list(exponent.terms.items()):
         case [(((a.CeilLog2(argument=argument), 1),), coefficient)] if coefficient == 1:
-            return _size(argument)
+            return _proportional(argument)
         case _:
             return None
 
@@ -114,11 +177,11 @@ def _upper(monomial: Monomial) -> Degrees | None:
     if any(each is None for each in degrees):
         return None
     names = {name for each in degrees for name in each or ()}
-    return {name: max((each or {}).get(name, (0, 0)) for each in degrees) for name in names}
+    return {name: max((each or {}).get(name, NONE) for each in degrees) for name in names}
 
 
 def _dominates(first: Degrees, second: Degrees) -> bool:
     """Whether the ratio of the first to the second tends to infinity as all sizes grow."""
     names = {*first, *second}
-    pairs = [(first.get(name, (0, 0)), second.get(name, (0, 0))) for name in names]
+    pairs = [(first.get(name, NONE), second.get(name, NONE)) for name in names]
     return all(one >= other for one, other in pairs) and any(one > other for one, other in pairs)

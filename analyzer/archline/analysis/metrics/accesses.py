@@ -54,12 +54,12 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
 
 
 class WordModel(CostModel):
-    """Counts accesses, by what statements name; calls are counted beside them, which every recursion makes."""
+    """Counts accesses, by what statements name; calls are counted too, since every recursion makes some."""
 
     upper_only = True
 
     def __init__(self, module: Module) -> None:
-        super().__init__((METRICS[METRIC],), beside=(METRICS["calls"],))
+        super().__init__((METRICS[METRIC],), auxiliary=(METRICS["calls"],))
         self._module = module
 
     def words(self, count: Poly | int) -> Tally:
@@ -84,7 +84,7 @@ class Accesses(WordModel):
         self._updates = updates
         self._known: dict[s.Stmt, Tally] = {}
 
-    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         if statement not in self._known:
             again = self._updates - 1 if self._is_update(statement) else 0
             self._known[statement] = self.words(len(self.elements(own_parts(statement))) + again)
@@ -102,7 +102,7 @@ class Accesses(WordModel):
         """The test of a `while` again."""
         return self.words(len(self.elements(loop.condition))) if isinstance(loop, s.While) else FREE
 
-    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Each element is written, and that of a view on the right is read."""
         copied = statement.value is not None and self.is_view(statement.value)
         return nest(FREE, self.words(2 if copied else 1), extents, facts)

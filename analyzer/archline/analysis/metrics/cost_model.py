@@ -16,19 +16,19 @@ from archline.language.metrics import CALL, DECLARED, FORK, ITERATION, METRICS, 
 
 
 class CostModel:
-    """Counts events in some metrics of the registry. What counts anything else refines it.
+    """Counts events in some metrics of the registry. Subclasses count other things.
 
-    `wanted` are the metrics that are asked for; more may be counted.
+    `asked` names the metrics that are derived; auxiliary ones may be counted too.
     """
 
     upper_only = False
     """Whether lower bounds are of use only where they are exact."""
 
-    def __init__(self, wanted: Iterable[Metric], beside: Iterable[Metric] = ()) -> None:
-        """`beside`: metrics that are counted and not asked for."""
-        asked = tuple(wanted)
-        self.wanted = tuple(each.name for each in asked)
-        self._metrics = {each.name: each for each in (*asked, *beside)}
+    def __init__(self, asked: Iterable[Metric], auxiliary: Iterable[Metric] = ()) -> None:
+        """`auxiliary`: metrics that the derivation itself needs."""
+        chosen = tuple(asked)
+        self.asked = tuple(each.name for each in chosen)
+        self._metrics = {each.name: each for each in (*chosen, *auxiliary)}
         paths = [name for name, each in self._metrics.items() if each.composition is Composition.MAX_PLUS]
         self._paths = frozenset(paths)
         self.sync = Tally(paths=dict.fromkeys(paths, SYNC))
@@ -77,26 +77,26 @@ class CostModel:
         names = tuple(each.name for each in self._metrics.values() if each.name in added)
         return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
 
-    # What is no event
-    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
-        """What a statement costs beside events each time it is reached."""
+    # Costs other than events
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        """What each execution of a statement costs, apart from events and from the blocks inside it."""
         return FREE
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """What each iteration of a loop costs beside events."""
+        """What each iteration of a loop costs, apart from events and from its body."""
         return FREE
 
     def call(self, call: s.Call) -> Tally | None:
-        """What a call costs with all that it does, None where that is derived."""
+        """What a call costs including its body; None where that is to be derived."""
         return None
 
-    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """A whole-array fill or copy: the loop nest over its elements, an iteration of each loop at a time."""
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """A whole-array fill or copy: a loop nest over its elements, each of whose iterations is an event."""
         return nest(self.event(ITERATION), FREE, extents, facts)
 
 
 def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
-    """A loop nest: what each iteration of each loop costs, and what is inside of all."""
+    """A loop nest: `each` is the cost of an iteration at every level, `inside` that of the innermost body."""
     cost = inside
     for extent in reversed(extents):
         cost = repeated(each.then(cost, facts), extent)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import Self
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
@@ -85,7 +86,7 @@ class Recursions:
         if (gap := self._unproved(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
-        names = [name for name in extracted.systems if model.metric(name).name in model.wanted]
+        names = [name for name in extracted.systems if model.metric(name).name in model.asked]
         return model.tally({name: self.closed(algorithm, name).amount for name in names}, declared)
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
@@ -150,7 +151,7 @@ class Recursions:
 
     def _summed(self, algorithm: s.Algorithm, metric: str) -> Closed | None:
         """A metric as the sum of its kinds, where these are known exactly; how, is found when it is told."""
-        if metric not in self._outer.model.wanted or not self._outer.model.metric(metric).by_kind:
+        if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extracted(algorithm).systems
         kinds = [self.closed(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
@@ -472,3 +473,9 @@ class Derivation(Statements):
     @cached_property
     def recursions(self) -> Recursions:
         return Recursions(self)
+
+    def _guarded(self) -> Self:
+        other = super()._guarded()
+        # Solved with the guards bounded, whether they were solved otherwise before or not.
+        vars(other).pop("recursions", None)
+        return other

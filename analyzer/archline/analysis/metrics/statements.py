@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, Self
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
@@ -130,7 +130,7 @@ class Statements:
             expr = bound or self._viewed(call, name, signature)
             try:
                 if expr is None:
-                    raise NotStaticError("only the data tells", call)
+                    raise NotStaticError("it depends on the data", call)
                 sizes[name] = extent(expr, scope)
             except NotStaticError:
                 least = ZERO if name in signature.at_least else None
@@ -153,7 +153,7 @@ class Statements:
         holds_array = False
         for statement in body:
             tally, rule, children = self._statement(statement, scope)
-            tally = self.model.reached(statement, scope).then(tally, scope.facts)
+            tally = self.model.statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = without_settled(tally, scope)
             total = total.then(tally, scope.facts)
@@ -262,7 +262,7 @@ class Statements:
                 return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
             extents.append(found)
         # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self).then(self.model.filled(statement, extents, scope.facts), scope.facts)
+        return evaluation(value, scope, self).then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
@@ -280,7 +280,7 @@ class Statements:
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
 
-    def _guarded(self) -> Statements:
+    def _guarded(self) -> Self:
         """A derivation that bounds guarded costs which this one fails to count."""
         other = copy(self)
         other._coarse, other._done = True, {}

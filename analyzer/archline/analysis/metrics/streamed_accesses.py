@@ -57,7 +57,9 @@ class Streamed(WordModel):
     others inside did.
     """
 
-    def __init__(self, module: Module, reached: Iterable[s.Algorithm], line: int, rows: Rows, sharing: Sharing) -> None:
+    def __init__(
+        self, module: Module, algorithms: Iterable[s.Algorithm], line: int, rows: Rows, sharing: Sharing
+    ) -> None:
         super().__init__(module)
         self.lines = 1
         self.nested = False
@@ -70,13 +72,13 @@ class Streamed(WordModel):
         self._walked: frozenset[str] = frozenset()
         self._on: Mapping[s.Loop, frozenset[str]] = {}
         self._held = 1
-        for algorithm in reached:
+        for algorithm in algorithms:
             self._own = rows[algorithm]
             self._offsets = frozenset(x.name for x in algorithm.parameters if isinstance(x.type, s.OffsetsType))
             self._block(algorithm.body)
 
     # What the walk over the program asks for
-    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         return self.words(self._before.get(statement, 0))
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
@@ -86,7 +88,7 @@ class Streamed(WordModel):
         """The words of a call whose lines are kept, which are all that it fetches."""
         return self.words(self._instead[call]) if call in self._instead else None
 
-    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """What each entry of a row costs, and what the ends of a row do."""
         words, ends = self._fills[statement]
         *outer, row = extents
@@ -96,9 +98,9 @@ class Streamed(WordModel):
     # What is found out beforehand, algorithm by algorithm
     def _block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
-            self._statement(statement)
+            self._prepare(statement)
 
-    def _statement(self, statement: s.Stmt) -> None:
+    def _prepare(self, statement: s.Stmt) -> None:
         self._before[statement] = self._words(own_parts(statement))
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
@@ -247,11 +249,11 @@ class Made(WordModel):
     Those that each iteration of a loop makes again count once, if it has no part in their shapes.
     """
 
-    def __init__(self, module: Module, reached: Iterable[s.Algorithm], line: int) -> None:
+    def __init__(self, module: Module, algorithms: Iterable[s.Algorithm], line: int) -> None:
         super().__init__(module)
         self._line = line
         self._at: dict[s.Stmt, list[s.ArrayType]] = {}
-        for algorithm in reached:
+        for algorithm in algorithms:
             self._place(algorithm.body, frozenset())
 
     def _place(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
@@ -274,7 +276,7 @@ class Made(WordModel):
             for block in s.blocks(statement):
                 self._place(block, inside)
 
-    def reached(self, statement: s.Stmt, scope: Scope) -> Tally:
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         total = FREE
         for type_ in self._at.get(statement, ()):
             try:
@@ -284,7 +286,7 @@ class Made(WordModel):
             total = total.then(self.words(words + (self._line - 1)), scope.facts)
         return total
 
-    def filled(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         return FREE
 
 

@@ -13,7 +13,6 @@ WORK = "work"
 READS = "reads"
 WRITES = "writes"
 EXTERN = "extern"
-DECLARED = "declared"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,14 +14,14 @@ from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.loops import loop, while_loop
 from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.sites import DECLARED, WORK
+from archline.execution.codegen.sites import WORK
 from archline.execution.codegen.values import Code, Register, Static, named
 from archline.execution.codegen.views import is_view, view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact
-from archline.language.metrics import METRICS, SET_APART, TEST
+from archline.language.metrics import DECLARED, METRICS, SET_APART, TEST
 from archline.language.model import Kind
 
 

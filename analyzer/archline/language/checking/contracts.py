@@ -38,7 +38,7 @@ class Formulas:
     def quantity(self, expr: s.Expr) -> None:
         """Check a formula that must be a number."""
         if self._kind(expr) is Kind.BOOL:
-            message = f"`{shown(expr)}` is a condition, where a number is wanted"
+            message = f"`{shown(expr)}` is a condition, where a number is expected"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
     def fact(self, fact: s.Fact) -> None:
@@ -98,7 +98,7 @@ class Formulas:
         for operand in operands:
             kind = self._kind(operand)
             if kind is Kind.BOOL:
-                message = f"`{shown(operand)}` is a condition, where a number is wanted"
+                message = f"`{shown(operand)}` is a condition, where a number is expected"
                 self.findings.add(rules.BAD_QUANTITY, message, operand.span)
                 kind = None
             kinds.append(kind)

@@ -31,11 +31,11 @@ def scalar(body: Body, expr: s.Expr) -> Kind | None:
     """The kind of an expression that must be a number."""
     found = type_of(body, expr)
     if isinstance(found, ViewType):
-        message = f"`{shown(expr)}` is an array, where a number is wanted"
+        message = f"`{shown(expr)}` is an array, where a number is expected"
         body.report(rules.ARRAY_AS_NUMBER, message, expr.span, "write a loop over the elements")
         return None
     if found is Kind.BOOL:
-        message = f"`{shown(expr)}` is a condition, where a number is wanted"
+        message = f"`{shown(expr)}` is a condition, where a number is expected"
         body.report(rules.CONDITION, message, expr.span)
         return None
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from decimal import Decimal
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
@@ -124,6 +125,21 @@ def nine_digits(value: float) -> str:
     """The number with nine significant digits."""
     text = f"{value:.9g}"
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
+
+
+def around(digits: str) -> tuple[str, str]:
+    """Numbers below and above one that is known to nine digits, one unit of the last of them away."""
+    value = Decimal(digits)
+    unit = Decimal(1).scaleb(value.adjusted() - 8)
+    return f"{value - unit:f}", f"{value + unit:f}"
+
+
+def rounded(term: Term, upper: bool) -> Term:
+    """A term with a power that is no less, or no more, where the power is known to nine digits."""
+    root = term.power.root
+    if root is None:
+        return term
+    return replace(term, power=Exponent(fmpq(0), root=Root(around(root.text)[upper], root.enclose)))
 
 
 def _sum(parts: Parts, p: arb) -> arb:

@@ -33,7 +33,7 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
     """Raise OutOfReachError unless what stands beside the calls is at least 0 from `least` on."""
     for branch in branches:
         if not nonnegative_from(branch.terms, least):
-            raise OutOfReachError("what stands beside the calls may be negative")
+            raise OutOfReachError("the terms without calls may be negative")
 
 
 def by_splits(branches: tuple[CallSum, ...], bases: Bases) -> Grown:

@@ -119,7 +119,7 @@ def _at(term: Term, argument: Argument) -> Term:
     if plain and argument.is_split and argument.offset == 0 and term.power.rational.q == 1:
         return replace(term, coefficient=term.coefficient * argument.ratio ** int(term.power.rational.p))
     if term.coefficient < 0:
-        raise OutOfReachError("what stands beside the calls may be negative")
+        raise OutOfReachError("the terms without calls may be negative")
     if argument.is_root:
         return replace(term, power=term.power.times(argument.root), exact=False)
     return replace(term, exact=False)

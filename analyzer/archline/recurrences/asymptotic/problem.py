@@ -62,7 +62,8 @@ class Solved:
     """`growth` is Theta of the function, in the language's syntax; `exact` a closed form where `domain` holds.
 
     `method` names the theorem or method, `steps` are lines of the solution as a textbook would print it. `regimes`
-    holds (condition, growth) pairs where no one formula serves everywhere.
+    holds (condition, growth) pairs where no one formula serves everywhere. `between` has what it is Omega and O of for
+    certain, where the growth has a number that is known to nine digits.
     """
 
     growth: str
@@ -71,11 +72,15 @@ class Solved:
     exact: str | None = None
     domain: str | None = None
     regimes: tuple[tuple[str, str], ...] = ()
+    between: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """The function grows faster than every polynomial: `growth` names it where it is known, as 2^n."""
+    """The function grows faster than every polynomial: `growth` names it where it is known, as 2^n.
+
+    `between` is as for `Solved`.
+    """
 
     growth: str | None
     reason: str
@@ -83,6 +88,7 @@ class Exponential:
     exact: str | None = None
     domain: str | None = None
     method: str | None = None
+    between: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

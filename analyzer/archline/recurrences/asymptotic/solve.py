@@ -8,6 +8,7 @@ from flint import fmpq
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
+from archline.recurrences.asymptotic.akra_bazzi import rounded
 from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms
 from archline.recurrences.asymptotic.initial_values import Bases, bases_of
 from archline.recurrences.asymptotic.inline import at_argument, callees, components, written_out
@@ -50,9 +51,11 @@ def _answer(found: Found, asked: Definition) -> Answer:
     if found.exact is not None:
         steps.append(f"exactly {asked.name}({size}) = {found.exact} where {found.domain}")
     if found.beyond is not None:
-        return Exponential(growth, found.beyond, tuple(steps), found.exact, found.domain, found.method)
+        return Exponential(growth, found.beyond, tuple(steps), found.exact, found.domain, found.method, found.between)
     assert growth is not None
-    return Solved(growth, found.method, tuple(steps), found.exact, found.domain)
+    lower, upper = (growth_text([rounded(term, up) for term in found.terms], size) for up in (False, True))
+    between = None if lower == upper else (lower, upper)
+    return Solved(growth, found.method, tuple(steps), found.exact, found.domain, between=between)
 
 
 class _System:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,7 +12,8 @@ from flint import fmpq
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.recurrences.asymptotic import explain as explaining
-from archline.recurrences.asymptotic.decrease import by_steps
+from archline.recurrences.asymptotic.akra_bazzi import around
+from archline.recurrences.asymptotic.decrease import Summed, by_steps
 from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
 from archline.recurrences.asymptotic.exponents import ZERO, Exponent, primitive
 from archline.recurrences.asymptotic.initial_values import Bases
@@ -24,6 +26,7 @@ from archline.recurrences.closed.linear import closed_by_steps
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
 _CONSTANT = Term(fmpq(1))
+_DIGITS = re.compile(r"\d+\.\d+")
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Found:
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
     the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the least
-    difference of that exponent from those of what is added. `places` are some sizes of the closed form's domain.
+    difference of that exponent from those of what is added. `places` are some sizes of the closed form's domain,
+    `between` bounds on a growth with rounded numbers.
     """
 
     method: str
@@ -49,6 +53,7 @@ class Found:
     factor: fmpq | None = None
     gap: float = math.inf
     places: tuple[Fraction, ...] = ()
+    between: tuple[str, str] | None = None
 
 
 def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
@@ -109,7 +114,7 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
         check_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
         if growing:
             return f"the number of calls grows with the size: {SUPERPOLYNOMIAL}"
-        return f"beside calls at the size less a constant there are calls at a part of it: {SUPERPOLYNOMIAL}"
+        return f"besides calls at the size less a constant there are calls at a part of it: {SUPERPOLYNOMIAL}"
     return None
 
 
@@ -176,18 +181,22 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
     if found.base is None:
         return known
-    power = f"{found.base}^{_strides_text(size, found.stride)}"
-    growth = _times(found.terms, size, power)
+    growth = _times(found, size, found.base)
+    between = None
+    if _DIGITS.fullmatch(found.base):
+        lower, upper = (_times(found, size, base) for base in around(found.base))
+        between = lower, upper
     reason = f"it grows exponentially, as {growth}"
-    return replace(known, method="characteristic equation", beyond=reason, growth=growth)
+    return replace(known, method="characteristic equation", beyond=reason, growth=growth, between=between)
 
 
-def _times(terms: tuple[Term, ...], size: str, power: str) -> str:
-    """Terms without the size in front of a power."""
-    if all(term.is_constant for term in terms):
+def _times(found: Summed, size: str, base: str) -> str:
+    """A power of the size with the terms in front of it, in which there is no size."""
+    power = f"{base}^{_strides_text(size, found.stride)}"
+    if all(term.is_constant for term in found.terms):
         return power
-    text = growth_text(terms, size)
-    return f"{text}*{power}" if len(terms) == 1 else f"({text})*{power}"
+    text = growth_text(found.terms, size)
+    return f"{text}*{power}" if len(found.terms) == 1 else f"({text})*{power}"
 
 
 def _strides_text(size: str, stride: fmpq) -> str:

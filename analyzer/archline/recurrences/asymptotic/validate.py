@@ -63,14 +63,14 @@ def _check_level(ratios: list[float], found: Found, points: list[tuple[float, fl
     if found.shrinking == SPLITS and found.factor is None:
         allowed *= 2
     if abs(ratios[-1] - ratios[-2]) > math.log2(allowed):
-        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes tried")
+        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
 
 
 def _check_rising(points: list[tuple[float, float]]) -> None:
     """Beyond polynomials, the function's logarithm rises ever faster with that of the size."""
     (a, x), (b, y), (c, z) = points[-3:]
     if not (z - y) / (c - b) > (y - x) / (b - a) > 0:
-        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes tried")
+        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
 
 
 def _sizes(problem: Recurrence, found: Found) -> list[int | Fraction]:
@@ -117,7 +117,7 @@ def followed(problem: Recurrence, sizes: list[int | Fraction], symbols: Symbols)
         found = _followed(problem, sizes, symbols, arithmetic)
         if found is not None:
             return found
-    raise OutOfReachError("the recurrence has no value at the sizes tried")
+    raise OutOfReachError("the recurrence has no value at the sizes checked")
 
 
 def _followed(
@@ -133,7 +133,7 @@ def _followed(
     if not all(value.is_finite() for value in values):
         return None
     if not all(value > 0 for value in values):
-        raise OutOfReachError("the function is not positive at the sizes tried")
+        raise OutOfReachError("the function is not positive at the sizes checked")
     return [_log(value) for value in values]
 
 

@@ -110,7 +110,7 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
             called.append((factor, atom))
     nested = [part for factor, atom in called for part in (factor, *atom.arguments)]
     if calls(forcing) or any(map(calls, nested)):
-        raise TooComplexError("the cost of a recursive call stands inside another expression")
+        raise TooComplexError("the cost of a recursive call is inside another expression")
     return Transition(equation, equation.facts, forcing, tuple(called))
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.exact import evaluate as value_of
+from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Kept
 from archline.language import syntax as s
 from archline.language.evaluate import EvaluationError as UndefinedError
@@ -16,20 +17,28 @@ from archline.report.view import AlternativeRow, Row
 
 Shape: TypeAlias = Sequence[s.Expr]
 LINE = 8
+FEW = "a few lines"
 PART = "more lines"
 """Regimes without a name of their own."""
+COMPULSORY = "compulsory"
+"""No line is fetched twice."""
 
 
 def extent_of(regime: AlternativeRow, row: Row, shapes: Mapping[str, Shape]) -> str:
     """The largest part of an array whose lines stay in the cache for reuse, by its size."""
-    if regime.upper == row.lower:
+    if any(need == Poly.symbol("Z") - Poly.symbol("L") * regime.upper for need in regime.needs):
         return "all fits"
+    named = _largest(regime, shapes)
+    return COMPULSORY if named in (PART, FEW) and regime.upper == row.lower else named
+
+
+def _largest(regime: AlternativeRow, shapes: Mapping[str, Shape]) -> str:
     sizes = sorted({name for shape in shapes.values() for each in shape for name in s.names((each,))})
     point = {name: 1000 + 96 * index for index, name in enumerate(sizes)} | {"L": LINE, "Z": 10**9}
     held = [(lines, each) for each in regime.kept if (lines := _lines(each, point)) is not None]
     most, largest = max(held, key=lambda pair: pair[0], default=(0, None))
     if largest is None or largest.held.is_constant or most < 8:
-        return "a few lines"
+        return FEW
     shape = _extents(shapes.get(largest.array, ()), point)
     if shape:
         lines = -(-shape[-1] // LINE)

@@ -30,14 +30,14 @@ def first_page(view: CostView, width: int, metric: str | None = None) -> str:
 
 def _head(page: Page, width: int) -> list[str]:
     """The title and what the algorithm does, and at the right where it is, on the first line or on one of its own."""
-    head = f"{page.title.ljust(14)}  {page.doc}" if page.doc else page.title
-    room = width - GAP - len(page.place)
     if not page.place:
-        return wrap(head, width)
-    if room < width // 2:
-        return [*wrap(head, width), page.place.rjust(width)]
-    first, *rest = wrap(head, room)
-    return [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
+        return wrap(page.title, width)
+    title = f"{page.title.ljust(14)}  " if page.doc else page.title
+    room = width - GAP - len(page.place)
+    own = room < width // 2 or len(title) > width // 2
+    first, *rest = wrap(title.replace(" ", "\0") + page.doc, width if own else room)
+    first = first.replace("\0", " ")
+    return [first, *rest, page.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
 
 
 def _costs(page: Page, width: int) -> list[str]:

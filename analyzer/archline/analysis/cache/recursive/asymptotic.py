@@ -115,7 +115,7 @@ class _Orders:
         answer = solve(Recurrence(problem.definitions, facts))
         if not isinstance(answer, Solved):
             raise UnsolvedRecursionError(answer.reason)
-        return Order(answer.regimes or (("", answer.growth),))
+        return Order(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
 
 
 def _of_machine(fact: s.Fact) -> bool:
@@ -177,7 +177,7 @@ class _Writer:
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
         if target.paid is None:
-            raise UnsolvedRecursionError(f"nothing is found that pays for all calls of `{call.target.name}`")
+            raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
         found = [form.substitute(call.sizes) for form in target.paid.forms]
         moved = sorted({name for each in found for name in each.names} & set(self._indices))
         if moved:

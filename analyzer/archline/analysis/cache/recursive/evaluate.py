@@ -332,7 +332,7 @@ class _Evaluation:
                 target, sizes = self._target(solved, call, point)
                 given = target.given_at(sizes)
                 if given > point["Z"] // point["L"]:
-                    raise EvaluationError("the arrays of a call do not fit beside the stack")
+                    raise EvaluationError("the arrays of a call and the stack do not fit together")
                 return given
             case Repeated(parts=inner):
                 each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))

@@ -38,6 +38,12 @@ class Choices:
         lines: NDArray[np.float64] = np.tensordot(np.bincount(self.regions).astype(float), self.space, 1)
         return lines
 
+    @cached_property
+    def _sharing(self) -> NDArray[np.bool_]:
+        """Whether some units of a choice fetch at every access."""
+        sharing: NDArray[np.bool_] = np.any(self.scratch, axis=0)
+        return sharing
+
     def at(self, sample: int) -> list[tuple[int, ...]]:
         """The units of each choice at a sample."""
         rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
@@ -52,9 +58,7 @@ class Choices:
             (self.misses[..., None] + other.misses[:, None]).reshape(wide),
             (self._in_all[..., None] + other._in_all[:, None]).reshape(wide),
             (self._counts[..., None] + other._counts[:, None]).reshape(wide),
-            (np.logical_or.reduce(self.scratch)[..., None] | np.logical_or.reduce(other.scratch)[:, None]).reshape(
-                wide
-            ),
+            (self._sharing[..., None] | other._sharing[:, None]).reshape(wide),
         )
         best, some = keys.best(limit)
         (left, right), each = both.rows, np.arange(len(best))[:, None]
@@ -86,7 +90,7 @@ class Choices:
         Apart where some accesses share a line that is fetched each time, as others may share it too.
         """
         needs = (self.space + self.scratch).max(axis=0)
-        keys = _Keys(needs, self.misses, self._in_all, self._counts, np.logical_or.reduce(self.scratch))
+        keys = _Keys(needs, self.misses, self._in_all, self._counts, self._sharing)
         best, some = keys.best(limit)
         each = np.arange(len(best))[:, None]
         misses = np.where(some, self.misses[each, best], np.inf)

@@ -178,7 +178,7 @@ class RecursionState:
         ]
         shares = _solved(kept, len(cases))
         if any(abs(approximate(a) - b) > _STILL for a, b in zip(shares, seen, strict=True)):
-            raise OutOfReachError("a tie of guards whose cases take turns in no fixed proportion")
+            raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
         direction: Vector = (ZERO,) * len(self._state)
         nodes: Number = ZERO
         for share, step in zip(shares, steps, strict=True):
@@ -192,8 +192,8 @@ def _solved(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
     table: list[Vector] = [(*row, ZERO) for row in rows]
     found = reduced([*table, (ONE,) * (count + 1)])
     if len(found) != count or any(found[i][i] != 1 for i in range(count)):
-        raise OutOfReachError("a tie of guards that does not fix how the cases take turns")
+        raise OutOfReachError("a tie of guards that does not fix how the cases alternate")
     shares = tuple(row[count] for row in found)
     if any(sign(share) <= 0 for share in shares):
-        raise OutOfReachError("a tie of guards whose cases take turns in no fixed proportion")
+        raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
     return shares

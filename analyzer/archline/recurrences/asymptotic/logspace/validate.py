@@ -69,7 +69,7 @@ def check(
             where = witness.shown(points[-1])
             return NumericCheck(f"the growth found does not agree with the recurrence's own values near {where}", count)
     if not count:
-        return NumericCheck("the recurrence could not be evaluated at any of the sizes tried, to check the answer", 0)
+        return NumericCheck("the recurrence could not be evaluated at any of the sizes checked, to check the answer", 0)
     return NumericCheck(None, count)
 
 

@@ -1,0 +1,215 @@
+"""`archline check`: several processes, and the cache of outcomes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from archline.api import check_cache, checks
+from cli_support import ROOT, cli
+
+# One addition an iteration.
+SUM = """algorithm total(x: real[n], t: inout real[1]):
+    ensures flops == {}
+    for i in 0..n:
+        t[0] += x[i]
+"""
+USING = """use helper
+
+algorithm twice(x: real[n], t: inout real[1]):
+    ensures flops == 2*n
+    helped(x, t)
+    helped(x, t)
+"""
+HELPER = """algorithm helped(x: real[n], t: inout real[1]):
+    for i in 0..n:
+        t[0] += {}x[i]
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def entry(here: Path) -> Path:
+    """The only entry of the cache."""
+    (found,) = (here / "cache" / "archline" / "check").iterdir()
+    return found
+
+
+def plant(place: Path, old: str, new: str) -> None:
+    """Change a valid entry into another valid one."""
+    _, _, text = place.read_text().partition("\n")
+    assert old in text
+    changed = text.replace(old, new)
+    place.write_text(f"{sha256(changed.encode()).hexdigest()}\n{changed}")
+
+
+def test_a_second_run_reads_the_cache_until_the_file_changes(here: Path) -> None:
+    file = here / "sum.algo"
+    file.write_text(SUM.format("n"))
+    first = cli("check", "sum.algo")
+    assert "1 hold" in first.out
+    assert cli("check", "sum.algo") == first
+    plant(entry(here), '"holds"', '"unknown"')
+    assert "1 unknown" in cli("check", "sum.algo").out
+    assert cli("check", "sum.algo", "--no-cache") == first
+    file.write_text(SUM.format("2*n"))
+    assert "derived: n" in cli("check", "sum.algo").out
+
+
+def test_options_and_the_current_folder_have_entries_of_their_own(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    cli("check", "sum.algo")
+    plant(entry(here), '"holds"', '"unknown"')
+    assert "1 hold" in cli("check", "sum.algo", "--where", "n >= 2").out
+    assert "1 hold" in cli("check", "sum.algo::total").out
+    other = here / "other"
+    other.mkdir()
+    (other / "sum.algo").write_text(SUM.format("3*n"))
+    monkeypatch.chdir(other)
+    assert "1 fail" in cli("check", "sum.algo").out
+
+
+def test_what_a_file_uses_counts_too(here: Path) -> None:
+    (here / "using.algo").write_text(USING)
+    helper = here / "helper.algo"
+    helper.write_text(HELPER.format(""))
+    assert "1 hold" in cli("check", "using.algo").out
+    helper.write_text(HELPER.format("2.0*"))
+    assert "derived: 4*n" in cli("check", "using.algo").out
+
+
+def test_a_file_that_appears_before_the_one_used_counts_too(here: Path) -> None:
+    program = "use dense.lu\n\nalgorithm run(A: inout real[n, n]):\n    ensures work <= n^3 + n + 2\n    lu(A)\n"
+    (here / "run.algo").write_text(program)
+    assert "1 hold" in cli("check", "run.algo").out
+    (here / "dense").mkdir()
+    (here / "dense" / "lu.algo").write_text("algorithm other(x: inout real[n]):\n    x[0] = 1.0\n")
+    assert cli("check", "run.algo").code == 2
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: text[:-9], lambda text: text.replace('"holds"', '"fails"'), lambda _: ""]
+)
+def test_a_damaged_entry_is_ignored(here: Path, damage) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    first = cli("check", "sum.algo")
+    place = entry(here)
+    whole = place.read_text()
+    place.write_text(damage(whole))
+    assert cli("check", "sum.algo") == first
+    assert place.read_text() == whole
+
+
+def test_an_entry_of_another_form_or_program_is_ignored(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    first = cli("check", "sum.algo")
+    plant(entry(here), '"contracts"', '"treaties"')
+    assert cli("check", "sum.algo") == first
+    plant(entry(here), '"holds"', '"fails"')
+    monkeypatch.setattr(check_cache, "_program", lambda: "changed")
+    assert cli("check", "sum.algo") == first
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    (here / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "file"))
+    result = cli("check", "sum.algo")
+    assert "1 hold" in result.out
+    assert (result.code, result.err) == (0, "")
+
+
+def test_certificates_and_stops_are_the_same_from_the_cache(here: Path) -> None:
+    text = (
+        "algorithm first(x: inout real[n]):\n    ensures flops is Theta(n)\n    for i in 0..n:\n        x[i] += 1.0\n"
+    )
+    stopped = "algorithm last(x: inout real[n]):\n    ensures flops == 1\n    x[(n + 1)//2] += 1.0\n"
+    (here / "both.algo").write_text(f"{text}\n{stopped}")
+    for options in (["--format", "json"], ["--certificates"], ["--certificates", "--format", "json"]):
+        assert cli("check", "both.algo", *options) == cli("check", "both.algo", *options)
+    document = json.loads(cli("check", "both.algo", "--certificates", "--format", "json").out)
+    assert "certificates" in json.dumps(document)
+    assert "stops here" in cli("check", "both.algo").out
+
+
+def test_few_entries_are_left_where_there_are_many(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_cache, "MAX_ENTRIES", 4)
+    for number in range(9):
+        (here / f"s{number}.algo").write_text(SUM.format("n"))
+        assert cli("check", f"s{number}.algo").code == 0
+    assert 1 <= len(list((here / "cache" / "archline" / "check").iterdir())) <= 4
+
+
+def test_the_order_is_that_of_the_targets_whatever_the_processes(here: Path) -> None:
+    for number in range(6):
+        (here / f"s{number}.algo").write_text(SUM.format(f"{number}*n") if number != 3 else "algorithm\n")
+    one = cli("check", ".", "-j", "1", "--no-cache")
+    assert one.code == 2
+    assert [line.split(":")[0] for line in one.out.splitlines() if ":2:" in line] == [
+        f"s{number}.algo" for number in (0, 1, 2, 4, 5)
+    ]
+    assert cli("check", ".", "-j", "3", "--no-cache") == one
+    assert cli("check", ".", "--no-cache") == one
+
+
+FORKS = multiprocessing.get_start_method() == "fork"
+
+
+@pytest.mark.skipif(not FORKS, reason="the fault is planted in this process")
+def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        (here / f"s{number}.algo").write_text(SUM.format("n"))
+    decided = checks._decided
+    monkeypatch.setattr(
+        checks, "_decided", lambda task, read: os._exit(1) if "s1" in task.target else decided(task, read)
+    )
+    result = cli("check", ".", "-j", "2", "--no-cache")
+    assert result.code == 3
+    assert "AL999" in result.err
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(not FORKS, reason="the fault is planted in this process")
+def test_a_defect_in_a_process_is_reported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        (here / f"s{number}.algo").write_text(SUM.format("n"))
+    monkeypatch.setattr(checks, "_decided", lambda task, read: 1 // 0)
+    result = cli("check", ".", "-j", "2", "--no-cache")
+    assert result.code == 3
+    assert "ZeroDivisionError" in result.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_an_interrupt_ends_all_processes(here: Path) -> None:
+    command = [sys.executable, "-m", "archline", "check", str(ROOT / "stdlib"), "-j", "2", "--no-cache"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "analyzer")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+        started: list[str] = []
+        for _ in range(600):
+            time.sleep(0.1)
+            started = children.read_text().split() if children.exists() else []
+            if len(started) == 2:
+                break
+        # Python loses an interrupt that comes in the hooks of a fork.
+        time.sleep(2)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 130
+        assert err == "interrupted\n"
+        assert not [each for each in started if Path(f"/proc/{each}").exists()]

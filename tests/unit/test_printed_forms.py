@@ -1,0 +1,127 @@
+"""What commands print of forms: no needless signs, and nothing that is always 0."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+
+import pytest
+
+import archline as al
+from archline.api.settings import broken_facts
+from archline.language import syntax as s
+from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.report import derivation, text
+from archline.report import json as as_json
+from archline.report.costs.text import first_page
+from archline.report.view import CostView
+from stdlib_targets import ALL, QUICK
+
+TARGETS = [
+    *("dense.lu::lu", "dense.cholesky::cholesky_parallel", "dense.matmul::matmul_blocked", "polybench.durbin::durbin"),
+    *("stencil.jacobi_1d::jacobi_1d", "scan.prefix_sum::prefix_sum_tree", "sparse.csr::spmv_csr", "sort.merge::merge"),
+    *("scan.reduce::maximum", *QUICK[:2]),
+]
+"""Of each kind of form one: triangles, tiles, stencils, reductions, sparse rows, recursion."""
+FORBIDDEN = {
+    r"\+ -": "a sum of something negative",
+    r"- -": "a difference of something negative",
+    r"max\(0, -": "a positive part that begins with a sign",
+    r"floor\(1/[A-Za-z]\w*\)": "1 where lines have one word",
+    r"log2\(max\(1, [LZ]\)\)": "sizes of caches are at least 1",
+    r"\b0\*|\*0\b": "a factor of 0",
+    r"[>=<]= -": "a bound that begins with a sign",
+    r"'\d": "a loop by a name that no program has",
+    r"L\*\([^() +%-]*\)": "needless brackets",
+}
+
+
+@cache
+def view_of(target: str) -> CostView:
+    return al.algorithm(target).cost().view()
+
+
+def outputs(view: CostView) -> Iterator[str]:
+    yield first_page(view, 100)
+    yield text.costs(view, 1000)
+    for metric in ("flops", "work", "span", "io"):
+        yield derivation.text(view, metric, 1000)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_forms_are_printed_without_needless_signs(target: str) -> None:
+    assert target in ALL
+    for shown in outputs(view_of(target)):
+        for pattern, meaning in FORBIDDEN.items():
+            found = re.search(rf".*{pattern}.*", shown)
+            assert found is None, f"{meaning}: {found and found[0].strip()}"
+
+
+def points(view: CostView, names: set[str]) -> list[dict[str, int]]:
+    """Sizes, Z and L that the assumptions allow."""
+    generator = random.Random(1)
+    facts = [fact for each in view.assumptions for fact in al_facts(each)]
+    found: list[dict[str, int]] = []
+    for _ in range(4000):
+        scale = generator.choice([1, 2, 4, 8])
+        point = {name: scale * generator.choice([0, 1, 2, 3, 4, 8, 16]) + generator.choice([0, 0, 1]) for name in names}
+        point |= {name: max(1, point[name]) for name in names - vanishing(view)}
+        point["L"] = generator.choice([1, 2, 3, 8])
+        point["Z"] = point["L"] * generator.choice([1, 2, 3, 5, 40])
+        if not broken_facts(point, tuple(facts)):
+            found.append(point)
+    return found[:300]
+
+
+def vanishing(view: CostView) -> set[str]:
+    """Sizes that may be 0."""
+    return {each.removesuffix(" >= 0") for each in view.assumptions if each.endswith(" >= 0")}
+
+
+def al_facts(assumption: str) -> tuple[s.Fact, ...]:
+    from archline.language.parser import parse_facts
+
+    return parse_facts(re.sub(r" \(assumed.*", "", assumption), "where")
+
+
+def calls(node: object) -> Iterator[s.Call]:
+    if isinstance(node, s.Call):
+        yield node
+    if is_dataclass(node):
+        for each in fields(node):
+            value = getattr(node, each.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                yield from calls(part)
+
+
+def forms(view: CostView) -> Iterator[str]:
+    document = json.loads(as_json.render(as_json.costs(view)))
+    for cost in document["costs"].values():
+        yield from filter(None, (cost["lower"], cost["upper"]))
+        for each in cost["regimes"]:
+            yield from (each["lower"], each["upper"])
+        yield from (each["lower"] for each in cost["lowers"])
+
+
+@pytest.mark.parametrize("target", [each for each in TARGETS if each not in QUICK])
+def test_nothing_that_is_printed_is_always_nothing(target: str) -> None:
+    """Every maximum, minimum and rounded quotient is different from 0 somewhere."""
+    view = view_of(target)
+    for shown in set(forms(view)):
+        expression = parse_expression(shown)
+        names = set(s.names((expression,))) | set(view.parameters)
+        found = points(view, names)
+        for call in {format_expression(each): each for each in calls(expression)}.values():
+            values = set()
+            for point in found:
+                try:
+                    values.add(evaluate(call, point))
+                except EvaluationError:
+                    continue
+            assert values - {0}, f"{format_expression(call)} is always 0 in {shown}"

@@ -13,7 +13,8 @@ from archline.ir.tree import Array, contiguous_dimension
 LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
 ONE_LINE = WORDS - LINE
 """Where it is 0 or more, fast memory holds a line."""
-Interval = tuple[Poly, Poly]
+ClosedInterval = tuple[Poly, Poly]
+"""The first subscript and the last one."""
 
 
 def whole(array: Array) -> Poly:
@@ -34,7 +35,7 @@ def stack_lines(array: Array) -> Poly:
 
 
 def run(
-    interval: Interval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
+    interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
     """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
 
@@ -64,7 +65,7 @@ def _step(value: Poly, counters: frozenset[str]) -> Poly:
     return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.content(value)})
 
 
-def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
+def placed_run(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
     """The lines of an interval of a row by where it begins and ends; 1 at most where it is empty.
 
     None where it may be worse than empty, or lines are not those of rows; for a few words, whose sums would be long.
@@ -78,7 +79,7 @@ def placed_run(interval: Interval, facts: Facts, array: Array) -> Poly | None:
 
 def box_lines(
     array: Array,
-    box: Sequence[Interval],
+    box: Sequence[ClosedInterval],
     facts: Facts,
     whole: bool = True,
     counters: frozenset[str] | None = None,

@@ -1,11 +1,11 @@
 """Closed forms and bounds of recurrences, each proved by induction.
 
 A closed form is a sum of elements with unknown coefficients. An exact one is fitted to the function's values at
-samples (`fitting`). A bound U must satisfy
+samples (`interpolate`). A bound U must satisfy
 
     U(x) >= f(x) + sum of factor*U over the calls      (an upper bound; <= for a lower one)
 
-in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples (`sampling`),
+in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples (`cegis`),
 or a proof with unknown coefficients of its own (`synthesis`). Each case is then proved for all sizes.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from archline.algebra.facts import Facts
 from archline.analysis.cache.footprint.upper import Reference
-from archline.ir.layout import Interval
+from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, contiguous_dimension
 
 MAX_APART = 8
@@ -46,8 +46,8 @@ def _near(access: Access, members: Sequence[Access], along: int) -> bool:
     return True
 
 
-def _joint(array: Array, members: Sequence[Access]) -> tuple[Interval | None, ...]:
-    found: list[Interval | None] = []
+def _joint(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
+    found: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
         known = [place for place in places if place is not None]

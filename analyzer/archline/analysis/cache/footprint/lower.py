@@ -19,7 +19,15 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.project import Seen, Taking, clipped
-from archline.analysis.cache.footprint.windows import Interval, Spot, Turn, Windows, at_least_zero, inside, slope_of
+from archline.analysis.cache.footprint.windows import (
+    HalfOpenInterval,
+    Spot,
+    Turn,
+    Windows,
+    at_least_zero,
+    inside,
+    slope_of,
+)
 from archline.ir.layout import LINE
 
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
@@ -52,11 +60,11 @@ class Least:
         return [self.windows.known(self._turns[:place]) for place in range(len(self._turns) + 1)]
 
     @cached_property
-    def hull(self) -> list[Interval | None]:
+    def hull(self) -> list[HalfOpenInterval | None]:
         """Subscripts outside of which the spot has no place in a window; None where that is not known."""
         return [None if interval is None else self._ends(interval) for interval in self.spot.box]
 
-    def _ends(self, interval: Interval) -> Interval | None:
+    def _ends(self, interval: HalfOpenInterval) -> HalfOpenInterval | None:
         low, high = interval
         for place in reversed(range(len(self.windows.outer), len(self._turns))):
             turn, facts = self._turns[place], self._known[place]

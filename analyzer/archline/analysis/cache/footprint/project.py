@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.analysis.cache.footprint.windows import Interval, Turn, at_least_zero, slope_of, union, within
+from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, slope_of, union, within
 from archline.ir.tree import Array, contiguous_dimension
 
 
@@ -32,10 +32,10 @@ class Seen:
     It holds where all of `needs` are at least 0. `spaced` are so many places in a row, so many words apart.
     """
 
-    box: tuple[Interval | None, ...]
+    box: tuple[HalfOpenInterval | None, ...]
     needs: tuple[Poly, ...]
     rows: tuple[RowsAlongLoop, ...] = ()
-    spaced: Interval | None = None
+    spaced: HalfOpenInterval | None = None
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
         """The dimensions, the rows, and whether there are spaced places that mention a name."""
@@ -47,7 +47,7 @@ class Seen:
         """With a loop in one iteration."""
         values = {name: value}
 
-        def moved(interval: Interval) -> Interval:
+        def moved(interval: HalfOpenInterval) -> HalfOpenInterval:
             return interval[0].substitute(values), interval[1].substitute(values)
 
         return Seen(
@@ -60,7 +60,7 @@ class Seen:
         )
 
 
-def _mentions(interval: Interval, name: str) -> bool:
+def _mentions(interval: HalfOpenInterval, name: str) -> bool:
     return name in interval[0].names or name in interval[1].names
 
 
@@ -197,7 +197,7 @@ class Taking:
         return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
-def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: Interval) -> Facts:
+def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: HalfOpenInterval) -> Facts:
     """What holds where both an iteration and the one after it are run, whatever the row."""
     facts = within(turn, facts, 2)
     for row in reversed(seen.rows):
@@ -207,8 +207,8 @@ def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: Interval) -> Fact
 
 
 def _rows_and_turns(
-    interval: Interval, turn: Turn, row: Poly
-) -> tuple[Interval, tuple[Poly | None, Poly | None]] | None:
+    interval: HalfOpenInterval, turn: Turn, row: Poly
+) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
     """The rows of a growing or shrinking interval, and from and up to which iteration it holds a row."""
     moving = [place for place, end in enumerate(interval) if turn.variable in end.names]
     if len(moving) != 1:

@@ -11,7 +11,7 @@ from archline.algebra.polynomial import ZERO, TooComplexError
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.cache.footprint.upper import ROW, Reference, Rows, monotone
 from archline.ir.factored import Product, largest_in, most, total_in
-from archline.ir.layout import Interval, box_lines, placed_run, run
+from archline.ir.layout import ClosedInterval, box_lines, placed_run, run
 from archline.ir.tree import Array, Chain, Loop, contiguous_dimension
 
 
@@ -68,7 +68,7 @@ class Union:
         return Rows(rows, entries)
 
     @cached_property
-    def box(self) -> list[Interval]:
+    def box(self) -> list[ClosedInterval]:
         """The smallest box around all."""
         boxes = [each.hull(self.depth) for each in self.references]
         found = []
@@ -158,5 +158,5 @@ class Unions:
         return self._known[depth]
 
 
-def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:
+def _hull(one: ClosedInterval, other: ClosedInterval, facts: Facts) -> ClosedInterval:
     return facts.minimum(one[0], other[0]), facts.maximum(one[1], other[1])

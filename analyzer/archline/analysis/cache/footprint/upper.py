@@ -19,7 +19,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
-from archline.ir.layout import LINE, Interval, placed_run, run, stack_lines
+from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
 
 ROW = "row "
@@ -38,14 +38,14 @@ class Reference:
     """
 
     array: Array
-    place: tuple[Interval | None, ...]
+    place: tuple[ClosedInterval | None, ...]
     chain: Chain
     facts: Facts = field(repr=False)
     accesses: tuple[Access, ...] = field(repr=False)
     order: tuple[int, ...] = (0,)
     whole_lines: bool = True
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
-    _hulls: dict[int, tuple[Interval, ...]] = field(default_factory=dict, repr=False)
+    _hulls: dict[int, tuple[ClosedInterval, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -83,13 +83,13 @@ class Reference:
             found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
         return tuple(found)
 
-    def hull(self, depth: int) -> tuple[Interval, ...]:
+    def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
         """The smallest box around what is touched in a window, as far as it is found."""
         if depth not in self._hulls:
             self._hulls[depth] = tuple(self._hull(depth))
         return self._hulls[depth]
 
-    def _hull(self, depth: int) -> Iterator[Interval]:
+    def _hull(self, depth: int) -> Iterator[ClosedInterval]:
         """From the box of the windows inside, if there are some."""
         whole = [(ZERO, extent - 1) for extent in self.array.extents]
         if depth == len(self.chain):
@@ -111,8 +111,8 @@ class Reference:
 class Rows:
     """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
 
-    rows: Interval
-    entries: Interval
+    rows: ClosedInterval
+    entries: ClosedInterval
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class Lines:
             facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return facts
 
-    def _ends(self, ends: Interval, facts: Facts) -> Interval:
+    def _ends(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
         """The smallest interval that holds others, whatever the loops do that decide no row."""
         lo, hi = ends
         for loop in reversed(self._rest):
@@ -183,7 +183,7 @@ class Lines:
                 lo, hi = -most(-lo, loop.variable, first, end, known), most(hi, loop.variable, first, end, known)
         return lo, hi
 
-    def _narrowed(self, loop: Loop, facts: Facts) -> Interval:
+    def _narrowed(self, loop: Loop, facts: Facts) -> ClosedInterval:
         """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
@@ -203,7 +203,7 @@ class Lines:
         return first, end
 
     @cached_property
-    def box(self) -> tuple[Interval, ...]:
+    def box(self) -> tuple[ClosedInterval, ...]:
         """For each dimension the interval of subscripts, given the variables of rows."""
         found = []
         for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
@@ -245,7 +245,7 @@ class Lines:
                 return False
         return True
 
-    def _unit(self, interval: Interval, most_apart: int = 1) -> bool:
+    def _unit(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
         """Whether inner loops move by one at a time, or by so many at most."""
         slopes = [slope_of(interval[0], loop.variable) for loop in self._rest if loop.variable in interval[0].names]
         return all(
@@ -271,7 +271,7 @@ class Lines:
                 count = count.times(self._values(dimension, interval))
         return count
 
-    def _run(self, interval: Interval) -> Poly:
+    def _run(self, interval: ClosedInterval) -> Poly:
         """The lines of an interval of a row."""
         lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters)
         own = self.reference.place[contiguous_dimension(self.reference.array)]
@@ -279,7 +279,7 @@ class Lines:
             return lines
         return self.facts.minimum(lines, self._distinct(own))
 
-    def _values(self, dimension: int, interval: Interval) -> Poly:
+    def _values(self, dimension: int, interval: ClosedInterval) -> Poly:
         """How many values a subscript takes."""
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
         own = self.reference.place[dimension]
@@ -287,7 +287,7 @@ class Lines:
             return width
         return self.facts.minimum(width, self._distinct(own))
 
-    def _distinct(self, interval: Interval) -> Poly:
+    def _distinct(self, interval: ClosedInterval) -> Poly:
         """At most so many values of subscripts in an interval that loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
@@ -445,7 +445,7 @@ class Lines:
             ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
         return [end.substitute(back) for end in ends]
 
-    def _row_places(self) -> Iterator[tuple[Loop, Interval]]:
+    def _row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
         """The loops that decide rows, and the subscripts."""
         for dimension, loop in self.apart.items():
             interval = self.reference.place[dimension]

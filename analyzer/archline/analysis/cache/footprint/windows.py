@@ -12,8 +12,8 @@ from archline.ir.tree import Access, Array, Chain
 
 MAX_SPOTS = 6
 OF_DATA = a.Offset, a.Gap, a.Data
-Interval = tuple[Poly, Poly]
-"""The first subscript, and the last one and 1."""
+HalfOpenInterval = tuple[Poly, Poly]
+"""The first subscript, and the one behind the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Spot:
     """
 
     array: Array
-    box: tuple[Interval | None, ...]
+    box: tuple[HalfOpenInterval | None, ...]
     chain: Chain
     when: tuple[Poly, ...]
 
@@ -36,7 +36,7 @@ class Turn:
     variable: str
     lo: Poly
     hi: Poly
-    around: Interval | None = None
+    around: HalfOpenInterval | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,9 @@ def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
     return [Spot(array, box, chain, when) for array, chain, when, places in groups for box in _boxes(places)]
 
 
-def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Interval | None, ...]]:
+def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
     """The longest runs of neighbours in each dimension."""
-    found: dict[tuple[Interval | None, ...], int] = {}
+    found: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
             low, high = place, place
@@ -116,7 +116,7 @@ def within(turn: Turn, facts: Facts, before: int) -> Facts:
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
 
 
-def union(interval: Interval, turn: Turn, facts: Facts) -> Interval | None:
+def union(interval: HalfOpenInterval, turn: Turn, facts: Facts) -> HalfOpenInterval | None:
     """The places of a moving interval, where each touches the next.
 
     Of any place from the first start to the last end, take the last iteration that starts no later: the place is in its

@@ -16,7 +16,7 @@ from itertools import permutations
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.lower.hbl import IterationSpace
-from archline.ir.layout import Interval
+from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Recursion, View
 
 Place = tuple[Array, int]
@@ -67,7 +67,7 @@ class Placed:
 
     call: Recursion
     iterations: Poly
-    ends: tuple[tuple[Interval, ...], ...]
+    ends: tuple[tuple[ClosedInterval, ...], ...]
 
     def apart_from(self, other: Placed, facts: Facts) -> bool:
         """Whether some coordinate is never the same in both."""
@@ -98,7 +98,7 @@ class _Shift:
     """By how much a coordinate is moved, and in which interval it lies then."""
 
     by: Poly
-    ends: Interval
+    ends: ClosedInterval
 
 
 def placed(own: Family, call: Recursion, other: Family, facts: Facts) -> Placed | None:

@@ -20,7 +20,7 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.metrics.eliminate_data import eased
 from archline.ir.factored import Product, UnboundedError
-from archline.ir.layout import Interval, box_lines
+from archline.ir.layout import ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 
 MAX_UNIT = 40_000
@@ -186,7 +186,7 @@ def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
     return not any(loop.variable in end.names for interval in rows if interval for end in interval)
 
 
-def rows_of(reference: Reference) -> tuple[Interval | None, ...]:
+def rows_of(reference: Reference) -> tuple[ClosedInterval | None, ...]:
     """Where the places are in all dimensions but that of rows."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

@@ -21,7 +21,7 @@ from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Poly, rational
 from archline.algebra.prove.farkas import Situation
 from archline.ir.factored import UnboundedError, most_in
-from archline.ir.layout import Interval
+from archline.ir.layout import ClosedInterval
 from archline.ir.ranking import Declaration, declaration
 from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
 from archline.ir.scope import declared
@@ -33,7 +33,7 @@ TRIES, ENOUGH = 400, 60
 ORIGINS = (0, 5, 40)
 MAX_CALLS = 20_000
 Point = Mapping[str, int]
-Box = tuple[Interval, ...]
+Box = tuple[ClosedInterval, ...]
 """The first and the last entry in each dimension."""
 End = tuple[Array, int, int]
 """An array, one of its dimensions, and the end of it: 1 for how far up an access is, -1 for how far down."""

@@ -11,7 +11,7 @@ from typing import Literal
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.project import clipped
-from archline.analysis.cache.footprint.windows import Interval, Turn, at_least_zero, union, within
+from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, union, within
 from archline.ir.tree import Access, Array, Loop, Node, Recursion, View
 from archline.language import syntax as s
 
@@ -19,7 +19,7 @@ MAX_PARTS = 12
 """Of so many parts those that lie side by side are put together."""
 MAX_KEPT = 40
 """So many parts of nodes count: a loop that makes no interval of one makes two of it."""
-Box = tuple[Interval, ...]
+Box = tuple[HalfOpenInterval, ...]
 """In each dimension the first entry, and the one behind the last."""
 Half = Literal["", "lower", "upper"]
 """Of a box that is as wide as high: all of it, or what lies on its diagonal and below it, or on it and above."""
@@ -41,7 +41,7 @@ class MustTouchRegion:
     beside: bool = False
     own: Box | None = None
 
-    def box(self, ends: Sequence[Interval]) -> Box:
+    def box(self, ends: Sequence[HalfOpenInterval]) -> Box:
         """What is claimed of the elements from some places on, up to others."""
         if self.beside:
             return beside_diagonal(ends, self.half)
@@ -186,7 +186,7 @@ def _halves(box: Box, turn: Turn, facts: Facts) -> Iterator[Part]:
             yield Part(beside_diagonal(square, half) if beside else square, half)
 
 
-def _below(rows: Interval, columns: Interval, turn: Turn, facts: Facts) -> bool | None:
+def _below(rows: HalfOpenInterval, columns: HalfOpenInterval, turn: Turn, facts: Facts) -> bool | None:
     """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
 
     They touch rows up to the diagonal, or columns from there on.
@@ -201,7 +201,7 @@ def _below(rows: Interval, columns: Interval, turn: Turn, facts: Facts) -> bool 
     return None
 
 
-def beside_diagonal(square: Sequence[Interval], half: Half) -> Box:
+def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
     """The box of which a half is that half of a square without its diagonal."""
     (top, bottom), (left, right) = square
     if half == "lower":

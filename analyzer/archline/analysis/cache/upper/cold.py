@@ -18,7 +18,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.factored import UnboundedError, most_in
-from archline.ir.layout import LINE, Interval, stack_lines, whole
+from archline.ir.layout import LINE, ClosedInterval, stack_lines, whole
 from archline.ir.tree import Array, Chain, contiguous_dimension
 
 MAX_CELLS = 10_000
@@ -34,7 +34,7 @@ class Reached:
     lines: Poly
     along: int
     extents: tuple[Poly, ...]
-    boxes: tuple[tuple[Interval, ...], ...]
+    boxes: tuple[tuple[ClosedInterval, ...], ...]
 
     def at(self, sizes: Sizes) -> int:
         """The lines of the boxes together, at sizes and L. Raises EvaluationError."""
@@ -45,7 +45,7 @@ class Reached:
             return most
         return min(most, _together(found)) if self.boxes else most
 
-    def _box(self, box: Sequence[Interval], sizes: Sizes) -> Iterator[range]:
+    def _box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
         """The rows, and of each the lines."""
         for dimension, ((low, high), extent) in enumerate(zip(box, self.extents, strict=True)):
             first = max(0, int(evaluate(low, sizes)))

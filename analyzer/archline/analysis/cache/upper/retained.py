@@ -23,7 +23,7 @@ from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import rows_of
 from archline.analysis.cache.residency.stream import walked
 from archline.ir.factored import UnboundedError, most_in
-from archline.ir.layout import LINE, Interval
+from archline.ir.layout import LINE, ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
 
 TURN = "turn "
@@ -168,7 +168,7 @@ def _alone(parts: Sequence[tuple[Reference, Sweep]], loop: Loop) -> Windows | No
 
 
 def _of_rows(
-    array: Array, entries: Interval, rows: Sequence[tuple[str, Poly, Poly, Facts]], facts: Facts, words: Poly
+    array: Array, entries: ClosedInterval, rows: Sequence[tuple[str, Poly, Poly, Facts]], facts: Facts, words: Poly
 ) -> Poly | None:
     """The lines of so many words, where they fill rows from where they begin to their ends."""
     low, high = entries

@@ -40,7 +40,7 @@ _HERE = Span(Source("<recurrence>", ""), 1, 1, 1, 1)
 
 
 @dataclass(frozen=True)
-class ScaledCall:
+class SizeOfCall:
     """A call at the share `ratio` of the size, and less than a constant away from it; for n - c the ratio is 1."""
 
     ratio: fmpq
@@ -48,10 +48,10 @@ class ScaledCall:
 
 
 @dataclass(frozen=True)
-class RealBranch:
+class BoundingSum:
     """One of the sums that bound a case: how often it calls itself, and what it adds, which is 0 where that is None."""
 
-    calls: tuple[tuple[ScaledCall, fmpq], ...]
+    calls: tuple[tuple[SizeOfCall, fmpq], ...]
     added: s.Expr | None
 
     def expression(self, size: str) -> s.Expr:
@@ -59,7 +59,7 @@ class RealBranch:
         parts = [_times(weight, _call(size, called)) for called, weight in self.calls]
         return reduce(_plus, [*parts, *([] if self.added is None else [self.added])] or [_number(fmpq(0))])
 
-    def below(self, other: RealBranch) -> bool:
+    def below(self, other: BoundingSum) -> bool:
         """Whether it is seen to be no more than the other one."""
         most = dict(other.calls)
         fewer = all(weight <= most.get(called, fmpq(0)) for called, weight in self.calls)
@@ -130,19 +130,19 @@ class OneSide:
             total += Fraction(0) if found is None else Fraction(int(found[0].p), int(found[0].q))
         return total, value.key
 
-    def _branch(self, step: Transition) -> RealBranch:
+    def _branch(self, step: Transition) -> BoundingSum:
         if step.data:
             raise OutOfReachError("its calls or amounts depend on the data")
-        found: dict[ScaledCall, fmpq] = {}
+        found: dict[SizeOfCall, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
                 raise OutOfReachError("how often it calls itself depends on its sizes")
             called = self._called(call)
             found[called] = found.get(called, fmpq(0)) + factor.constant_term
         ordered = sorted(found.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
-        return RealBranch(tuple((called, weight) for called, weight in ordered if weight), self._grown(step))
+        return BoundingSum(tuple((called, weight) for called, weight in ordered if weight), self._grown(step))
 
-    def _called(self, call: a.Applied) -> ScaledCall:
+    def _called(self, call: a.Applied) -> SizeOfCall:
         (given,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
@@ -151,9 +151,9 @@ class OneSide:
             ratio, offset = found
             if 0 < ratio < 1:
                 # Leighton's theorem: an offset that is bounded does not count.
-                return ScaledCall(ratio, fmpq(0))
+                return SizeOfCall(ratio, fmpq(0))
             if ratio == 1 and offset is not None and offset < 0 and offset.q == 1:
-                return ScaledCall(ratio, offset)
+                return SizeOfCall(ratio, offset)
         raise OutOfReachError(
             f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
         )
@@ -169,12 +169,12 @@ class OneSide:
             raise OutOfReachError("how fast what it adds to its calls grows is not known")
         return found
 
-    def _most(self, branches: Sequence[RealBranch]) -> s.Expr:
+    def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
         values = [each.expression(self.size) for each in branches if not _below_another(each, branches)]
         return values[0] if len(values) == 1 else s.Call("max", tuple(values), span=_HERE)
 
     @staticmethod
-    def _least(branches: Sequence[RealBranch]) -> RealBranch:
+    def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
         found = next((each for each in branches if all(map(each.below, branches))), None)
         if found is None:
             raise OutOfReachError("its cases differ in what they call and in what they add")
@@ -216,7 +216,7 @@ class OneSide:
         )
 
 
-def _below_another(branch: RealBranch, branches: Sequence[RealBranch]) -> bool:
+def _below_another(branch: BoundingSum, branches: Sequence[BoundingSum]) -> bool:
     return any(each != branch and branch.below(each) for each in branches)
 
 
@@ -256,7 +256,7 @@ def _times(weight: fmpq, value: s.Expr) -> s.Expr:
     return value if weight == 1 else s.Binary("*", _number(weight), value, span=_HERE)
 
 
-def _call(size: str, called: ScaledCall) -> s.Expr:
+def _call(size: str, called: SizeOfCall) -> s.Expr:
     name = s.Name(size, span=_HERE)
     if called.ratio == 1:
         inner: s.Expr = s.Binary("-", name, _number(-called.offset), span=_HERE)

@@ -151,8 +151,10 @@ def test_an_svg_shows_what_was_computed(drawn: IoPlot, tmp_path: Path) -> None:
     texts = [each.text for each in root.iter() if each.tag.endswith("}text")]
     assert "io of matmul_basic at n = 12, m = 10, p = 9, L = 4" in texts
     assert {"upper bound", "lower bound", "simulated, optimal replacement", "io, lines fetched"} <= set(texts)
-    assert [str(number) for number in range(1, 8)] == [each for each in texts if each in set("1234567")]
-    assert any(each is not None and each.startswith("5: Z >= L*(m + 2), here 48: io <= ") for each in texts)
+    numbers = [each for text in texts if text and set(text) <= set("123456789, ") for each in text.split(", ")]
+    assert [each for each in numbers if each in set("123456789")] == list("123456")
+    assert any(each is not None and "Z >= L*(m + 2), here 48: io <= " in each for each in texts)
+    assert "regimes not shown, as they save less: 1 (see --format text)" in texts
     drawn.save(tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "io.svg").read_bytes()
 
@@ -179,18 +181,15 @@ def test_a_png_and_a_pdf_can_be_read(drawn: IoPlot, tmp_path: Path) -> None:
 
 def test_between_the_points_steps_are_bounds_too(drawn: IoPlot) -> None:
     """The lines that matplotlib is given, at every Z: the upper one holds to the right, the lower one to the left."""
-    from matplotlib.figure import Figure
+    from archline.report import plots as pictures
 
-    from archline.report.plots import _draw
-
-    axes = Figure().add_subplot()
-    _draw(axes, drawn.view)
+    (axes,) = pictures.drawn(drawn.view).axes
     upper, lower = axes.lines[:2]
     assert (upper.get_drawstyle(), lower.get_drawstyle()) == ("steps-post", "steps-pre")
     assert [float(each.upper) for each in drawn.points] == list(upper.get_ydata())
     assert [float(each.lower) for each in drawn.points] == list(lower.get_ydata())
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == ":"]
-    assert marks == [each.words for each in drawn.view.regimes]
+    assert marks == [each.words for each in pictures.labelled(drawn.view)]
 
 
 @pytest.mark.parametrize(
@@ -255,3 +254,48 @@ def test_help() -> None:
     ran = process("plot", "--help")
     assert ran.code == 0
     assert "--out FILE" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("target", "sizes", "line"),
+    [
+        ("dense.matmul::matmul_basic", {"n": 24, "m": 24, "p": 24}, 4),
+        ("dense.lu::lu", {"n": 16}, 1),
+        ("dense.lu::lu", {"n": 12}, 8),
+        ("polybench.durbin::durbin", {"n": 40}, 8),
+    ],
+)
+def test_labels_do_not_collide(drawn: IoPlot, target: str, sizes: dict[str, int], line: int) -> None:
+    """No two texts of a picture overlap, and at most six regimes are labelled."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from archline.report import plots as pictures
+
+    view = al.plot_io(al.algorithm(target), sizes, L=line).view
+    figure = pictures.drawn(view)
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *figure.texts]
+    ticks = [each for each in (*axes.get_xticklabels(), *axes.get_yticklabels()) if each.get_text()]
+    inside = axes.get_window_extent()
+    shown = [each.get_window_extent() for each in texts]
+    shown += [box for box in (each.get_window_extent() for each in ticks) if _near(inside, box)]
+    for index, box in enumerate(shown):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other) for other in shown[index + 1 :])
+    regimes = pictures.labelled(view)
+    assert len(regimes) <= 6
+    numbers = [int(each) for text in axes.texts for each in text.get_text().split(", ")]
+    assert numbers == list(range(1, len(regimes) + 1))
+    if view.regimes:
+        assert regimes[0] == view.regimes[0]
+        assert regimes[-1] == view.regimes[-1]
+
+
+def _near(inside, box) -> bool:  # type: ignore[no-untyped-def]
+    """Whether a tick's label is drawn: those outside the range are not."""
+    return (
+        inside.y0 - 5 <= (box.y0 + box.y1) / 2 <= inside.y1 + 5
+        or inside.x0 - 5 <= (box.x0 + box.x1) / 2 <= inside.x1 + 5
+    )

@@ -76,9 +76,9 @@ NOT_WRITTEN = Rule(
     "AL413",
     "file cannot be written",
     """
-    Formatted text is written to a new file in the same folder, which then takes its place, so the folder must be
-    writable and the disk must have room. The file is as it was. A picture (`archline plot --out`) is written into a
-    folder that exists.
+    Formatted text is written to a new file in the same folder, which then takes its place, so the folder must
+    be writable and the disk must have room. The file is as it was. A picture (`archline plot --out`) is written
+    into a folder that exists.
     """,
 )
 NEEDS_BOUND = Rule(

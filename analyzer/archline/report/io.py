@@ -56,8 +56,7 @@ def _reached(view: CostView, found: Reached, width: int) -> Iterator[str]:
     for array, box in found.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
         yield from wrap(
-            f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches each line of it once "
-            "where it fits",
+            f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits",
             width,
         )
     if found.most is not None:

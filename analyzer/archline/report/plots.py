@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from itertools import pairwise
 from textwrap import shorten, wrap
@@ -12,37 +13,65 @@ from archline.report.plot_view import PlotRegime, PlotView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
 WIDTH, HEIGHT, LINE_HEIGHT = 8.0, 4.8, 0.19
 UPPER, LOWER, POINTS, MARKS = "#b2402f", "#2f6db2", "#1b1b1b", "#8a8a8a"
 MAX_LETTERS = 112
-TOO_NEAR = 0.028
-"""Marks nearer than this share of the width get their numbers in rows above each other."""
+LABELLED = 6
+"""So many regimes are labelled at most."""
+LETTER = 0.011
+"""The width of a letter of a label, as a share of that of the axes."""
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "archline", "pdf.fonttype": 42, "font.size": 9.0}
 
 
 def picture(view: PlotView, form: str) -> bytes:
     """The picture as SVG, PNG or PDF; the same for the same view. Raises ImportError without matplotlib."""
     import matplotlib
-    from matplotlib.figure import Figure
 
-    legend = [_listed(number, each) for number, each in enumerate(view.regimes, 1)]
-    below = [*legend, *wrap(view.note, MAX_LETTERS)]
     with matplotlib.rc_context(SETTINGS):
-        tall = HEIGHT + LINE_HEIGHT * len(below)
-        figure = Figure(figsize=(WIDTH, tall))
-        foot = (LINE_HEIGHT * len(below) + 0.75) / tall
-        axes = figure.add_axes((0.1, foot, 0.87, 1 - foot - 0.75 / tall))
-        _draw(axes, view)
-        axes.set_title("\n".join(wrap(view.title, 90)), fontsize=11, pad=22)
-        figure.text(
-            0.04, (LINE_HEIGHT * len(below) + 0.12) / tall, "\n".join(below), va="top", fontsize=8, linespacing=1.4
-        )
         target = BytesIO()
         # Without the date a picture changes only when what it shows does.
-        figure.savefig(target, format=form, dpi=160, metadata=None if form == "png" else _undated(form))
+        drawn(view).savefig(target, format=form, dpi=160, metadata=None if form == "png" else _undated(form))
     return target.getvalue()
+
+
+def drawn(view: PlotView) -> Figure:
+    """The figure: the curves, the regimes numbered at their least Z, and below them what each is."""
+    from matplotlib.figure import Figure
+
+    regimes = labelled(view)
+    legend = [_listed(number, each) for number, each in enumerate(regimes, 1)]
+    left = len(view.regimes) - len(regimes)
+    more = [f"regimes not shown, as they save less: {left} (see --format text)"] if left else []
+    below = [*legend, *more, *wrap(view.note, MAX_LETTERS)]
+    tall = HEIGHT + LINE_HEIGHT * len(below)
+    figure = Figure(figsize=(WIDTH, tall))
+    foot = (LINE_HEIGHT * len(below) + 0.75) / tall
+    axes = figure.add_axes((0.1, foot, 0.87, 1 - foot - 0.75 / tall))
+    _draw(axes, view)
+    _mark(axes, regimes)
+    axes.set_title("\n".join(wrap(view.title, 90)), fontsize=11, pad=22)
+    place = (LINE_HEIGHT * len(below) + 0.12) / tall
+    figure.text(0.04, place, "\n".join(below), va="top", fontsize=8, linespacing=1.4)
+    return figure
+
+
+def labelled(view: PlotView) -> tuple[PlotRegime, ...]:
+    """The first regime, the last, and up to four between them at which the upper bound falls most."""
+    found = list(view.regimes)
+    values = [_upper_from(view, each.words) for each in found]
+    while len(found) > LABELLED:
+        falls = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(found) - 1)}
+        least = min(falls, key=lambda index: falls[index])
+        del found[least], values[least]
+    return tuple(found)
+
+
+def _upper_from(view: PlotView, words: int) -> float:
+    """The upper bound at the first point with so many words."""
+    return float(next((each.upper for each in view.points if each.words >= words), view.points[-1].upper))
 
 
 def _undated(form: str) -> dict[str, None]:
@@ -77,7 +106,6 @@ def _draw(axes: Axes, view: PlotView) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    _mark(axes, view)
     axes.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
 
 
@@ -102,23 +130,22 @@ def _before(values: list[float]) -> list[float]:
     return [each for value in values[1:] for each in (value, value)]
 
 
-def _mark(axes: Axes, view: PlotView) -> None:
-    """A dotted line where each regime begins, its number above."""
-    transform = axes.get_xaxis_transform()
+def _mark(axes: Axes, regimes: Sequence[PlotRegime]) -> None:
+    """A dotted line where each regime begins, its number above; those of lines close to each other in one text."""
     scale = axes.transData.transform
     left, right = (axes.transAxes.transform((side, 0.0))[0] for side in (0, 1))
-    before, row = -1.0, 0
-    for number, each in enumerate(view.regimes, 1):
-        place = (scale((float(each.words), 1.0))[0] - left) / (right - left)
-        row = (row + 1) % 3 if place - before < TOO_NEAR else 0
-        before = place
+    groups: list[tuple[float, list[int]]] = []
+    for number, each in enumerate(regimes, 1):
         axes.axvline(float(each.words), color=MARKS, linestyle=":", linewidth=0.9, zorder=0.5)
-        axes.text(
-            float(each.words),
-            1.01 + 0.035 * row,
-            str(number),
-            transform=transform,
-            ha="center",
-            color="#555555",
-            fontsize=8,
-        )
+        group = (scale((float(each.words), 1.0))[0] - left) / (right - left), [number]
+        while groups and group[0] - groups[-1][0] < LETTER * (len(_numbers(groups[-1][1] + group[1])) + 2) / 2:
+            place, numbers = groups.pop()
+            together = [*numbers, *group[1]]
+            group = (place * len(numbers) + group[0] * len(group[1])) / len(together), together
+        groups.append(group)
+    for place, numbers in groups:
+        axes.text(place, 1.01, _numbers(numbers), transform=axes.transAxes, ha="center", color="#555555", fontsize=8)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

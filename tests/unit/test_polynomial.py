@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError, budget, combination
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, combination
 from archline.algebra.printing import to_text
 
 n, m, b = (Poly.symbol(name) for name in "nmb")

@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from algebra_strategies import FACTS, POINTS, expressions, linear, values
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.maximise import max_over
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.relax import atom_range, bound_atom, bounded_max, bounded_sum
 from archline.algebra.sums.blocks import parity_sum

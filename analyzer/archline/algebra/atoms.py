@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, isqrt, lcm
 
-from flint import fmpq
-
-from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, TooComplexError, as_poly
+from archline.algebra.effort import TooComplexError
+from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
+from archline.numbers import fmpq
 
 MAX_CONSTANT_EXPONENT = 100_000
 MAX_DIVISION = 4

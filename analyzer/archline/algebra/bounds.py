@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
-
 from archline.algebra.polynomial import Poly
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from flint import fmpq
+from archline.numbers import fmpq
 
 NOTHING = fmpq(0)
 Point = tuple[fmpq, fmpq]

@@ -13,13 +13,12 @@ from functools import cached_property
 from math import lcm
 from operator import attrgetter
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.polynomial import NOTHING, ONE, ONE_MONOMIAL, UNIT, ZERO, Atom, Poly, Symbol, product, total
 from archline.algebra.prove.eliminate import EliminationSearch, split_power
 from archline.algebra.prove.refute import APART, CORNER, Known, Witness
+from archline.numbers import fmpq
 
 _PARTS = attrgetter("parts")
 

@@ -8,12 +8,12 @@ two polynomials over the same atoms are equal exactly when their terms are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from flint import fmpq
+from archline.algebra.effort import TooComplexError, spend
+from archline.numbers import fmpq
 
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
@@ -22,46 +22,6 @@ NOTHING, UNIT = fmpq(0), fmpq(1)
 MAX_EXPONENT = 1 << 64
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
-
-
-class TooComplexError(Exception):
-    """An expression outgrew the budget; the cost it belongs to is reported as unknown, with this reason."""
-
-
-class OutOfBudgetError(TooComplexError):
-    """The whole derivation grew too large; a coarser one may still succeed."""
-
-
-class _Budget:
-    """How many term products are still allowed; a guard against inputs whose costs have no reasonable closed form."""
-
-    def __init__(self) -> None:
-        self.left: int | None = None
-
-    def spend(self, amount: int) -> None:
-        """Count work against the budget; raises OutOfBudgetError when it is used up."""
-        if self.left is not None:
-            self.left -= amount
-            if self.left < 0:
-                raise OutOfBudgetError("its closed form is too large to derive")
-
-
-_budget = _Budget()
-spend = _budget.spend
-
-
-@contextmanager
-def budget(terms: int, own: bool = False, counts: bool = False) -> Iterator[None]:
-    """Limit the work of the block to about so many term products; raises TooComplexError beyond.
-
-    A limit around it holds as well, except for a block with its `own`; the block's work `counts` for that one or not.
-    """
-    before = _budget.left
-    limit = _budget.left = terms if before is None or own else min(before, terms)
-    try:
-        yield
-    finally:
-        _budget.left = before - (limit - _budget.left) if counts and before is not None else before
 
 
 class _OneOfEach(type):

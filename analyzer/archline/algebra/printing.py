@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.numbers import fmpq
 
 MACHINE = frozenset(("Z", "L", "P"))
 """Sizes of the machine, which are at least 1."""

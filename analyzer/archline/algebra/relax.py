@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
-from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.pairs import pair_of
 from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Poly
+from archline.numbers import fmpq
 
 HALF = fmpq(1, 2)
 

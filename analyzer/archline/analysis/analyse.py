@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
 
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
-from archline.algebra.polynomial import TooComplexError, budget
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses

@@ -13,12 +13,11 @@ from fractions import Fraction
 from functools import cache, reduce
 from typing import TypeAlias
 
-from flint import arb, ctx, fmpz
-
 from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.numbers import arb, ctx, fmpz
 
 # A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent).
 Generator: TypeAlias = "tuple[str, int | Number] | tuple[str, int, int] | tuple[str, Number, Number]"

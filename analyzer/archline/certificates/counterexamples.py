@@ -7,13 +7,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from flint import arb, ctx
-
 from archline.certificates.places import RejectedError, at, require
 from archline.certificates.terms import names
 from archline.certificates.values import Point, Value, at_most, ball, evaluate, holds
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
+from archline.numbers import arb, ctx
 
 Data: TypeAlias = Mapping[str, Any]
 _PRECISION = 4000

@@ -8,12 +8,11 @@ from fractions import Fraction
 from math import floor
 from typing import Any, TypeAlias
 
-from flint import arb, fmpz
-
 from archline.certificates.places import RejectedError
 from archline.certificates.terms import names
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.numbers import arb, fmpz
 
 # An arb is an interval that holds the value; its precision is the caller's.
 Value: TypeAlias = Fraction | arb

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
@@ -15,6 +13,7 @@ from archline.claims.growth import at_least, without_differences
 from archline.ir.layout import LINE
 from archline.language import syntax as s
 from archline.language.parser import parse_facts
+from archline.numbers import fmpq
 from archline.recurrences.exact.relax_caps import growing
 
 

@@ -11,10 +11,11 @@ from typing import Literal
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Poly, TooComplexError, budget
+from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.guards import Guarded, guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at

@@ -9,16 +9,15 @@ from math import prod
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.algebra.asymptotic.is_big_o import Verdict as Answer
 from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol, TooComplexError, budget
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.ir.layout import LINE, ONE_LINE, WORDS
@@ -27,6 +26,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
+from archline.numbers import fmpq
 from archline.recurrences.exact.base_cases import bounded_below
 from archline.recurrences.exact.relax_caps import growing, uncapped
 

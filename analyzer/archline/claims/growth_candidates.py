@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import reduce
 from math import log2
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
+from archline.numbers import fmpq
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64

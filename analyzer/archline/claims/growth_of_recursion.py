@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.algebra.polynomial import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, budget
 from archline.language.diagnostics import ArchlineError
 from archline.recurrences.asymptotic.of_integers import Added, OneSide
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO
 from archline.algebra.prove.residues import never_negative
 from archline.ir.recursive import Bodies, TooManyWaysError, calls, ways
 from archline.ir.scope import NotStaticError, Scope, static_value

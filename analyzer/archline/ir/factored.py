@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
-from archline.algebra import polynomial
+from archline.algebra import effort, polynomial
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
-from archline.algebra.polynomial import ZERO, Atom, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, replace_atom, sum_over
 from archline.ir.tree import Chain, Loop
+from archline.numbers import fmpq
 
 MAX_PEAK = 8_000
 """Term products for the greatest value in a loop: what takes more is of no use, as it grows from loop to loop."""
@@ -187,7 +187,7 @@ def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     if variable not in value.names:
         return value
     try:
-        with polynomial.budget(MAX_PEAK):
+        with effort.budget(MAX_PEAK):
             found = bounded_peak(value, variable, lo, hi, facts, True)
             if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
                 found = bounded_max(value, variable, lo, hi, facts, True)

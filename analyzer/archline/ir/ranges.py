@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.relax import bounded_max, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
 from archline.language.source import Span
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from functools import reduce
 from math import lcm
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, OutOfBudgetError, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression

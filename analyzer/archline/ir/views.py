@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.effort import TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.data_ranges import extent, int_range
 from archline.ir.environment import Place
 from archline.ir.scope import NotStaticError, Scope, static_value

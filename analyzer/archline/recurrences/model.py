@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import ZERO, Monomial, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, Monomial, Poly
 from archline.language import syntax as s
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ SHOWN_DIGITS = 60
 def exact(value: int | Fraction) -> str:
     """All digits: `1024`, `7/2`."""
     # flint writes numbers of any length in good time; Python's own conversion is quadratic, and limited.
-    from flint import fmpz
+    from archline.numbers import fmpz
 
     number = Fraction(value)
     top = fmpz(number.numerator).str(condense=0)
@@ -32,7 +32,7 @@ def short(value: Fraction) -> str:
     try:
         return f"{float(value):.4g}"
     except OverflowError:
-        from flint import arb, fmpq
+        from archline.numbers import arb, fmpq
 
         return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import hardy_field as scales
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import NOTHING, Constant, OutOfReachError
 from archline.algebra.asymptotic.hardy_field import Value
 from archline.language import syntax as s
+from archline.numbers import fmpq
 
 MINUS_ONE = Constant(fmpq(-1))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
@@ -31,6 +29,7 @@ from archline.algebra.asymptotic.tropical import (
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True, slots=True)

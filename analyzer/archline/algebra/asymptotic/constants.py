@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from flint import arb, ctx, fmpq, fmpz
+from archline.numbers import arb, ctx, fmpq, fmpz
 
 ZERO, ONE = fmpq(0), fmpq(1)
 PRECISIONS = (64, 256, 1024)

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, fmpq
-
 from archline.algebra.asymptotic import hardy_field as scales
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.along_curve import Curve, along, holds
@@ -21,6 +19,7 @@ from archline.algebra.evaluate.balls import value_at
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.language import evaluate
 from archline.language import syntax as s
+from archline.numbers import arb, fmpq
 
 MAX_DENOMINATOR = 1 << 12
 MAX_DIGIT = 1 << 16

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from flint import arb, ctx, fmpq
-
 from archline.algebra.asymptotic.along_curve import Curve
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
 from archline.algebra.asymptotic.counterexample import Divergence, Point
@@ -16,6 +14,7 @@ from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.language import syntax as s
 from archline.language.evaluate import holds
+from archline.numbers import arb, ctx, fmpq
 
 LEVELS = ("2^T", "T", "log2(T)", "log2(log2(T))", "log2(log2(log2(T)))")
 TIMES = (4, 16, 256, 65536)

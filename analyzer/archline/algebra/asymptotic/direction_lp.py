@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from flint import ctx, fmpq, fmpz
-
 from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
 from archline.algebra.asymptotic.inequalities import Inequality, Product, completed
 from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
+from archline.numbers import ctx, fmpq, fmpz
 
 ENCLOSURE_BITS = 96
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from flint import arb, fmpq
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Constant, exactly
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.language import syntax as s
+from archline.numbers import arb, fmpq
 
 PRECISION = 64
 SCALE = 1 << 40

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.direction_lp import Proof, order_of_powers, solve
 from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.tropical import ONE, GrowthAtom, Monomial
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

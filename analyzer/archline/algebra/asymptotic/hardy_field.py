@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from flint import arb, ctx, fmpq
-
 from archline.algebra.asymptotic.constants import NOTHING, ONE, UNITY, Constant, OutOfReachError
+from archline.numbers import arb, ctx, fmpq
 
 PRECISION = 192
 LEVELS = 5

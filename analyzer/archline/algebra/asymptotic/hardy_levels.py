@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import ONE, ZERO, Constant, exactly
 from archline.algebra.asymptotic.direction_lp import Direction
 from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
+from archline.numbers import fmpq
 
 DEEPEST = 3
 SPREADS = (8, 1 << 16)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import certificate, rules
 from archline.algebra.asymptotic.bounds import Envelope, Reader
 from archline.algebra.asymptotic.constants import OutOfReachError
@@ -28,6 +26,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
+from archline.numbers import fmpq
 
 FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
 """How slow logarithms are taken to be, and how closely irrationals are enclosed, at first and where that fails."""

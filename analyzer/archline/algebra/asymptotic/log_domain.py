@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.bounds import Reader
@@ -19,6 +17,7 @@ from archline.algebra.asymptotic.tropical import Lattice, largest_of_smallest, s
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.source import Source, Span
+from archline.numbers import fmpq
 
 _COMPARISONS = frozenset(("<=", "<", ">=", ">", "==", "!="))
 CACHE_NAMES = ("Z", "L")

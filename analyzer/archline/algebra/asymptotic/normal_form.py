@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
+from archline.numbers import fmpq
 
 T = TypeVar("T")
 MAX_TERMS = 300

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.counterexample import Divergence, Refuter
 from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS, Direction, Proof, at_a_glance, solve
@@ -21,6 +19,7 @@ from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.log_domain import Alternatives, Domain
 from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
 from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial, log_of
+from archline.numbers import fmpq
 
 MAX_DEPTH = 6
 MAX_PROGRAMS = 160

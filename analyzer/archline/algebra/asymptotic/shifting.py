@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from math import comb
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import ONE, ZERO, Constant, OutOfReachError
+from archline.numbers import fmpq
 
 MAX_TERMS = 300
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, OutOfReachError
+from archline.numbers import fmpq
 
 MAX_LEAVES = 1000
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flint import arb, ctx, fmpq
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
+from archline.numbers import arb, ctx, fmpq
 
 PRECISION = 256
 FAR = 1024

@@ -11,11 +11,10 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from operator import itemgetter
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import MAX_BITS, EvaluationError, function_value
 from archline.algebra.polynomial import ONE, Atom, Poly, Symbol
+from archline.numbers import fmpq
 
 Number = int | Fraction
 Environment = list[Number | None]

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import gcd, isqrt
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
+from archline.numbers import fmpq
 
 MAX_BITS = 4_000_000
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.numbers import fmpq
 
 Array = npt.NDArray[np.float64]
 Points = Mapping[str, Array]

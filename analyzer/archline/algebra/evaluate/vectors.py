@@ -12,13 +12,13 @@ from math import floor, lcm
 from typing import Any, TypeAlias
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.numbers import fmpq
 
 LARGEST = 2**63 - 1
 Integers: TypeAlias = NDArray[Any]

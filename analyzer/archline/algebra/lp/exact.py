@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
+from archline.numbers import fmpq
 
 ZERO, ONE = fmpq(0), fmpq(1)
 Vector = tuple[fmpq, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 
 from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.lp.highs import FREE, LinearProgram, dense
+from archline.numbers import fmpq, fmpq_mat
 
 NEAR = 1e-7
 

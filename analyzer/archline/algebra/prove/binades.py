@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import lcm
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.numbers import fmpq
 
 MAX_MODULUS = 24
 MAX_SPLITS = 5

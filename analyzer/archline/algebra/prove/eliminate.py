@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, spend, total
+from archline.algebra.effort import spend
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, total
+from archline.numbers import fmpq
 
 if TYPE_CHECKING:
     from archline.algebra.facts import Facts

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import of_floor
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from flint import fmpq
-
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
+from archline.numbers import fmpq
 
 MOST = 32
 """The largest denominator."""

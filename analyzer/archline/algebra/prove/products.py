@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from flint import fmpq
-
+from archline.algebra.effort import spend
 from archline.algebra.evaluate.floats import as_float
 from archline.algebra.lp.entries import Entries
 from archline.algebra.lp.exact_vertex import solution
-from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces, spend
+from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
+from archline.numbers import fmpq
 
 BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS

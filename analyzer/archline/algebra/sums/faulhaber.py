@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from math import comb
 
-from flint import fmpq
-
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.effort import TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.numbers import fmpq
 
 MAX_DEGREE = 48
 

@@ -12,14 +12,14 @@ from functools import wraps
 from math import comb, gcd, lcm
 from weakref import WeakKeyDictionary
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
 from archline.algebra.sums.pairs import pair_of
+from archline.numbers import fmpq
 
 MAX_RESIDUES = 24
 

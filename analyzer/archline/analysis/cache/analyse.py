@@ -9,9 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError

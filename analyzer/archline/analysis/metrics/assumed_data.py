@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
@@ -23,6 +21,7 @@ from archline.ir.max_plus import Path, serial
 from archline.ir.scope import NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.numbers import fmpq
 
 MAX_ROUNDS = 12
 

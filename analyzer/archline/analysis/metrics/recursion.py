@@ -8,9 +8,10 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Self
 
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cost import Ends, Regime
 from archline.analysis.metrics.between import may_exceed
 from archline.analysis.metrics.extraction import Extracted, Extraction

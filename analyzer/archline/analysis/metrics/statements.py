@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Protocol, Self
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, TooComplexError
+from archline.algebra.effort import OutOfBudgetError, TooComplexError
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.metrics.assumed_data import with_assumed, without_settled
 from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.derivation import Step

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 
-from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
-
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.exponents import (
     ONE,

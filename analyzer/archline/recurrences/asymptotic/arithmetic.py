@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flint import arb, fmpq, fmpz
+from archline.numbers import arb, fmpq, fmpz
 
 Number: TypeAlias = Any
 Given: TypeAlias = int | Fraction | float

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
 from archline.recurrences.asymptotic.dispatch import check_terms
 from archline.recurrences.asymptotic.exponents import ONE, ZERO, compare, rational

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import Parts, contribution, excess, exponent_of, gathered
 from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare, rational
 from archline.recurrences.asymptotic.initial_values import Bases

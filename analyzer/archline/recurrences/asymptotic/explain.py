@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import Parts, excess, integrated
 from archline.recurrences.asymptotic.decrease import Summed
 from archline.recurrences.asymptotic.dispatch import Grown

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from flint import arb, fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.arithmetic import exact_root
 
 _NOUGHT, _UNIT, _TWO = fmpq(0), fmpq(1), fmpq(2)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.normal_form import base_number
 from archline.recurrences.asymptotic.problem import Definition

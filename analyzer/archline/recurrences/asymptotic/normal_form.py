@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.exponents import ONE
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number

@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.language import syntax as s
 from archline.language.source import Source, Span
 from archline.language.substitution import substituted
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, calls

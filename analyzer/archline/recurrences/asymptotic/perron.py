@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from flint import arb, fmpq, fmpq_mat, fmpq_poly
-
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.recurrences.asymptotic.akra_bazzi import bisected, nine_digits
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.exponents import Exponent, Root, log_ratio

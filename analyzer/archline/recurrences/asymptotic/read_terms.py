@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.compile import value_at
 from archline.recurrences.asymptotic.exponents import ONE, Exponent, log_ratio, rational

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.akra_bazzi import rounded
 from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms

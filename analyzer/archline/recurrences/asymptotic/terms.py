@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from flint import arb, fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare
 
 Symbols = tuple[tuple[str, fmpq], ...]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.exponents import Exponent, rational
 from archline.recurrences.asymptotic.normal_form import Argument, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term

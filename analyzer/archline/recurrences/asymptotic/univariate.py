@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic import explain as explaining
 from archline.recurrences.asymptotic.akra_bazzi import around
 from archline.recurrences.asymptotic.decrease import Summed, by_steps

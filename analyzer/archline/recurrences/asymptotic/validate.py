@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from flint import arb, fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
+from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.compile import Formula, value_at
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator

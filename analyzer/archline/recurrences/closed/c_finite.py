@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq, fmpq_mat, fmpq_poly
+from archline.numbers import fmpq, fmpq_mat, fmpq_poly
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.exponents import Exponent, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.initial_values import Bases

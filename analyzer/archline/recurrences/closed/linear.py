@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.decrease import strides
 from archline.recurrences.asymptotic.exponents import Exponent, rational

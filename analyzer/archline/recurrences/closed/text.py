@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.exponents import Exponent, log_ratio, rational
 from archline.recurrences.asymptotic.text import Factors
 from archline.recurrences.closed.c_finite import ClosedTerm

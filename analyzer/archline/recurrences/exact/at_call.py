@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
 from archline.algebra.prove.log_enclosures import least_fall, most_fall
 from archline.algebra.prove.residues import first, never_negative
+from archline.numbers import fmpq
 from archline.recurrences.exact.terms.halvings import counted, counted_at_most, remaining
 from archline.recurrences.model import Function
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from archline.algebra.atoms import Applied, PositivePart, positive_part
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Atom, OutOfBudgetError, Poly, Symbol, budget
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.enumerate import holds_everywhere
 from archline.recurrences.exact.at_call import Caller
 from archline.recurrences.exact.prove import proved

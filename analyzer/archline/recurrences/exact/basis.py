@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from itertools import product as pairs
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, total
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import Caller, NotComparableError, sizes_of_call
 from archline.recurrences.exact.surrogate import Inner
 from archline.recurrences.exact.terms.shares import products, shares

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import OutOfBudgetError, budget
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
 from archline.recurrences.exact.constraints import GOOD, Bound

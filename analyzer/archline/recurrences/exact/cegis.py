@@ -7,10 +7,10 @@ from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.floats import as_float
+from archline.numbers import fmpq
 from archline.recurrences.exact.basis import Element, bases
 from archline.recurrences.exact.coefficient_lp import CoefficientProgram, Coefficients
 from archline.recurrences.exact.constraints import FAIR, GOOD, Bound, Context

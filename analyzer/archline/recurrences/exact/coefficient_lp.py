@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from flint import fmpq
-
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.facts import Facts
 from archline.algebra.lp.exact_vertex import corner, solution
-from archline.algebra.polynomial import ZERO, OutOfBudgetError, Poly, budget, combination, rational, total
+from archline.algebra.polynomial import ZERO, Poly, combination, rational, total
 from archline.algebra.prove.enumerate import counterexamples, holds_everywhere
+from archline.numbers import fmpq
 from archline.recurrences.evaluate.decisions import Point, coordinates
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references

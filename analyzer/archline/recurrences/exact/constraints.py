@@ -8,10 +8,9 @@ from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
 
-from flint import fmpq
-
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
+from archline.numbers import fmpq
 from archline.recurrences.evaluate.decisions import Point
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.evaluate.values import Values

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Poly, TooComplexError, total
+from archline.algebra.polynomial import ONE, Atom, Poly, total
 from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references, sizes_of_call
 from archline.recurrences.exact.proof import Proof

@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.floats import Array, as_float
@@ -24,6 +23,7 @@ from archline.algebra.lp.highs import FREE, POSITIVE, Ends, LinearProgram, Matri
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import Caller
 
 MAX_DEGREE = 3

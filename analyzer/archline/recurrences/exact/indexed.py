@@ -21,15 +21,15 @@ from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from random import Random
 
-from flint import fmpq, fmpq_mat
-
 from archline.algebra.atoms import positive_part
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.lp.exact_vertex import corner
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, TooComplexError, budget, rational
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, rational
 from archline.algebra.prove.farkas import Situation
 from archline.ir.ranking import Declaration
 from archline.language.evaluate import holds
+from archline.numbers import fmpq, fmpq_mat
 from archline.recurrences.evaluate.decisions import Cases, Point
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.model import Equation, Function, by_call, calls

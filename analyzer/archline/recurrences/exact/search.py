@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
-from archline.algebra.polynomial import TooComplexError
+from archline.algebra.effort import TooComplexError
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.exact.at_call import NotComparableError

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Poly, product, rational
 from archline.algebra.prove.log_enclosures import above, below
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import Caller, Logarithm
 
 

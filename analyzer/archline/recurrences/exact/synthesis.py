@@ -16,13 +16,14 @@ from itertools import islice
 from operator import mul
 
 import numpy as np
-from flint import fmpq
 
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.floats import Array, as_float
-from archline.algebra.polynomial import OutOfBudgetError, Poly, Symbol, budget, combination, rational
+from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
+from archline.numbers import fmpq
 from archline.recurrences.evaluate.decisions import Point
 from archline.recurrences.exact import unroll as heads
 from archline.recurrences.exact.basis import Element, distinct, families, logarithmic

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Alternatives, Knowledge, alternatives
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, TooComplexError
+from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.model import Equation, Function, by_call, calls

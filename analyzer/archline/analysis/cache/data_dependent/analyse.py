@@ -8,10 +8,9 @@ from functools import cached_property
 from itertools import product, starmap
 from typing import NamedTuple
 
-from flint import fmpq
-
 from archline.algebra.concave import Concave
-from archline.algebra.polynomial import ZERO, TooComplexError, budget
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.polynomial import ZERO
 from archline.analysis.cache.data_dependent.call_sites import Caller, caller
 from archline.analysis.cache.data_dependent.cases import State, Volumes
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
@@ -24,6 +23,7 @@ from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.model import Module
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import NotComparableError
 
 MAX_TERM_PRODUCTS = 2_000_000

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.concave import NOTHING, Concave, lesser, steep
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.analysis.cache.data_dependent.divided import Divided, DivisionCase, Inner, UndividedError
+from archline.numbers import fmpq
 
 Sizes = tuple[int, ...]
 """The sizes of a call that are known, in order."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, total
@@ -26,6 +24,7 @@ from archline.ir.views import shape_of
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Function

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from flint import fmpq
-
 from archline.algebra.concave import NOTHING, Concave, Point, added, covering, lesser, together
 from archline.analysis.cache.data_dependent.cases import Call, Known, State, Volumes, given_at
 from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.numbers import fmpq
 
 MAX_STATES = 5_000
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.concave import NOTHING, Concave, covering
 from archline.algebra.evaluate.exact import EvaluationError, PointValues
 from archline.algebra.polynomial import Poly
@@ -20,6 +18,7 @@ from archline.analysis.cache.data_dependent.cases import State, weights
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError
 from archline.analysis.cache.data_dependent.solve import Making, Solving
 from archline.language import syntax as s
+from archline.numbers import fmpq
 
 MAX_RANGE = 512
 """How many values of a size of calls are looked at."""

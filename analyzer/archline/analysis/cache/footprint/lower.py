@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
-from archline.algebra import polynomial
+from archline.algebra import effort, polynomial
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.project import Seen, Taking, clipped
@@ -141,7 +142,7 @@ class Least:
     def _over(self, seen: Seen, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
         """An amount of every row summed over rows and windows; None where that has no closed form."""
         try:
-            with polynomial.budget(BUDGET):
+            with effort.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
                     each = add(each, Turn(row.variable, row.lo, row.hi), facts)
                 if self._taking.along is None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, TooComplexError
+from archline.algebra.polynomial import ZERO
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.cache.footprint.upper import ROW, Reference, Rows, monotone
 from archline.ir.factored import Product, largest_in, most, total_in

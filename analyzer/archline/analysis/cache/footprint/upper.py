@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in

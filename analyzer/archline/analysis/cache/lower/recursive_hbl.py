@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.cache.lower.access_map import Family, Place, Placed, in_its_place, placed, seen_by
 from archline.analysis.cache.lower.hbl import (

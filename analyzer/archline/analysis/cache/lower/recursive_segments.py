@@ -17,9 +17,10 @@ from functools import cached_property
 from itertools import combinations, starmap
 from math import prod
 
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, TooComplexError
+from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import Turn, within
 from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
 from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of

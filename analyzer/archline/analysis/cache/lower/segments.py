@@ -17,10 +17,11 @@ from math import ceil
 from operator import eq
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import islpy as isl
-from flint import fmpq
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Poly, product
 from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise
+from archline.numbers import fmpq
 
 PARAMETER, COLUMN, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.div
 

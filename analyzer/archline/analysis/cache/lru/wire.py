@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Atom, Poly, Symbol, product, total
+from archline.numbers import fmpq
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor
 
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.compiled import Compiler, Compute
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.recursive.potential import Charges, Paid, UnpaidError
 from archline.analysis.cache.samples import samples

@@ -23,12 +23,12 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from flint import fmpq
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.floats import Array as Weights
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, total
+from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.residues import of_floor
 from archline.analysis.cache.footprint.grouping import references
@@ -39,6 +39,7 @@ from archline.analysis.cost import FEW_LINES
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
+from archline.numbers import fmpq
 from archline.recurrences.exact.handelman import Goal, Part, ProductCone, Proposal, propose
 from archline.recurrences.exact.indexed import Cut, elements, handed_on, weakened
 

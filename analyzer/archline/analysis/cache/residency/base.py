@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known

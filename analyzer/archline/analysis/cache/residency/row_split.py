@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from archline.algebra.bounds import Bounds
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of

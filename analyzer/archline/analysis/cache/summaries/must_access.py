@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.summaries.candidates import in_rows_apart, of_boxes, of_whole
 from archline.analysis.cache.summaries.cover import Covering

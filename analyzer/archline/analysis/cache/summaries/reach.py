@@ -13,8 +13,6 @@ from functools import cached_property
 from itertools import islice
 from random import Random
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.lp.exact_vertex import corner
@@ -27,6 +25,7 @@ from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
 from archline.ir.scope import declared
 from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
 from archline.language.evaluate import holds
+from archline.numbers import fmpq
 
 TRIES, ENOUGH = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""

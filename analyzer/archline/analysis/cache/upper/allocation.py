@@ -15,10 +15,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.compiled import Compiler, Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError, budget, total
+from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.reload import resumed

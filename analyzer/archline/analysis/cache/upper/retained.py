@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
-from archline.algebra.polynomial import ONE, ZERO, Poly, TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import ROW, Reference

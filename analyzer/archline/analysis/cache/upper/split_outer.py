@@ -14,8 +14,9 @@ from functools import cached_property
 from operator import itemgetter
 
 from archline.algebra.bounds import Bounds
+from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.algebra.polynomial import Poly, TooComplexError, budget
+from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner

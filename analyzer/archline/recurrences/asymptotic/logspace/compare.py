@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, unit
 from archline.recurrences.asymptotic.logspace.numbers import ZERO, Irrational, Number, sign
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, logs_of

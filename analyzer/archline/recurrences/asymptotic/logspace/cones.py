@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from math import gcd, lcm
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, rational, sign
 
 Vector: TypeAlias = tuple[Number, ...]

@@ -11,11 +11,10 @@ from itertools import product
 from math import log2
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Vector, plus
 from archline.recurrences.asymptotic.logspace.numbers import Irrational, approximate
 from archline.recurrences.asymptotic.logspace.terms import Names, constant

@@ -12,8 +12,7 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.compare import Piecewise, as_maximum, covered, weight
 from archline.recurrences.asymptotic.logspace.cones import Cone, plus
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial

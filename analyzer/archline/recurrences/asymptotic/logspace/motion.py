@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, reduced
 from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Number, approximate, sign

@@ -11,9 +11,8 @@ from functools import cache, lru_cache
 from math import log2
 from typing import TypeAlias, Union
 
-from flint import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
-
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 
 Number: TypeAlias = Union[fmpq, "Irrational"]
 ZERO, ONE = fmpq(0), fmpq(1)

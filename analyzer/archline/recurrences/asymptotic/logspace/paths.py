@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, plus, unit
 from archline.recurrences.asymptotic.logspace.motion import Motion, RecursionState, SplitError
 from archline.recurrences.asymptotic.logspace.numbers import ZERO, sign

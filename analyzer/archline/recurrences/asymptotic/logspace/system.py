@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import Vector

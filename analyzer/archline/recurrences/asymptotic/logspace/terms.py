@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from flint import fmpq
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Vector, plus, whole
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, logarithm, sign
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
-
+from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.compare import weight
 from archline.recurrences.asymptotic.logspace.cones import Vector, whole
 from archline.recurrences.asymptotic.logspace.lattice import Formula

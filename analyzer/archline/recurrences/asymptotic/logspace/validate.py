@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum, inf, isfinite, log, log2
 
-from flint import arb
-
 from archline.language import syntax as s
+from archline.numbers import arb
 from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
 from archline.recurrences.asymptotic.logspace.cones import Vector

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.basis import Element, distinct, divisors, rank, sided, sizes_in, times
 from archline.recurrences.exact.surrogate import Inner

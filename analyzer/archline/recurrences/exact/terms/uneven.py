@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flint import fmpq
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly, total
 from archline.algebra.prove.log_enclosures import least_fall, most_fall
+from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import Logarithm, sizes_of_call
 from archline.recurrences.exact.basis import Element, split_by_data
 from archline.recurrences.exact.surrogate import Inner

@@ -1,4 +1,4 @@
-"""Exact integers, rationals, their matrices and polynomials, and balls of real numbers: python-flint, named here alone."""
+"""Exact integers, rationals, their matrices and polynomials, and balls of real numbers: the one use of python-flint."""
 
 from flint import arb, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
 

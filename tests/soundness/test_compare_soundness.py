@@ -30,7 +30,7 @@ from effort import drawn
 from energy_support import exact
 from stdlib_csb_cases import by_quadrants
 
-PER_TEST = 15
+PER_TEST = 30
 CASES = drawn(150, least=PER_TEST)
 ASKED = 300
 Sizes = Mapping[str, int]

@@ -194,11 +194,19 @@ def test_a_defect_in_a_process_is_reported(here: Path, monkeypatch: pytest.Monke
     assert "ZeroDivisionError" in result.err
 
 
+def _heeding_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_an_interrupt_ends_all_processes(here: Path) -> None:
     command = [sys.executable, "-m", "archline", "check", str(ROOT / "stdlib"), "-j", "2", "--no-cache"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "analyzer")}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    pipe = subprocess.PIPE
+    # Processes in the background of a shell ignore interrupts, and hand that on.
+    with subprocess.Popen(
+        command, env=environment, stdout=pipe, stderr=pipe, text=True, preexec_fn=_heeding_interrupts
+    ) as run:
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
         started: list[str] = []
         for _ in range(600):

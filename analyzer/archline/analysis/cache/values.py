@@ -19,6 +19,8 @@ FAR = 2
 """Where bounds are farther apart than this, accesses are counted as well."""
 Ends = tuple[Fraction, Fraction]
 Sizes = Mapping[str, int]
+MAX_BITS = 256
+"""Of longer sizes the use of spare lines is not searched for: that takes as many steps as they have bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,10 @@ class MissBounds:
 
     def _nearest(self, sizes: Sizes) -> Ends:
         least = self.lower.at(sizes)
-        most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
+        if any(value >> MAX_BITS for value in sizes.values()):
+            most = Fraction(self.upper.at(sizes, spare=False))
+        else:
+            most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
         if self.everything is not None and most > least:
             lines = self.everything.at(sizes)
             most = min(most, Fraction(lines)) if lines <= sizes["Z"] // sizes["L"] else most

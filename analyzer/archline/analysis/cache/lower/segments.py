@@ -33,6 +33,8 @@ GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
 APART = 4
 """Every so many of the points will do to compare bounds: from small sizes and long lines to large and short ones."""
+MAX_BITS = 128
+"""Of longer numbers of iterations fewer groups are tried."""
 LINES = a.floor_div(WORDS, LINE)
 Part = tuple[int, int]
 """From which iteration of the outermost loop, and up to which."""
@@ -426,10 +428,17 @@ def _most(values: list[Compute], environment: list[Number | None]) -> Number:
 
 
 def _groups(trips: int) -> list[int]:
-    """Sizes of groups: a number of iterations divided by numbers near each power of 2, and small ones."""
-    shares = {1, 2, 3}
-    power = 4
-    while power < trips:
+    """Sizes of groups: a number of iterations divided by numbers near each power of 2, and small ones.
+
+    Of more iterations than 2^128 the small groups and the small divisors are tried: each number takes long there.
+    """
+    if not trips:
+        return []
+    shares, power = {1, 2, 3}, 4
+    huge = bool(trips >> MAX_BITS)
+    most = 1 << MAX_BITS // 2 if huge else trips
+    while power < most:
         shares |= {power, power * 3 // 2}
         power *= 2
-    return sorted({1, *(trips // share for share in shares if trips // share)}) if trips else []
+    small = shares if huge else {1}
+    return sorted({*small, *(trips // share for share in shares if trips // share)})

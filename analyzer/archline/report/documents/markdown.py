@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from archline.report.documents.model import Document, Formula, Phrase, Table
 
-_MEANT = re.compile(r"([\\`*_<>\[\]|#])")
+_MEANT = re.compile(r"([\\`*<>\[\]|#]|(?<!\w)_|_(?!\w))")
+"""What Markdown gives a meaning; an underscore inside a word has none."""
 
 
 def render(found: Document) -> str:

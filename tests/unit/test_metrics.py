@@ -29,7 +29,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 
 def documented() -> Metric:
     """The metric of the worked example."""
-    block = re.search(r"```python\n(Metric\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    block = re.search(r"```python in=\S+\n(Metric\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     found = eval(block[1], vars(metrics))
     assert isinstance(found, Metric)

@@ -108,7 +108,7 @@ def test_regimes_are_named_by_what_fits() -> None:
     assert rows["a few lines"] == "n*m*p + n*p*ceil(m/L) + n*ceil(p/L)"
     assert rows["a row of A"] == "n*m*p + n*ceil(m/L) + n*ceil(p/L)"
     assert rows["a column of B"] == "n*m*ceil(p/L) + n*p*ceil(m/L) + n*ceil(p/L)"
-    assert rows["all fits"] == "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)"
+    assert rows["B fits"] == "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)"
 
 
 def test_options() -> None:

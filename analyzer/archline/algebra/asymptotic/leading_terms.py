@@ -11,8 +11,8 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol
 
-CACHE = frozenset(("Z", "L", "P"))
-KNOWN = Facts().with_symbol("P", (ONE,)).with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
+CACHE = frozenset(("Z", "L"))
+KNOWN = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
 """What is known of them: lines of one word are left out."""
 LARGE = 2**20
 """Sizes from which on all that is said of large ones may hold: they grow without end."""

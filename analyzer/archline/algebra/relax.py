@@ -113,7 +113,7 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
     return result
 
 
-def _ease_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
+def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
     """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest); `atom` is one of the two."""
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:
@@ -146,8 +146,8 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
 
     Where the atom stands inside another one, that one is replaced first; a bound of it may still hold the atom.
     """
-    if isinstance(atom, a.Offset) and (eased := _ease_offsets(value, atom, facts, upper)) is not None:
-        return eased
+    if isinstance(atom, a.Offset) and (bounded := _bound_offsets(value, atom, facts, upper)) is not None:
+        return bounded
     outer = next((each for each in sorted(value.atoms(), key=str) if each != atom and contains(each, atom)), None)
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)

@@ -53,14 +53,14 @@ def _touched(costs: Costs, found: Orderless, known: Facts) -> Iterator[str]:
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, str]]:
     """What is touched in forms to be compared, and what each is divided by; with 1 where there is `some`."""
-    eased, plain = (growing(each, known) for each in (_eased(touched, known), touched))
-    if eased != plain:
+    relaxed, plain = (growing(each, known) for each in (_without_floors(touched, known), touched))
+    if relaxed != plain:
         # Words are easier to compare than words over L.
-        yield (eased + some) * LINE, "/L"
+        yield (relaxed + some) * LINE, "/L"
     yield from ((plain + some, ""), (plain, ""))
 
 
-def _eased(value: Poly, known: Facts) -> Poly:
+def _without_floors(value: Poly, known: Facts) -> Poly:
     """No more than a value: e for L*floor(e/L) where that is subtracted, and (e + 1)/L - 1 for one that may be -1."""
     total = ZERO
     for monomial, coefficient in value.terms.items():

@@ -213,13 +213,13 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
 def _without_floors(value: Poly, variable: str) -> Poly:
     """The value with e/m for each floor(e/m) of segments of offsets, where that makes it no less."""
 
-    def eased(atom: Atom) -> Poly | None:
+    def relaxed(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
         if not isinstance(atom, a.Floor) or next(_gaps(atom.argument, variable), None) is None:
             return None
         return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
 
-    return value.map_atoms(eased)
+    return value.map_atoms(relaxed)
 
 
 def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:

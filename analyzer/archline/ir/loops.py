@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Poly
-from archline.ir import max_plus as paths
+from archline.ir import max_plus
 from archline.ir.amounts import Amount, Known, Unknown, add, later, map_known, up_to
 from archline.ir.max_plus import Path
 from archline.ir.ranges import Range
@@ -34,14 +34,14 @@ def serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
     """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
     advance = iterations.sum(each.advance)
     if each.serial:
-        return paths.serial(advance)
+        return max_plus.serial(advance)
     if each.joined is None:
         return Path(advance, _staggered(each, iterations, advance))
     certain = each.certain and iterations.facts.positive(iterations.trips)
     if each.finish == each.advance:
         return Path(advance, advance, up_to(advance), up_to(advance), certain)
     if isinstance(advance, Unknown):
-        return paths.serial(advance)
+        return max_plus.serial(advance)
     late = iterations.sum(each.finish)
     upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
     return Path(upper, upper, up_to(upper), up_to(upper), certain)

@@ -48,53 +48,18 @@ class Followed(Bodies):
     def _unknown(self, statement: s.Stmt, place: Place, after: Place) -> set[str]:
         """The integers that a statement gives values of the data."""
         found = place.integers.keys() - after.integers.keys()
-        match statement:
-            case s.Let(name=name, value=value) if not self.is_view(value):
-                found |= {name}
-            case s.Local(name=name, type=s.ScalarType(element="int"), value=value) if value is not None:
-                found |= {name}
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                pass
+        if (isinstance(statement, s.Let) and not self.is_view(statement.value)) or (
+            isinstance(statement, s.Local) and _is_integer(statement.type) and statement.value is not None
+        ):
+            found |= {statement.name}
         return found - after.knowing.values.keys()
 
     def _value(self, statement: s.Stmt, name: str, place: Place) -> Poly:
-        match statement:
-            case s.Assign(op="+=" | "=" as op, value=value) if (found := static(value, place.knowing)) is not None:
-                return found + place.integers[name] if op == "+=" else found
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                return self._symbol(name)
+        if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
+            found = static(statement.value, place.knowing)
+            if found is not None:
+                return found + place.integers[name] if statement.op == "+=" else found
+        return self._symbol(name)
 
     def _without(self, statement: s.Stmt, place: Place) -> Place:
         """The name of a view, or of a local array, of which nothing is known."""
@@ -180,3 +145,7 @@ def _knowing(place: Place, condition: s.Expr) -> Place:
     """Where a condition holds."""
     facts = with_fact(place.scope.facts, condition, place.scope)
     return replace(place, scope=place.scope.with_facts(facts))
+
+
+def _is_integer(type: s.ScalarType | s.ArrayType) -> bool:
+    return isinstance(type, s.ScalarType) and type.element == "int"

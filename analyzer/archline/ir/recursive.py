@@ -13,7 +13,7 @@ from archline.ir.indicators import indicator
 from archline.ir.lower import Program
 from archline.ir.scope import Scope, with_fact, without_condition
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
-from archline.language import call_graph as graph
+from archline.language import call_graph
 from archline.language import syntax as s
 
 MAX_WAYS = 64
@@ -62,7 +62,7 @@ class Bodies(Program):
 
     def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         """A call of a recursive algorithm stays one."""
-        if not graph.component(self.module, target):
+        if not call_graph.component(self.module, target):
             yield from super().call(call, target, place)
             return
         scope, given = self.callee(call, target, place)
@@ -108,7 +108,7 @@ class Bodies(Program):
     def _recurses(self, branch: s.Branch) -> bool:
         """Whether a recursive algorithm may be called in a branch."""
         called = (self.module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
-        return any(isinstance(target, s.Algorithm) and graph.recurses(self.module, target) for target in called)
+        return any(isinstance(target, s.Algorithm) and call_graph.recurses(self.module, target) for target in called)
 
 
 def _both(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:

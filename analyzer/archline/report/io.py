@@ -68,9 +68,9 @@ def _any_order(view: CostView, found: Orderless, width: int) -> Iterator[str]:
     """What any order of the same iterations has to fetch."""
     for each in found.floors:
         count = view.text(each.iterations)
-        told = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
+        growth = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
         yield from wrap(
-            f"io is Omega({told}): {count} iterations under any schedule, by the data that they access", width
+            f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access", width
         )
     if not found.floors and found.reason:
         yield from wrap(f"no lower bound for every schedule: {found.reason}", width)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from archline.numbers import arb, fmpq, fmpz
+
 SHOWN_DIGITS = 60
 
 
 def exact(value: int | Fraction) -> str:
     """All digits: `1024`, `7/2`."""
     # flint writes numbers of any length in good time; Python's own conversion is quadratic, and limited.
-    from archline.numbers import fmpz
-
     number = Fraction(value)
     top = fmpz(number.numerator).str(condense=0)
     return top if number.denominator == 1 else f"{top}/{fmpz(number.denominator).str(condense=0)}"
@@ -32,8 +32,6 @@ def short(value: Fraction) -> str:
     try:
         return f"{float(value):.4g}"
     except OverflowError:
-        from archline.numbers import arb, fmpq
-
         return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
 
 

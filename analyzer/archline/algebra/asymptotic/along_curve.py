@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from archline.algebra.asymptotic import hardy_field as scales
+from archline.algebra.asymptotic import hardy_field
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import NOTHING, Constant, OutOfReachError
 from archline.algebra.asymptotic.hardy_field import Value
@@ -23,19 +23,19 @@ class Curve:
     coefficients: Mapping[str, fmpq]
 
     def value(self, name: str) -> Value:
-        return scales.curve(self.scales.get(name, ()), self.coefficients.get(name, fmpq(1)))
+        return hardy_field.curve(self.scales.get(name, ()), self.coefficients.get(name, fmpq(1)))
 
 
 def along(expr: s.Expr, curve: Curve) -> Value:
     """The expression's value along the curve. OutOfReachError where leading terms do not tell."""
     value = e.constant(expr)
     if value is not None:
-        return scales.constant(value)
+        return hardy_field.constant(value)
     match expr:
         case s.Name(id=name):
             return curve.value(name)
         case s.Unary(operand=operand):
-            return scales.negated(along(operand, curve))
+            return hardy_field.negated(along(operand, curve))
         case s.Binary(op="^", left=left, right=right):
             return _power(left, right, curve)
         case s.Binary(op=op, left=left, right=right):
@@ -49,15 +49,15 @@ def along(expr: s.Expr, curve: Curve) -> Value:
 def _binary(op: str, left: Value, right: Value) -> Value:
     match op:
         case "+":
-            return scales.added(left, right)
+            return hardy_field.added(left, right)
         case "-":
-            return scales.added(left, scales.negated(right))
+            return hardy_field.added(left, hardy_field.negated(right))
         case "*":
-            return scales.multiplied(left, right)
+            return hardy_field.multiplied(left, right)
         case "/":
-            return scales.multiplied(left, scales.raised(right, MINUS_ONE))
+            return hardy_field.multiplied(left, hardy_field.raised(right, MINUS_ONE))
         case "//":
-            return scales.rounded(_binary("/", left, right), up=False)
+            return hardy_field.rounded(_binary("/", left, right), up=False)
         case _:
             raise OutOfReachError(f"`{op}` along a curve")
 
@@ -65,24 +65,24 @@ def _binary(op: str, left: Value, right: Value) -> Value:
 def _power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
     value = e.constant(exponent)
     if value is not None:
-        return scales.raised(along(base, curve), value)
+        return hardy_field.raised(along(base, curve), value)
     number = e.constant(base)
     if number is None:
         raise OutOfReachError("an exponent that is not constant")
-    result = scales.number(fmpq(1))
+    result = hardy_field.number(fmpq(1))
     for term, coefficient in e.expand(exponent).items():
         if not term:
-            result = scales.multiplied(result, scales.constant(number.power(coefficient)))
+            result = hardy_field.multiplied(result, hardy_field.constant(number.power(coefficient)))
             continue
         match e.alone(term):
             case s.Call(function="log2", arguments=(inner,)):
                 # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
-                base_of = scales.added(along(inner, curve), scales.number(fmpq(2)))
+                base_of = hardy_field.added(along(inner, curve), hardy_field.number(fmpq(2)))
             case s.Name(id=name):
-                base_of = scales.power_of_two(curve.value(name))
+                base_of = hardy_field.power_of_two(curve.value(name))
             case _:
                 raise OutOfReachError("an exponent that is not constant")
-        result = scales.multiplied(result, scales.raised(base_of, coefficient * number.log2()))
+        result = hardy_field.multiplied(result, hardy_field.raised(base_of, coefficient * number.log2()))
     return result
 
 
@@ -94,26 +94,26 @@ def _call(function: str, values: list[Value]) -> Value:
                 first = _extreme(first, other, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":
-            return scales.raised(first, e.HALF if function == "sqrt" else -e.HALF)
+            return hardy_field.raised(first, e.HALF if function == "sqrt" else -e.HALF)
         case "log2" | "log":
-            return scales.log2(first)
+            return hardy_field.log2(first)
         case "floor" | "ceil":
-            return scales.rounded(first, up=function == "ceil")
+            return hardy_field.rounded(first, up=function == "ceil")
         case "abs":
-            return scales.negated(first) if first.sign < 0 else first
+            return hardy_field.negated(first) if first.sign < 0 else first
         case _:
             raise OutOfReachError(f"`{function}` along a curve")
 
 
 def _extreme(left: Value, right: Value, sign: int) -> Value:
     try:
-        return left if scales.compared(left, right) * sign >= 0 else right
+        return left if hardy_field.compared(left, right) * sign >= 0 else right
     except OutOfReachError:
         # They share their leading term, and so does the larger and the smaller of them.
         if left.terms and right.terms and left.leading.coefficient.overlaps(right.leading.coefficient):
             return Value(
                 (
-                    scales.ScaledTerm(
+                    hardy_field.ScaledTerm(
                         left.leading.coefficient.union(right.leading.coefficient), left.leading.scale, None
                     ),
                 ),
@@ -137,7 +137,7 @@ def _holds(fact: s.Fact, curve: Curve) -> bool:
         case s.Binary(op="or", left=left, right=right):
             return holds(left, curve) or holds(right, curve)
         case s.Binary(op=op, left=left, right=right):
-            sign = scales.compared(along(left, curve), along(right, curve))
+            sign = hardy_field.compared(along(left, curve), along(right, curve))
             return {"<=": sign <= 0, "<": sign < 0, ">=": sign >= 0, ">": sign > 0, "==": not sign, "!=": bool(sign)}[
                 op
             ]
@@ -149,7 +149,7 @@ def _holds(fact: s.Fact, curve: Curve) -> bool:
             return _is_power_of_two(along(value, curve), even=True)
         case s.Divides(divisor=divisor, value=value):
             parts = along(divisor, curve), along(value, curve)
-            return all(_is_power_of_two(each, even=False) for each in parts) and scales.compared(*parts) <= 0
+            return all(_is_power_of_two(each, even=False) for each in parts) and hardy_field.compared(*parts) <= 0
         case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Call() | s.Element() | s.Reshape():
             return False
 
@@ -160,9 +160,9 @@ def _is_power_of_two(value: Value, *, even: bool) -> bool:
         return False
     exact = value.leading.exact
     assert exact is not None
-    if scales.order(value.leading.scale, scales.FLAT) < 0:
+    if hardy_field.order(value.leading.scale, hardy_field.FLAT) < 0:
         return False
-    if value.leading.scale == scales.FLAT or all(each == NOTHING for each in value.leading.scale):
+    if value.leading.scale == hardy_field.FLAT or all(each == NOTHING for each in value.leading.scale):
         return exact.q == 1 and int(exact).bit_count() == 1 and (not even or exact == 1)
     powers = [each.rational for each in value.leading.scale if each]
     dyadic = all(int(power.q).bit_count() == 1 for power in powers)

@@ -3,7 +3,7 @@
     log2(6) = 1 + log2(3),  log2(5)/log2(4) = 1/2*log2(5),  sqrt(12) = 2*sqrt(3),  log2(5)/log2(3)
 
 Equal combinations are equal constants. Signs are decided by rigorous enclosures at rising precision; where two
-constants that are written differently cannot be told apart, `OutOfReachError` is raised, never a guess made.
+constants that are written differently cannot be compared, `OutOfReachError` is raised, never a guess made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_POWER = 4096
 
 
 class OutOfReachError(Exception):
-    """What a method does not treat, or constants that cannot be told apart; the reason is for people."""
+    """A method does not apply, or two constants cannot be compared; the message is for people."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

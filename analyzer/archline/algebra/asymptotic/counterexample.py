@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archline.algebra.asymptotic import hardy_field as scales
+from archline.algebra.asymptotic import hardy_field
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.along_curve import Curve, along, holds
 from archline.algebra.asymptotic.constants import OutOfReachError
@@ -119,19 +119,19 @@ class Refuter:
             if g.sign <= 0:
                 return Divergence(curve, None)
             ratio = tuple(a - b for a, b in zip(f.leading.scale, g.leading.scale, strict=True))
-            return Divergence(curve, ratio) if scales.order(ratio, scales.FLAT) > 0 else None
+            return Divergence(curve, ratio) if hardy_field.order(ratio, hardy_field.FLAT) > 0 else None
         except OutOfReachError:
             return None
 
     def _inside(self, curve: Curve) -> bool:
         """Whether all sizes are at least 1, and Z is at least L."""
-        one = scales.number(fmpq(1))
-        if any(scales.compared(curve.value(name), one) < 0 for name in self._names):
+        one = hardy_field.number(fmpq(1))
+        if any(hardy_field.compared(curve.value(name), one) < 0 for name in self._names):
             return False
         if not self._cache:
             return True
         line, words = (curve.value(name) for name in reversed(CACHE_NAMES))
-        return scales.compared(line, words) <= 0
+        return hardy_field.compared(line, words) <= 0
 
 
 def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
@@ -202,7 +202,7 @@ def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[s
 def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Where both sides grow alike, a bound of log2(small/large), which the sizes' constants must make up for."""
     need = fmpq(0)
-    scale = scales.FLAT
+    scale = hardy_field.FLAT
     for factor, power in e.joined(bound.small, e.inverted(bound.large)):
         value = along(factor.expr, curve)
         if not value.terms:
@@ -212,7 +212,7 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
             # Its leading term is near enough far out; a factor of 2 makes sure.
             part = (value.leading.coefficient.log() / arb.const_log2() * power.enclosure()).upper().ceil().unique_fmpz()
             need += 1 + (0 if part is None else int(part))
-    return None if scales.order(scale, scales.FLAT) else need
+    return None if hardy_field.order(scale, hardy_field.FLAT) else need
 
 
 def _log2_above(value: fmpq) -> fmpq:

@@ -144,10 +144,10 @@ def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
     for _ in range(MAX_ROUNDS):
         if not any(atom != symbol and name in atom.names for atom in value.atoms()):
             return _by_terms(value, symbol, facts, upper)
-        eased = bound_atom(value, symbol, whole, upper)
-        if eased is None:
+        bounded = bound_atom(value, symbol, whole, upper)
+        if bounded is None:
             return None
-        value = eased
+        value = bounded
     return None
 
 

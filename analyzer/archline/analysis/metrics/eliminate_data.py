@@ -36,7 +36,7 @@ def _without(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Nod
     """Replace atoms of the given kinds by their least or greatest value."""
     if isinstance(amount, Unknown):
         return amount
-    lower, upper = eased(kinds, amount.lower, facts, False), eased(kinds, amount.upper, facts, True)
+    lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
     if upper is None:
         return Unknown(f"it depends on {what}", node.span)
     if lower is amount.lower and upper is amount.upper:
@@ -44,7 +44,7 @@ def _without(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Nod
     return Known(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
-def eased(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """At least the value, or at most, without atoms of the given kinds; None where no bound is found."""
     while True:
         found = next((atom for atom in sorted(value.atoms(), key=str) if holds(kinds, atom)), None)

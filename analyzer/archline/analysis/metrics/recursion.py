@@ -151,7 +151,7 @@ class Recursions:
         return replace(found, ends=ends)
 
     def _summed(self, algorithm: s.Algorithm, metric: str) -> Closed | None:
-        """A metric as the sum of its kinds, where these are known exactly; how, is found when it is told."""
+        """A metric as the sum of its kinds, where these are known exactly; its derivation is written on request."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extracted(algorithm).systems

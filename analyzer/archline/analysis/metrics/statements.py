@@ -16,7 +16,7 @@ from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
 from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of, repeated, unknown
-from archline.ir import max_plus as paths
+from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, times, up_to
 from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
 from archline.ir.indicators import indicator
@@ -236,7 +236,7 @@ class Statements:
         arguments = evaluations(call.arguments, scope, self)
         before = self.model.event(CALL).paths
         body = self.call(call, scope)
-        forked = {name: paths.spawned(_start(before, name), each.finish) for name, each in body.paths.items()}
+        forked = {name: max_plus.spawned(_start(before, name), each.finish) for name, each in body.paths.items()}
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
@@ -294,7 +294,7 @@ class Statements:
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
         each = self._iteration(loop, inner).then(body, inner.facts)
         if loop.parallel:
-            side_by_side = each.map(iterations.sum, lambda path: paths.serial(iterations.largest(path.finish)))
+            side_by_side = each.map(iterations.sum, lambda path: max_plus.serial(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
         return each.map(iterations.sum, lambda path: serial_path(path, iterations, loop)), children
 
@@ -324,11 +324,13 @@ class Statements:
 
         def free_path(path: Path) -> Path:
             finish = free(path.finish)
-            return paths.serial(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
+            return max_plus.serial(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
 
         each = self._iteration(loop, scope).then(body, scope.facts).map(free, free_path)
         if loop.parallel:
-            side_by_side = each.map(lambda amount: times(amount, trips), lambda path: paths.serial(up_to(path.finish)))
+            side_by_side = each.map(
+                lambda amount: times(amount, trips), lambda path: max_plus.serial(up_to(path.finish))
+            )
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
         return repeated(each, trips), children
 

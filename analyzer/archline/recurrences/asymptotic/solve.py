@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic import explain as explaining
+from archline.recurrences.asymptotic import explain
 from archline.recurrences.asymptotic.akra_bazzi import rounded
 from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms
 from archline.recurrences.asymptotic.initial_values import Bases, bases_of
@@ -86,7 +86,7 @@ class _System:
         size = self._definitions[name].parameters[0]
         beyond = self._beyond(group)
         if beyond is not None:
-            stated = explaining.statement(name, size, self._branches[name], self._bases[name])
+            stated = explain.statement(name, size, self._branches[name], self._bases[name])
             return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond)
         system = {each: self._without_others(each, group) for each in group}
         if len(group) == 1:
@@ -109,7 +109,7 @@ class _System:
 
     def _statement(self, name: str) -> tuple[str, ...]:
         size = self._definitions[name].parameters[0]
-        return explaining.statement(name, size, self._branches[name], self._bases[name])
+        return explain.statement(name, size, self._branches[name], self._bases[name])
 
     def _with_notes(self, name: str, found: Found) -> Found:
         """The solution behind what is used of other functions."""

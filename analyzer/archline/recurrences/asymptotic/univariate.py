@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic import explain as explaining
+from archline.recurrences.asymptotic import explain
 from archline.recurrences.asymptotic.akra_bazzi import around
 from archline.recurrences.asymptotic.decrease import Summed, by_steps
 from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
@@ -57,7 +57,7 @@ class Found:
 
 def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
     """Solve a function whose calls are all its own. Raises OutOfReachError."""
-    stated = explaining.statement(name, size, branches, bases)
+    stated = explain.statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
         check_terms(branches, bases.threshold)
@@ -119,7 +119,7 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
 
 def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
     found = by_splits(branches, bases)
-    lines = (*stated, *explaining.split_lines(branches, found, size))
+    lines = (*stated, *explain.split_lines(branches, found, size))
     plain = len(branches) == 1 and len(found.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     closed = closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None
@@ -157,7 +157,7 @@ def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tu
     closed = closed_by_roots(branches[0], bases, size, found.scale) if len(branches) == 1 else None
     return Found(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *explaining.root_lines(name, branches, found, size)),
+        (*stated, *explain.root_lines(name, branches, found, size)),
         found.terms,
         exact=closed.text if closed else None,
         domain=closed.domain if closed else None,
@@ -175,7 +175,7 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     found = by_steps(branches, bases)
     closed = closed_by_steps(branches[0], bases, size, found.stride) if len(branches) == 1 else None
     exact, domain = closed if closed else (None, None)
-    lines = (*stated, *explaining.step_lines(branches, found, size))
+    lines = (*stated, *explain.step_lines(branches, found, size))
     places = _places(bases.threshold + found.stride * k for k in (0, 1, 2, 5, 12, 31)) if closed else ()
     known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
     if found.base is None:

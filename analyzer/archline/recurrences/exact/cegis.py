@@ -119,7 +119,7 @@ class Sampling:
         """Coefficients near the best ones, and those themselves, and which of them are short."""
         yield from ((each, True) for each in _rounded(best, self._context.upper))
         yield best, False
-        yield from ((each, False) for each in _eased(best, self._context.upper))
+        yield from ((each, False) for each in _with_room(best, self._context.upper))
         if self._context.upper and self._context.function.facts.powers:
             yield from ((each, False) for each in _raised(best))
 
@@ -151,7 +151,7 @@ def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
         yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
 
 
-def _eased(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+def _with_room(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
     """Coefficients with some room, for proofs that bound integers by fractions."""
     for room in ROOM:
         factor = 1 + room if upper else 1 - room

@@ -14,8 +14,7 @@ from archline.numbers import fmpq
 from archline.recurrences.evaluate.decisions import Point
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.evaluate.values import Values
-from archline.recurrences.exact import samples
-from archline.recurrences.exact import unroll as heads
+from archline.recurrences.exact import samples, unroll
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.coefficient_lp import Writer
 from archline.recurrences.exact.terms.depths import limited
@@ -107,7 +106,7 @@ class Context:
         steps = [
             step
             for equation, size in sizes.items()
-            for step in heads.apart(
+            for step in unroll.apart(
                 equation,
                 function,
                 foreign,

@@ -15,6 +15,6 @@ def proved(value: Poly, facts: Facts) -> bool:
     if holds_simplified(value, facts):
         return True
     # numpy takes long to import, and few programs need it.
-    from archline.recurrences.exact import handelman as cone
+    from archline.recurrences.exact import handelman
 
-    return cone.proves(value, facts)
+    return handelman.proves(value, facts)

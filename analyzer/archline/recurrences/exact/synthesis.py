@@ -25,14 +25,14 @@ from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.numbers import fmpq
 from archline.recurrences.evaluate.decisions import Point
-from archline.recurrences.exact import unroll as heads
+from archline.recurrences.exact import unroll
 from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
 from archline.recurrences.exact.coefficient_lp import Coefficients
 from archline.recurrences.exact.coefficients import Choice
 from archline.recurrences.exact.constraints import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
 from archline.recurrences.exact.handelman import NEAR, Goal, Part, ProductCone, Proposal, cone, propose
 from archline.recurrences.exact.lazy import Kept
-from archline.recurrences.exact.terms import leaf_sizes as caps
+from archline.recurrences.exact.terms import leaf_sizes
 from archline.recurrences.exact.terms.depths import limited
 from archline.recurrences.exact.terms.levels import leveled
 from archline.recurrences.exact.terms.master import reproduced
@@ -118,7 +118,7 @@ class Synthesis:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
         yield from ((each, ALIKE) for each in self._special())
-        yield from ((each, ROUGHLY) for each in heads.families(context.function, context.steps))
+        yield from ((each, ROUGHLY) for each in unroll.families(context.function, context.steps))
         several = [] if context.values is None else list(limited(context.function, context.steps))
         # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
         for elements in several:
@@ -178,13 +178,13 @@ class Synthesis:
         """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
         context = self._context
         if self._caps and context.wanted == NEAR_ENOUGH:
-            yield from caps.families(context.function, context.steps, context.upper)
+            yield from leaf_sizes.families(context.function, context.steps, context.upper)
 
     def _with_leaves(self, elements: tuple[Element, ...]) -> Iterator[tuple[Element, ...]]:
         """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
         context = self._context
         # Beside logarithms, with the other sign, they would hide how a lower bound grows.
-        counts = caps.counts(context.function, context.steps) if context.upper else []
+        counts = leaf_sizes.counts(context.function, context.steps) if context.upper else []
         for leaves in islice(self._leaf_sets, 1):
             yield distinct([*elements, *leaves, *counts])
 

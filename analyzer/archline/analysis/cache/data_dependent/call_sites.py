@@ -130,10 +130,10 @@ def _without(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
         atom = next((each for each in value.atoms() if holds(BY_DATA, each)), None) if young is None else Symbol(young)
         if atom is None:
             return value if value.names <= own else None
-        eased = bound_atom(value, atom, facts, upper=True)
-        if eased is None:
+        bounded = bound_atom(value, atom, facts, upper=True)
+        if bounded is None:
             return None
-        value = eased
+        value = bounded
     return None
 
 

@@ -117,9 +117,9 @@ class Least:
                 yield whole
             if whole is not None or words == ONE:
                 return
-        eased = self._over(seen, rows * words * (ONE if self._taking.along is None else PER_LINE), around, _below)
-        if eased is not None:
-            yield eased
+        bounded = self._over(seen, rows * words * (ONE if self._taking.along is None else PER_LINE), around, _below)
+        if bounded is not None:
+            yield bounded
         if not only_words and not any(row.variable in words.names for row in seen.rows):
             some = replace(seen, needs=(*seen.needs, words - 1))
             one_each = self._over(some, rows, around, _below)

@@ -19,7 +19,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
-from archline.analysis.metrics.eliminate_data import eased
+from archline.analysis.metrics.eliminate_data import bound_without
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.layout import ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
@@ -120,7 +120,7 @@ def of_sizes(amount: Product, facts: Facts) -> Product:
     """
     if is_known(amount.value):
         return amount
-    found = eased(a.Offset | a.Gap, amount.value, facts, True)
+    found = bound_without(a.Offset | a.Gap, amount.value, facts, True)
     if found is None:
         raise UnboundedError
     return Product((found,))

@@ -10,7 +10,7 @@ from archline.algebra.facts import Facts
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.plan import Plan
-from archline.analysis.cache.upper.relax_modulo import eased
+from archline.analysis.cache.upper.relax_modulo import without_remainders
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def planned(references: Sequence[Reference], facts: Facts, points: Sequence[Mapp
     planner = Planner(references, facts, points)
     plans = planner.plans()
     found = Planned(planner, dict.fromkeys(plans, planner), planner.told(plans))
-    easier = eased(references)
+    easier = without_remainders(references)
     if easier is None:
         return found
     other = Planner(easier, facts, points)

@@ -1,4 +1,4 @@
-"""Choices of units, compared by the numbers that they have at samples: at all of these at once, each by itself."""
+"""Choices of resident sets, compared by their lines and misses at sample sizes, all samples at once."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from archline.ir.tree import Chain, Loop, contiguous_dimension
 Counters = frozenset[str]
 
 
-def eased(references: Sequence[Reference]) -> list[Reference] | None:
+def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
     """The references with simpler loops and places; None where nothing is simpler."""
     chains: dict[Chain, Chain] = {(): ()}
     found = [_reference(each, _chain(each.chain, each.facts, chains)) for each in references]

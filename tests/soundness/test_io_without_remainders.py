@@ -8,7 +8,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.upper.relax_modulo import eased
+from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.ir.lower import Program
 from archline.ir.tree import Chain, accesses
 from archline.language.loader import load_text
@@ -42,7 +42,7 @@ def test_what_is_done_is_done_in_the_easier_form() -> None:
         module = load_text(parity_program_from_seed(seed).text)
         scope, nodes = Program(module).trace(module.algorithms["main"])
         plain = references(accesses(nodes), scope.facts)
-        easier = eased(plain)
+        easier = without_remainders(plain)
         if easier is not None:
             found += 1
             assert_no_less(plain, easier)
@@ -67,7 +67,7 @@ def assert_no_less(plain: Sequence[Reference], easier: Sequence[Reference]) -> N
 def test_a_program_without_remainders_is_as_easy_as_it_gets() -> None:
     module = al.algorithm("stencil.jacobi_2d::jacobi_2d").module
     scope, nodes = Program(module).trace(module.algorithms["jacobi_2d"])
-    assert eased(references(accesses(nodes), scope.facts)) is None
+    assert without_remainders(references(accesses(nodes), scope.facts)) is None
 
 
 def test_red_and_black_points_keep_three_rows() -> None:

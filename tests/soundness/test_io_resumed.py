@@ -101,7 +101,9 @@ def test_long_columns_leave_their_lines_to_the_entries() -> None:
 def test_what_is_given_up_is_told() -> None:
     module, algorithm = load("sparse.block::spmv_block")
     told = [kept for each in io_of(module, algorithm).alternatives for kept in each.kept if kept.given_up]
-    assert ("blk", "`for j` (line 17)", ("`for k` (line 19)",)) in {(kept.array, kept.loop, kept.given_up) for kept in told}
+    assert ("blk", "`for j` (line 17)", ("`for k` (line 19)",)) in {
+        (kept.array, kept.loop, kept.given_up) for kept in told
+    }
     for kept in told:
         # No more than a line for each access.
         assert evaluate(kept.fetched, {"nb": 5, "nz": 10**6, "nmax": 10**5, "b": 9, "L": 4, "Z": 64}) <= 2 * 5**2 + 5

@@ -437,3 +437,13 @@ def test_help_of_every_command() -> None:
         result = cli(command, "--help")
         assert result.code == 0
         assert f"usage: archline {command}" in result.out
+
+
+def test_options_of_sizes_and_facts_add_up() -> None:
+    apart = cli("cost", MATMUL, "--at", "n=4", "--at", "m=5,p=6", "--cache", "Z=64", "--cache", "L=8")
+    together = cli("cost", MATMUL, "--at", "n=4,m=5,p=6", "--cache", "Z=64,L=8")
+    assert (apart.code, apart.out) == (together.code, together.out) == (0, together.out)
+    twice = cli("cost", MATMUL, "--at", "n=4,m=5,p=6", "--at", "n=7")
+    assert twice.code == 2
+    assert "AL403" in twice.err
+    assert "m >= 5, n >= 7" in cli("cost", MATMUL, "--where", "m >= 5", "--where", "n >= 7").out

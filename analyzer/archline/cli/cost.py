@@ -23,7 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_target(parser, many=True)
     shared.add_at(parser)
     shared.add_where(parser)
-    parser.add_argument("--cache", metavar="Z=..,L=..", help="words of fast memory and of a line, for io at `--at`")
+    parser.add_argument(
+        "--cache",
+        action=shared.Joined,
+        metavar="Z=..,L=..",
+        help="words of fast memory and of a line, for io at `--at`",
+    )
     parser.add_argument("--all", action="store_true", help="every form in full, with all regimes and lower bounds")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(

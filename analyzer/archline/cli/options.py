@@ -94,14 +94,26 @@ def require_matrix(options: argparse.Namespace) -> None:
         raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
 
 
+class Joined(argparse.Action):
+    """An option that may be given several times: the texts with commas between them."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, values if before is None else f"{before}, {values}")
+
+
 def add_where(parser: argparse.ArgumentParser) -> None:
     """--where FACTS."""
-    parser.add_argument("--where", metavar="FACTS", help='further facts about sizes, such as "nz >= n, b divides n"')
+    parser.add_argument(
+        "--where", action=Joined, metavar="FACTS", help='further facts about sizes, such as "nz >= n, b divides n"'
+    )
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:
     """--at SIZES."""
-    parser.add_argument("--at", metavar="SIZES", help="exact sizes, such as n=64,m=2^20")
+    parser.add_argument("--at", action=Joined, metavar="SIZES", help="exact sizes, such as n=64,m=2^20")
 
 
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
@@ -128,7 +140,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
     parser.add_argument("--block", type=positive, metavar="B", help="the block size, where the kernel takes blocks")
     parser.add_argument(
-        "--cache", metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
+        "--cache", action=Joined, metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
     )
     parser.add_argument(
         "--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)"

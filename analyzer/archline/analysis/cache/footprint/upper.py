@@ -327,7 +327,8 @@ class Lines:
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
             value = most_in(value, loop, _known(loop.facts, self.facts))
-        return value
+        # Of a loop that is never entered, what holds in all iterations may be below 0.
+        return self.facts.positive_part(value)
 
     def spread(self) -> tuple[Product, Product] | None:
         """How many rows a window has at most, and how many lines a row; None where lines are in no rows."""

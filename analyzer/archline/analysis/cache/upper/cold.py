@@ -127,7 +127,7 @@ def _top(array: Array, chain: Chain) -> Poly:
     top = stack_lines(array)
     for loop in reversed(chain):
         if loop.variable in top.names:
-            top = most_in(_joined(top), loop, loop.facts)
+            top = chain[0].facts.positive_part(most_in(_joined(top), loop, loop.facts))
     return top
 
 

@@ -100,7 +100,8 @@ class Phases:
         rule = Rule(loop, Poly.symbol(PHASE), below)
         references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
         facts = cutter.facts(self.planner.facts, rule, None)
-        return Upper(Planner(references, facts, list(self._points())).plans(), facts)
+        points = list(self._points())
+        return Upper(Planner(references, facts, points).plans() if points else (), facts)
 
     def _points(self) -> Iterator[Sizes]:
         """The samples, parted in the middle."""

@@ -98,12 +98,16 @@ def test_long_columns_leave_their_lines_to_the_entries() -> None:
     assert streams + nz < found <= streams + nz + 2 * n
 
 
-def test_what_is_given_up_is_told() -> None:
+def test_reports_name_the_reuse_that_is_given_up() -> None:
     module, algorithm = load("sparse.block::spmv_block")
-    told = [kept for each in io_of(module, algorithm).alternatives for kept in each.kept if kept.given_up]
+    partial = [
+        resident for each in io_of(module, algorithm).alternatives for resident in each.kept if resident.given_up
+    ]
     assert ("blk", "`for j` (line 17)", ("`for k` (line 19)",)) in {
-        (kept.array, kept.loop, kept.given_up) for kept in told
+        (resident.array, resident.loop, resident.given_up) for resident in partial
     }
-    for kept in told:
+    for resident in partial:
         # No more than a line for each access.
-        assert evaluate(kept.fetched, {"nb": 5, "nz": 10**6, "nmax": 10**5, "b": 9, "L": 4, "Z": 64}) <= 2 * 5**2 + 5
+        assert (
+            evaluate(resident.fetched, {"nb": 5, "nz": 10**6, "nmax": 10**5, "b": 9, "L": 4, "Z": 64}) <= 2 * 5**2 + 5
+        )

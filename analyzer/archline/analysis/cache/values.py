@@ -50,9 +50,6 @@ class MissBounds:
         if self.everything is not None and most > least:
             lines = self.everything.at(sizes)
             most = min(most, Fraction(lines)) if lines <= sizes["Z"] // sizes["L"] else most
-        if most < least:
-            # Bounds that contradict each other say nothing; a word is fetched for each access at most.
-            most = self._accessed(sizes)
         if most > FAR * least:
             # Of what stands under conditions, fewer may be accessed than plans count.
             with suppress(EvaluationError):

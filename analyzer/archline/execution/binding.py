@@ -23,15 +23,25 @@ from archline.language.model import Module
 class Bound:
     """Arguments ready to be run on.
 
+    On a grid the arrays of `local` parameters have a first axis of P, and `placements` say where each processor has
+    its own, in a memory that starts with `own_words` of them; all others share a memory of `words`.
     `scalars` and `arrays` by parameter; `facts` of offsets (total, longest gap) and index arrays (a bound above all).
     """
 
-    scalars: Mapping[str, int | float]
+    scalars: Mapping[str, int | float | str]
     arrays: Mapping[str, NDArray[Any]]
     facts: Mapping[str, tuple[int, ...]]
     symbols: Mapping[str, int | Fraction]
     placements: Mapping[str, Placement]
     words: int
+    own_words: int = 0
+    local: frozenset[str] = frozenset()
+
+    def loaded(self, rank: int | None = None) -> dict[str, NDArray[Any]]:
+        """The arrays that are in the shared memory, or those of a processor."""
+        if rank is None:
+            return {name: array for name, array in self.arrays.items() if name not in self.local}
+        return {name: self.arrays[name][rank] for name in self.local}
 
 
 def bind(
@@ -39,31 +49,39 @@ def bind(
 ) -> Bound:
     """Check arguments, and lay their arrays out in memory. Raises ArchlineError (AL512, AL513, AL520 to AL524)."""
     _check_names(module, algorithm, arguments, symbols)
-    scalars: dict[str, int | float] = {}
+    scalars: dict[str, int | float | str] = {}
     arrays: dict[str, NDArray[Any]] = {}
     facts: dict[str, tuple[int, ...]] = {}
     placements: dict[str, Placement] = {}
-    words = 0
+    words = own_words = 0
     for parameter in algorithm.parameters:
         value = arguments[parameter.name]
+        lead = 1 if parameter.local else 0
         match parameter.type:
+            case s.OperatorType():
+                scalars[parameter.name] = _operator(parameter, value)
+                continue
             case s.SizeType() | s.IndexType() | s.ScalarType():
                 scalars[parameter.name] = _scalar(parameter, value)
                 continue
             case s.ArrayType(element=element, shape=shape, layout=layout):
-                array = _array(parameter, value, element, len(shape))
+                array = _array(parameter, value, element, len(shape) + lead)
             case s.OffsetsType():
-                array, layout = _array(parameter, value, "int", 1), "rowmajor"
+                array, layout = _array(parameter, value, "int", 1 + lead), "rowmajor"
                 facts[parameter.name] = _offsets(parameter, array)
             case s.IndexArrayType(shape=shape):
-                array, layout = _array(parameter, value, "int", len(shape)), "rowmajor"
+                array, layout = _array(parameter, value, "int", len(shape) + lead), "rowmajor"
                 facts[parameter.name] = _indices(parameter, array)
         arrays[parameter.name] = array
-        placed = place(words, array.shape, layout, line)
+        placed = place(own_words if lead else words, array.shape[lead:], layout, line)
         placements[parameter.name] = placed
-        words += placed.words
+        if lead:
+            own_words += placed.words
+        else:
+            words += placed.words
     given = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
-    return Bound(scalars, arrays, facts, given, placements, words)
+    local = frozenset(each.name for each in algorithm.parameters if each.local)
+    return Bound(scalars, arrays, facts, given, placements, words, own_words, local)
 
 
 def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]) -> None:
@@ -114,6 +132,12 @@ def _scalar(parameter: s.Parameter, value: Any) -> int | float:
     return int(value)
 
 
+def _operator(parameter: s.Parameter, value: Any) -> str:
+    if value not in ("+", "*", "min", "max"):
+        raise _wrong_type(parameter, f"{value!r}; an operator is one of + * min max")
+    return str(value)
+
+
 def _real(value: float) -> float:
     try:
         return float(value)
@@ -135,13 +159,13 @@ def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArr
         given = np.asarray(value)
     except ValueError:
         raise _wrong_type(parameter, "rows of different lengths") from None
-    kinds = "iuf" if element == "real" else "iu"
+    kinds = "iuf" if element != "int" else "iu"
     if given.dtype.kind not in kinds and given.size:
         raise _wrong_type(parameter, f"an array of {given.dtype}")
     if given.ndim != rank:
         message = f"`{parameter.name}` has {rank} dimension{'s' * (rank != 1)}, and was given {given.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
-    if element == "real":
+    if element != "int":
         array = given.astype(np.float64)
         # Arithmetic does not make the NaN that marks unset elements; data must not bring it in either.
         array[np.isnan(array)] = np.nan

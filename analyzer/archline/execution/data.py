@@ -67,6 +67,9 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     """Values for all sizes and indices of an algorithm, checked. Raises ArchlineError (AL524, AL506)."""
     signature = module.signatures[algorithm]
     names = [*signature.size_names, *signature.indices]
+    if algorithm.grid:
+        sizes = with_processors(algorithm, sizes)
+        names.append("P")
     span = algorithm.name_span
     for name in sizes:
         if name not in names:
@@ -91,6 +94,16 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     return point
 
 
+def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The sizes of a run on a grid with P, where the extents of the axes tell it."""
+    if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
+        return sizes
+    try:
+        return {**sizes, "P": math.prod(evaluate_static(axis.extent, sizes) for axis in algorithm.grid)}
+    except EvaluationError:
+        return sizes
+
+
 def _fill(
     module: Module,
     algorithm: s.Algorithm,
@@ -111,11 +124,22 @@ def _fill(
         name = parameter.name
         if name in arrays:
             arguments[name] = arrays[name]
-        elif parameter.mode == "out" or (zero_results and parameter.mode == "inout"):
-            arguments[name] = _zeros(parameter, point)
+        elif parameter.local:
+            one = [_value_for(parameter, point, source, name in exact, zero_results) for _ in range(point["P"])]
+            arguments[name] = np.stack(one)
         else:
-            arguments[name] = _random(parameter, point, source, name in exact)
+            arguments[name] = _value_for(parameter, point, source, name in exact, zero_results)
+    if algorithm.grid:
+        arguments["P"] = point["P"]
     return arguments
+
+
+def _value_for(
+    parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool, zero_results: bool
+) -> Any:
+    if parameter.mode == "out" or (zero_results and parameter.mode == "inout"):
+        return _zeros(parameter, point)
+    return _random(parameter, point, source, exact)
 
 
 def _value(expr: s.Expr, point: Mapping[str, int]) -> int:
@@ -144,14 +168,14 @@ def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
                 words += math.prod(_shape(shape, point))
             case s.OffsetsType(count=count):
                 words += _value(count, point) + 1
-            case s.SizeType() | s.IndexType() | s.ScalarType():
+            case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
     refuse(3 * 8 * words, available_bytes())
 
 
 def _zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
     assert isinstance(parameter.type, s.ArrayType)
-    dtype = np.float64 if parameter.type.element == "real" else np.int64
+    dtype = np.int64 if parameter.type.element == "int" else np.float64
     return np.zeros(_shape(parameter.type.shape, point), dtype)
 
 
@@ -161,9 +185,11 @@ def _random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.
             return point[parameter.name]
         case s.ScalarType(element="real"):
             return float(source.uniform(0.5, 1.5))
+        case s.OperatorType():
+            return "+"
         case s.ScalarType():
             return int(source.integers(_INT_BELOW))
-        case s.ArrayType(element="real", shape=shape):
+        case s.ArrayType(element="real" | "any", shape=shape):
             return source.uniform(0.5, 1.5, _shape(shape, point))
         case s.ArrayType(shape=shape):
             return source.integers(_INT_BELOW, size=_shape(shape, point))

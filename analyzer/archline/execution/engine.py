@@ -12,7 +12,7 @@ from archline.execution.codegen.program import Generated, generate
 from archline.execution.codegen.writer import Options
 from archline.execution.externs import guarded, registered, test_function
 from archline.execution.jit import jit
-from archline.execution.runtime import namespace
+from archline.execution.runtime import ON_GRID, namespace
 from archline.language import syntax as s
 from archline.language.model import Module
 
@@ -66,8 +66,16 @@ def _build(program: Generated) -> Engine:
             names[f"E_{name}"] = jit(function)
         else:
             names[f"E_{name}"] = guarded(name, function, extern.result)
-    exec(compile(program.source, "<generated from a sketch>", "exec"), names)
+    kernels = [text for name, text in program.functions.items() if name not in program.generators]
+    _define(kernels, names)
     if program.options.compiled:
-        for name in program.functions:
+        for name in program.functions.keys() - program.generators:
             names[name] = jit(names[name])
-    return Engine(program, names, externs)
+    # Processors of a grid run as plain Python, on the memory of compiled code where that is what their kernels need.
+    around = names | (ON_GRID if program.options.compiled else {})
+    _define([program.functions[name] for name in program.generators], around)
+    return Engine(program, around, externs)
+
+
+def _define(functions: list[str], names: dict[str, Any]) -> None:
+    exec(compile("\n".join(functions), "<generated from a sketch>", "exec"), names)

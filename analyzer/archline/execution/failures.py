@@ -10,8 +10,8 @@ from archline.execution.slots import CALL, OTHER_SITE, SITE, VALUES
 from archline.language.diagnostics import ArchlineError, error
 
 
-def report(program: Generated, state: Any) -> ArchlineError:
-    """Why the run stopped, where, and with which values."""
+def report(program: Generated, state: Any, processor: str = "") -> ArchlineError:
+    """Why the run stopped, where, and with which values; on which processor of a grid."""
     site = program.site(int(state[SITE]))
     values = [int(state[VALUES + place]) for place in range(5)]
     if site.rule is rules.RACE:
@@ -22,7 +22,10 @@ def report(program: Generated, state: Any) -> ArchlineError:
     text = site.variants[values[0]] if site.variants else site.message
     call = int(state[CALL])
     span = program.site(call).span if call else site.span
-    return error(site.rule, text.format(*values), span=span, hint=site.hint)
+    message = text.format(*values)
+    if processor:
+        message += f" (on {processor})"
+    return error(site.rule, message, span=span, hint=site.hint)
 
 
 def _place(source: Any, span: Any) -> str:

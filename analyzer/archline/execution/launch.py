@@ -98,10 +98,10 @@ def _plain(plan: Plan) -> Finished:
 
 def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
     """Run as plain Python; None where the fuel did not suffice."""
-    forms, values = _entry_arguments(plan)
+    forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
-    amounts = _fill_state(plan, built, memory)
+    amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     started = time.perf_counter()
     limit = sys.getrecursionlimit()
@@ -145,10 +145,10 @@ def _compiled(plan: Plan) -> Finished:
 
 def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
     """Run compiled. More room where that was too little; None where integers left the range of compiled code."""
-    forms, values = _entry_arguments(plan)
+    forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
-    amounts = _fill_state(plan, built, memory)
+    amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):
         return None
@@ -196,16 +196,21 @@ def _check_trace(memory: Memory) -> None:
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
 
 
-def _entry_arguments(plan: Plan) -> tuple[tuple[str, ...], list[Any]]:
+def entry_arguments(plan: Plan) -> tuple[tuple[str, ...], list[Any]]:
+    """The forms of the entry's arrays, and what its function is called with."""
     forms: list[str] = []
     values: list[Any] = []
     for parameter in plan.algorithm.parameters:
         name = parameter.name
+        if isinstance(parameter.type, s.OperatorType):
+            forms.append(str(plan.bound.scalars[name]))
+            continue
         if name in plan.bound.scalars:
             values.append(plan.bound.scalars[name])
             continue
         placement = plan.bound.placements[name]
-        forms.append(placement.form)
+        generic = isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any"
+        forms.append(f"R:{placement.form}" if generic else placement.form)
         values += [*placement.atoms(), *plan.bound.facts.get(name, ())]
     return tuple(forms), values
 
@@ -217,7 +222,7 @@ def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any,
     return (memory.arrays, plan.bound.words, alive, *task, *values)
 
 
-def _fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:
+def fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:
     """Set the line, the symbols that declared costs use, and what each extern adds to the span.
 
     Returns the declared flops of each extern, and its other counted metrics under `extern metric`.

@@ -49,26 +49,32 @@ class Room:
         return Room(self.words * 8, self.tasks, self.events)
 
 
-def plain_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, fuel: int | None) -> Memory:
-    """Lists, which grow as the run needs more; `None` is an unset word."""
+def plain_memory(
+    algorithm: s.Algorithm, bound: Bound, program: Generated, fuel: int | None, rank: int | None = None
+) -> Memory:
+    """Lists, which grow as the run needs more; `None` is an unset word. With a rank, the memory of that processor."""
     free = available_bytes()
+    size = bound.words if rank is None else bound.own_words
     shadow_factor = SHADOW + 1 if program.options.races else 1
-    refuse(bound.words * _PLAIN_WORD_BYTES * shadow_factor, free)
-    words: list[Any] = [None] * bound.words
+    refuse(size * _PLAIN_WORD_BYTES * shadow_factor, free)
+    words: list[Any] = [None] * size
     state = [0] * (program.layout.first_counter + len(program.tables.blocks))
     state[FUEL] = _ENDLESS if fuel is None else fuel
     state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
-    shadow = [0] * (SHADOW * bound.words) if program.options.races else None
-    _load(algorithm, bound, words, words)
+    shadow = [0] * (SHADOW * size) if program.options.races else None
+    _load(algorithm, bound, words, words, rank)
     arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(SET_APART))
     return Memory(arrays, state)
 
 
-def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, room: Room) -> Memory:
-    """Numpy arrays of fixed length. Pages that are never touched take no memory."""
+def compiled_memory(
+    algorithm: s.Algorithm, bound: Bound, program: Generated, room: Room, rank: int | None = None
+) -> Memory:
+    """Numpy arrays of fixed length. Pages that are never touched take no memory. With a rank, that processor's."""
     free = available_bytes()
     options = program.options
-    refuse(8 * bound.words + (4 * SHADOW * bound.words if options.races else 0), free)
+    size = bound.words if rank is None else bound.own_words
+    refuse(8 * size + (4 * SHADOW * size if options.races else 0), free)
     ints = _untouched(room.words, np.int64, free)
     reals = ints.view(np.float64)
     # Padding is never read; what is not loaded below is unset.
@@ -80,7 +86,7 @@ def compiled_memory(algorithm: s.Algorithm, bound: Bound, program: Generated, ro
     tasks = room.tasks if options.races else 1
     parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)
     shadow = _zeros(SHADOW * room.words if options.races else 0, np.int32, free)
-    _load(algorithm, bound, reals, ints)
+    _load(algorithm, bound, reals, ints, rank)
     arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(SET_APART)))
     return Memory(arrays, state)
 
@@ -92,9 +98,10 @@ def refuse(needed: int, free: int) -> None:
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
 
 
-def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any) -> None:
+def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any, rank: int | None) -> None:
+    arrays = bound.loaded(rank)
     for parameter in algorithm.parameters:
-        array = bound.arrays.get(parameter.name)
+        array = arrays.get(parameter.name)
         if array is None:
             continue
         placement = bound.placements[parameter.name]

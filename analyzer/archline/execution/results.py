@@ -37,6 +37,10 @@ class Counts:
     `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at
     once. `steps` are the rest of the work: iterations, tests, calls, and operations on ints. `declared` sums the
     declared costs of other metrics than flops, work and span.
+
+    On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest
+    path through the processors, each by itself, span is the work, accesses and memory are the most of a processor;
+    `own` is the most that one processor did itself, `total` what all did.
     """
 
     flops: int
@@ -51,6 +55,10 @@ class Counts:
     writebacks: int | None = None
     steps: Mapping[str, int] = field(default_factory=dict)
     declared: Mapping[str, float] = field(default_factory=dict)
+    communication: Mapping[str, int] = field(default_factory=dict)
+    node_memory: int | None = None
+    own: Mapping[str, int] = field(default_factory=dict)
+    total: Mapping[str, int] = field(default_factory=dict)
 
     def counted(self, metric: Metric) -> int:
         """A metric of the registry that is a sum over events, without what is declared of it alone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,15 +16,16 @@ from archline.execution.cache import StrandLog, lru, optimal
 from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.reach import reachable
-from archline.execution.codegen.sites import EXTERN, READS, WORK, WRITES
 from archline.execution.codegen.writer import Options
+from archline.execution.counting import counts_of
+from archline.execution.distributed import grid_shape, launch_on_grid, outputs_on_grid
 from archline.execution.launch import Finished, Plan, launch
+from archline.execution.paths import METRICS as METRICS_OF_PATHS
 from archline.execution.placement import store_words
 from archline.execution.results import Cache, Counts, Run, Trace
-from archline.execution.slots import EVENTS, MEM_DECLARED, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, PEAK, SPAN, TRACE
+from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import CALL, DECLARED, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
@@ -62,7 +62,46 @@ def execute(
     racing = races and has_parallelism(reachable(module, algorithm))
     options = Options(False, tracing, racing, events)
     plan = Plan(module, algorithm, bound, line, cache, options, progress)
+    if algorithm.grid:
+        return _on_grid(plan, compiled)
     return _result(plan, launch(plan, compiled), trace)
+
+
+def _on_grid(plan: Plan, compiled: bool | None) -> Run:
+    """A run on simulated processors."""
+    if plan.options.trace:
+        message = f"`{plan.algorithm.name}` runs on a grid of processors, whose io is not counted"
+        raise error(rules.BAD_CACHE, message, span=plan.algorithm.name_span, hint="run what it calls with a cache")
+    sizes = bound_sizes(plan)
+    processors = plan.bound.symbols.get("P")
+    finished = launch_on_grid(plan, grid_shape(plan.algorithm, sizes, processors), compiled)
+    counts = [counts_of(each) for each in finished.processors]
+    path = finished.path
+    return Run(
+        Counts(
+            flops=path["flops"],
+            flops_by_kind={},
+            work=path["work"],
+            span=path["work"],
+            accesses=max(each.accesses for each in counts),
+            reads=max(each.reads for each in counts),
+            writes=max(each.writes for each in counts),
+            memory=max(finished.memory),
+            communication={name: path[name] for name in METRICS_OF_PATHS[2:]},
+            node_memory=finished.node_memory,
+            own=finished.own,
+            total=finished.total,
+        ),
+        outputs_on_grid(plan, finished),
+        finished.processors[0].value,
+        {**sizes, "P": len(counts)},
+        None,
+        None,
+        finished.processors[0].program.options.compiled,
+        finished.seconds,
+        0.0,
+        0.0,
+    )
 
 
 def _check_cache(cache: Cache | None, line: int) -> int:
@@ -81,7 +120,7 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 
 def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
     traced = _trace(finished, plan.line) if plan.options.trace else None
-    counts = _counts(finished)
+    counts = counts_of(finished)
     cache_seconds = 0.0
     if plan.cache is not None and traced is not None:
         started = time.perf_counter()
@@ -100,48 +139,6 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
         finished.seconds,
         finished.compile_seconds,
         cache_seconds,
-    )
-
-
-def _counts(finished: Finished) -> Counts:
-    state, program = finished.memory.state, finished.program
-    totals: Counter[str] = Counter()
-    for number, cost in enumerate(program.tables.blocks):
-        times = int(state[program.layout.first_counter + number])
-        for kind, amount in cost.items():
-            totals[kind] += amount * times
-    # The outermost call counts one.
-    work = totals.pop(WORK, 0) + 1
-    steps = {each.kind: totals.pop(each.kind, 0) for each in STEPS}
-    steps[CALL.kind] += 1
-    reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
-    declared = dict.fromkeys(SET_APART, 0.0)
-    for place, metric in enumerate(SET_APART):
-        declared[metric] += float(finished.memory.arrays[MEM_DECLARED][place])
-    for name in program.layout.used_externs:
-        calls = totals.pop(f"{EXTERN} {name}", 0)
-        for key, amount in finished.amounts.items():
-            owner, metric = key.split(" ")
-            if owner != name:
-                continue
-            if METRICS[metric].by_kind:
-                totals[DECLARED] += calls * amount
-            if "work" in (metric, *METRICS[metric].within):
-                work += calls * amount
-            elif metric in declared:
-                declared[metric] += calls * amount
-    kinds = {kind: total for kind, total in sorted(totals.items()) if total}
-    return Counts(
-        flops=sum(kinds.values()),
-        flops_by_kind=kinds,
-        work=work,
-        span=int(state[SPAN]) + 1,
-        accesses=reads + writes,
-        reads=reads,
-        writes=writes,
-        memory=int(state[PEAK]),
-        steps=steps,
-        declared={metric: amount for metric, amount in declared.items() if amount},
     )
 
 
@@ -166,9 +163,9 @@ def bound_sizes(plan: Plan) -> dict[str, int]:
             case BoundBy.VALUE:
                 sizes[binding.name] = int(plan.bound.scalars[name])
             case BoundBy.EXTENT:
-                sizes[binding.name] = plan.bound.arrays[name].shape[binding.dimension]
+                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension]
             case BoundBy.COUNT:
-                sizes[binding.name] = len(plan.bound.arrays[name]) - 1
+                sizes[binding.name] = plan.bound.placements[name].shape[0] - 1
             case BoundBy.TOTAL | BoundBy.LONGEST:
                 sizes[binding.name] = plan.bound.facts[name][binding.by is BoundBy.LONGEST]
     for name in signature.indices:

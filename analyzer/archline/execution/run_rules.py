@@ -135,14 +135,6 @@ TOO_DEEP = Rule(
     "blocks nested too deeply to run",
     "The executor translates an algorithm into one Python function, and Python limits how deep its blocks nest.",
 )
-NOT_YET = Rule(
-    "AL518",
-    "distributed program",
-    """
-    Programs `on grid`, their communication, `input`, `output` and `split` are read and checked. Running them on
-    simulated processors comes with a later version.
-    """,
-)
 NO_MEMORY = Rule(
     "AL519",
     "run does not fit memory",
@@ -207,4 +199,55 @@ COST_AMOUNT = Rule(
     "AL529",
     "declared cost that is not a count",
     "Declared flops, work and span are whole numbers >= 0 at every execution of the `costs` that declares them.",
+)
+GRID = Rule(
+    "AL530",
+    "group of processors that does not fit the grid",
+    """
+    An algorithm `on grid(i: g, j: h)` runs on g*h processors: those that a call names `along` its axes, or all of the
+    caller's. `split r by p` needs a number of parts p that divides the axis. A run is told P, `--at P=8`, where the
+    extents of the axes do not tell it.
+    """,
+)
+PARTNER = Rule(
+    "AL531",
+    "partner outside the grid",
+    """
+    A processor sends to and receives from coordinates within the extents of the axes: on a torus write `% g`, at a wall
+    guard the message by `when`.
+
+    ```
+    exchange x to (i + 1) into y from (i - 1)        # write: to ((i + 1) % g), or `when i + 1 < g`
+    ```
+    """,
+)
+MESSAGE_SIZE = Rule(
+    "AL532",
+    "message of another size than its buffer",
+    "A message has as many words as the buffer that receives it.",
+)
+DEADLOCK = Rule(
+    "AL533",
+    "deadlock",
+    """
+    Every processor that has not finished waits for a message that nobody sends. Collectives are reached by all
+    processors of the group, in the same order; the k-th `send` of an algorithm pairs with the k-th `receive` in its
+    text.
+    """,
+)
+LOST_MESSAGE = Rule(
+    "AL534",
+    "message that nobody receives",
+    "Every message is received by the same statement of its partner, or by the `receive` that pairs with its `send`.",
+)
+OUTPUT_TWICE = Rule(
+    "AL535",
+    "element output twice",
+    """
+    Each element of a global array is written by `output` once: guard it where several processors hold the same.
+
+    ```
+    output C[i*b ..+ b, j*b ..+ b] = z when k == 0
+    ```
+    """,
 )

@@ -177,6 +177,16 @@ def compiled_allocate(mem: Any, base: int, words: int, alive: int, real: int) ->
             shadow[place] = 0
 
 
+def grid_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
+    """As `compiled_allocate`, for a processor of a grid, which runs as plain Python."""
+    ints, state = mem[1], mem[2]
+    if base + words > len(ints):
+        fail(state, SITE_FULL, 0, base + words)
+    ints[base : base + words] = UNSET_REAL if real else NO_INT
+    if alive > state[PEAK]:
+        state[PEAK] = alive
+
+
 def plain_event(mem: Any, kind: int, position: int, value: int) -> None:
     """Append an event to the log: its kind, the number of accesses before it, its value."""
     mem[4].extend((kind, position, value))
@@ -236,6 +246,10 @@ _COMPILED = {
     "new_task": races.compiled_new_task,
     "new_shadow": races.compiled_shadow,
 }
+
+
+ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN, "allocate": grid_allocate}
+"""What processors of a grid call in place of what compiled code does."""
 
 
 def namespace(compiled: bool) -> dict[str, Any]:

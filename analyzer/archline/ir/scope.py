@@ -366,7 +366,7 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
                         None if longest is None else static_value(longest, scope),
                         bare,
                     )
-                case s.SizeType() | s.IndexType() | s.ScalarType() | s.ArrayType():
+                case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType() | s.ArrayType():
                     pass
         except NotStaticError:
             continue

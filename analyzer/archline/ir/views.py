@@ -111,7 +111,7 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
         case s.OffsetsType(count=count):
             one = s.Integer(1, span=count.span)
             return (s.Binary("+", count, one, span=count.span),), "rowmajor"
-        case s.SizeType() | s.IndexType() | s.ScalarType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
             return None, ""
 
 

@@ -25,6 +25,8 @@ RESERVED = frozenset(
     [
         "use",
         "extern",
+        "exchange",
+        "scan",
         "costs",
         "claim",
         "where",
@@ -172,7 +174,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def arguments(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    exprs = facts = parameters = axes = amounts = settings = arguments
+    exprs = names = facts = parameters = axes = amounts = settings = arguments
 
     @v_args(meta=True)
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
@@ -226,6 +228,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.ScalarType(str(children[0]), span=self._span(meta))
 
     @v_args(meta=True)
+    def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
+        return s.OperatorType(span=self._span(meta))
+
+    @v_args(meta=True)
     def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
         element, shape, layout = children
         return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._span(meta))
@@ -264,12 +270,18 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         atomic, target, op, value = children
         return s.Assign(target, str(op), value, atomic is not None, span=self._span(meta))
 
+    @v_args(meta=True)
+    def assign_operator(self, meta: Meta, children: list[Any]) -> s.Assign:
+        atomic, target, operator, _, value = children
+        return s.Assign(target, f"{operator}=", value, atomic is not None, span=self._span(meta))
+
     def target(self, children: list[Any]) -> Any:
         return children[0]
 
     @v_args(meta=True)
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
-        return s.Invoke(children[1], children[0] is not None, span=self._span(meta))
+        spawn, call, _, along = children
+        return s.Invoke(call, spawn is not None, along or (), span=self._span(meta))
 
     @v_args(meta=True)
     def sync(self, meta: Meta, _: list[Any]) -> s.Sync:
@@ -306,9 +318,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     @v_args(meta=True)
     def clause(self, meta: Meta, children: list[Any]) -> s.Clause:
-        keyword, value = children
+        keyword, value, *when = children
         values = value if isinstance(value, tuple) else (value,)
-        return s.Clause(str(keyword), values, span=self._span(meta))
+        return s.Clause(str(keyword), values, when[0] if when else None, span=self._span(meta))
 
     @v_args(meta=True)
     def with_operator(self, meta: Meta, children: list[Any]) -> s.Clause:

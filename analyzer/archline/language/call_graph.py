@@ -126,5 +126,8 @@ def _popped(stack: dict[s.Algorithm, None], last: s.Algorithm) -> tuple[s.Algori
 
 def _called(module: Module, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Call) and isinstance(target := module.targets.get(node), s.Algorithm):
+        call = node
+        if isinstance(node, s.Communicate) and node in module.collectives:
+            call = module.collectives[node].invoke.call
+        if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm):
             yield target

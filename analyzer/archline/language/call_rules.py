@@ -130,10 +130,13 @@ CLAUSE = Rule(
     | `scatter x along a from root into y` | `counts`, `using` |
     | `allgather x along a into y` | `counts`, `using` |
     | `reduce_scatter x along a into y with op` | `counts`, `using` |
+    | `scan x along a with op` | `into`, `using` |
     | `barrier` | `along`, `using` |
+    | `exchange x to (coordinates) into y from (coordinates)` | `when` |
     | `send x to (coordinates)`, `receive y from (coordinates)` | |
 
-    The first column is needed, the second may be added, each once. `op` is `+`, `*`, `min` or `max`.
+    The first column is needed, the second may be added, each once. `op` is `+`, `*`, `min` or `max`, or a parameter
+    that holds one; `a` is one axis or several, such as `along i, j`.
     """,
 )
 SHIFT_BY = Rule(
@@ -151,5 +154,16 @@ SHARED_ARRAY = Rule(
     On a grid an array parameter without `local` is the whole problem's, spread over the processors. A
     processor touches it only where data starts and ends: `local x: real[s] = X[r*s ..+ s]`,
     `input x = X[...]`, `output Y[...] = y`.
+    """,
+)
+ROOT = Rule(
+    "AL275",
+    "root that depends on its own axis",
+    """
+    In `broadcast x along a from r` every processor of the group must name the same root: r must not depend on a.
+
+    ```
+    broadcast x along k from k       # write: from 0
+    ```
     """,
 )

@@ -63,6 +63,8 @@ def format_type(type_: s.Type) -> str:
             return "index"
         case s.ScalarType(element=element):
             return element
+        case s.OperatorType():
+            return "operator"
         case s.ArrayType(element=element, shape=shape, layout=layout):
             return f"{element}[{format_list(shape)}]" + (f" {layout}" if layout != "rowmajor" else "")
         case s.OffsetsType(count=count, into=into, longest=longest):

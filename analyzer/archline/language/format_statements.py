@@ -192,8 +192,9 @@ def _statement(statement: s.Stmt) -> str:
         case s.Assign(target=target, op=op, value=value, atomic=atomic):
             text = f"{format_expression(target)} {op} {format_expression(value)}"
             return f"atomic {text}" if atomic else text
-        case s.Invoke(call=call, spawned=spawned):
-            return f"spawn {format_expression(call)}" if spawned else format_expression(call)
+        case s.Invoke(call=call, spawned=spawned, along=along):
+            text = f"spawn {format_expression(call)}" if spawned else format_expression(call)
+            return f"{text} along {format_list(along)}" if along else text
         case s.Return(value=value):
             return f"return {format_expression(value)}"
         case s.Assume(facts=facts):
@@ -236,6 +237,8 @@ def _communicate(statement: s.Communicate) -> str:
     for clause in statement.clauses:
         values = format_list(clause.values)
         # Coordinates of a processor stand in brackets.
-        bracketed = clause.keyword == "to" or len(clause.values) > 1
-        parts.append(f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}")
+        coordinates = statement.operation in ("exchange", "send", "receive")
+        bracketed = clause.keyword == "to" or (clause.keyword == "from" and coordinates)
+        text = f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}"
+        parts.append(text + _when(clause.when))
     return " ".join(parts)

@@ -6,21 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from archline.language.syntax import Algorithm, Call, Expr, Extern, Parameter, Program
+from archline.language.syntax import (
+    Algorithm,
+    ArrayType,
+    Call,
+    Communicate,
+    Expr,
+    Extern,
+    Invoke,
+    Parameter,
+    Program,
+)
 
 
 class Kind(Enum):
-    """What a scalar expression is. Arithmetic on STATIC values is free, on INT and REAL it is counted."""
+    """What a scalar expression is. Arithmetic on STATIC values is free, on INT and REAL it is counted.
+
+    ANY is an element of a buffer `any[w]`, REAL or INT as the call has it.
+    """
 
     STATIC = "size or index"
     INT = "int"
     REAL = "real"
     BOOL = "condition"
+    ANY = "element of any type"
+    OPERATOR = "operator"
 
 
 @dataclass(frozen=True)
 class ViewType:
-    """An array or a view of one: element is INT or REAL; a rank-1 view of any layout counts as rowmajor."""
+    """An array or a view of one: element is INT, REAL or ANY; a rank-1 view of any layout counts as rowmajor."""
 
     element: Kind
     rank: int
@@ -70,6 +85,14 @@ class Signature:
 
 
 @dataclass(frozen=True, eq=False)
+class Collective:
+    """The call that a collective operation stands for; with `into`, its buffer is copied there first."""
+
+    invoke: Invoke
+    into: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
 class Module:
     """A checked file with everything it uses.
 
@@ -77,7 +100,8 @@ class Module:
     `types` gives the type of every expression of every reachable algorithm, `targets` what each call calls, `shapes`
     the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
     every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
-    the data tells).
+    the data tells; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
+    collective operations.
     """
 
     program: Program = field(repr=False)
@@ -89,3 +113,10 @@ class Module:
     targets: Mapping[Call, Algorithm | Extern] = field(repr=False)
     shapes: Mapping[Expr, tuple[Expr, ...]] = field(repr=False)
     bindings: Mapping[Call, Mapping[str, Expr | None]] = field(repr=False)
+    collectives: Mapping[Communicate, Collective] = field(repr=False)
+
+
+def is_buffer(parameter: Parameter) -> bool:
+    """Whether a parameter takes a view of any rank, or a register: it is a `local any[w]`."""
+    type_ = parameter.type
+    return isinstance(type_, ArrayType) and type_.element == "any" and len(type_.shape) == 1 and parameter.local

@@ -150,8 +150,13 @@ class ScalarType(Node):
 
 
 @tree
+class OperatorType(Node):
+    """`operator`: + * min or max, which updates with it take as `x[i] op= y[i]`."""
+
+
+@tree
 class ArrayType(Node):
-    """`real[shape] layout` or `int[shape] layout`; layout is rowmajor, colmajor or zmorton."""
+    """`real[shape] layout`, `int[shape] layout` or `any[shape]`; layout is rowmajor, colmajor or zmorton."""
 
     element: str
     shape: tuple[Expr, ...]
@@ -175,7 +180,7 @@ class IndexArrayType(Node):
     below: Expr
 
 
-Type: TypeAlias = SizeType | IndexType | ScalarType | ArrayType | OffsetsType | IndexArrayType
+Type: TypeAlias = SizeType | IndexType | ScalarType | OperatorType | ArrayType | OffsetsType | IndexArrayType
 
 
 @tree
@@ -218,7 +223,10 @@ class Local(Node):
 
 @tree
 class Assign(Node):
-    """`target op value`, op one of = += -= *= /= min= max=, perhaps atomic; a view as target fills or copies."""
+    """`target op value`, op one of = += -= *= /= min= max= or `NAME=`, where NAME is a parameter of type operator.
+
+    It may be atomic; a view as target fills or copies.
+    """
 
     target: Name | Element
     op: str
@@ -228,10 +236,11 @@ class Assign(Node):
 
 @tree
 class Invoke(Node):
-    """A call as a statement, or `spawn` of one."""
+    """A call as a statement, or `spawn` of one; `along` are the axes of the grid whose processors it joins."""
 
     call: Call
     spawned: bool
+    along: tuple[Name, ...] = ()
 
 
 @tree
@@ -314,15 +323,19 @@ class Transfer(Node):
 
 @tree
 class Clause(Node):
-    """One clause of a communication: keyword (along, by, into, from, to, onto, with, counts, using) and its values."""
+    """One clause of a communication: keyword (along, by, into, from, to, onto, with, counts, using) and its values.
+
+    `when` is the condition under which an exchange sends (`to`) or receives (`from`).
+    """
 
     keyword: str
     values: tuple[Expr, ...]
+    when: Expr | None = None
 
 
 @tree
 class Communicate(Node):
-    """A communication: shift, alltoall, a broadcast, reduction, gather or scatter, barrier, send or receive."""
+    """A communication: an exchange, send or receive, or a collective operation."""
 
     operation: str
     buffer: Expr | None

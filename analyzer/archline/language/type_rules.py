@@ -188,4 +188,12 @@ ATOMIC = Rule(
     iteration.
     """,
 )
+NOT_AN_OPERATOR = Rule(
+    "AL246",
+    "not an operator",
+    """
+    `x[i] op= y[i]` updates with the operator that the parameter `op: operator` holds: `+`, `*`, `min` or `max`, as the
+    `with` of the reduction has it.
+    """,
+)
 STEP = Rule("AL245", "step that is not positive", "A step is at least 1. To count down write `for i in n-1 downto 0`.")

@@ -411,5 +411,5 @@ def _shape(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return shape
         case s.OffsetsType(count=count):
             return (s.Binary("+", count, s.Integer(1, span=count.span), span=count.span),)
-        case s.SizeType() | s.IndexType() | s.ScalarType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
             return ()

@@ -325,7 +325,7 @@ def _is_by_rows(type_: s.Type) -> bool:
             return layout == "rowmajor" or len(shape) == 1
         case s.OffsetsType() | s.IndexArrayType():
             return True
-        case s.SizeType() | s.IndexType() | s.ScalarType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
             return False
 
 

@@ -11,9 +11,10 @@ from archline.execution.codegen.calls import synchronise
 from archline.execution.codegen.conditions import fact
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.layout import names_in_fact
+from archline.execution.codegen.messages import check_grid, define_grid, number_steps
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.statements import block, scalar, statement
-from archline.execution.codegen.values import Register, Static, View, view_parameter
+from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter
 from archline.execution.slots import (
     CALL,
     DEPTH,
@@ -32,25 +33,31 @@ from archline.execution.slots import (
 )
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact, format_list
-from archline.language.model import BoundBy, Kind
+from archline.language.model import BoundBy, Kind, Module
 from archline.language.source import Span
 
 
 def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
     """The source of the function that runs an algorithm on arguments of these forms."""
+    fn.grid = bool(algorithm.grid)
+    fn.algorithm_axes = tuple(axis.name for axis in algorithm.grid)
     parameters = _parameters(fn, algorithm, forms)
     forks = spawns(algorithm.body)
     fn.frame = replace(fn.frame, pending="q" if forks else "", bag="bag" if forks and fn.options.races else "")
     fn.fuel("1")
     with fn.uncounted():
+        if fn.grid:
+            number_steps(fn, algorithm)
+            define_grid(fn, algorithm)
         _bind_sizes(fn, algorithm)
+        check_grid(fn, algorithm)
         _check_parameters(fn, algorithm)
         _check_where(fn, algorithm)
         measure = _enter(fn, algorithm)
     result = _body(fn, algorithm)
     fn.finish()
     _leave(fn, algorithm, measure)
-    common = ["mem", "top", "alive", *(["task"] if fn.options.races else [])]
+    common = ["mem", "top", "alive", *(["task"] if fn.options.races else []), *(["grid"] if fn.grid else [])]
     header = f"def {name}({', '.join([*common, *parameters])}):"
     tail = [f" K[{counter}] += x{counter}" for counter in fn.counters]
     tail.append(f" K[{SPAN}] = s")
@@ -62,9 +69,18 @@ def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tupl
 
 
 def _opening(fn: Function) -> Iterator[str]:
-    yield f" R = mem[{MEM_REALS}]"
-    yield f" I = mem[{MEM_INTS}]"
-    yield f" K = mem[{MEM_STATE}]"
+    if fn.grid:
+        # A generator even where nothing communicates. Python indexes the processor's views faster than the arrays.
+        yield " if False: yield"
+        yield " R = grid.processor.reals"
+        yield " I = grid.processor.ints"
+        yield f" GR = grid.processor.shared[{MEM_REALS}]"
+        yield f" GI = grid.processor.shared[{MEM_INTS}]"
+        yield " K = grid.processor.counts"
+    else:
+        yield f" R = mem[{MEM_REALS}]"
+        yield f" I = mem[{MEM_INTS}]"
+        yield f" K = mem[{MEM_STATE}]"
     yield f" call = K[{CALL}]"
     if fn.options.trace:
         yield f" T = mem[{MEM_TRACE}]"
@@ -87,6 +103,7 @@ def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) ->
     """Define the parameters' names; the names of the Python function's parameters."""
     names: list[str] = []
     shapes = iter(forms)
+    fn.element = next((_kind_of_form(form) for form in forms if ":" in form and form[0] in "RI"), Kind.REAL)
     for number, parameter in enumerate(algorithm.parameters):
         stem = f"p{number}"
         match parameter.type:
@@ -98,15 +115,22 @@ def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) ->
                 fn.define(parameter.name, Register(stem, Kind.REAL if element == "real" else Kind.INT, fixed=True))
                 names.append(stem)
                 continue
+            case s.OperatorType():
+                fn.define(parameter.name, Operator(next(shapes)))
+                continue
             case s.ArrayType(element=element):
-                given = view_parameter(stem, Kind.REAL if element == "real" else Kind.INT, next(shapes), 0)
+                given = view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
             case s.OffsetsType():
                 given = view_parameter(stem, Kind.INT, next(shapes), 2)
             case s.IndexArrayType():
                 given = view_parameter(stem, Kind.INT, next(shapes), 1)
-        fn.define(parameter.name, given)
+        fn.define(parameter.name, replace(given, shared=fn.grid and not parameter.local))
         names += given.atoms
     return names
+
+
+def _kind_of_form(form: str) -> Kind:
+    return Kind.REAL if form[0] == "R" else Kind.INT
 
 
 def _bind_sizes(fn: Function, algorithm: s.Algorithm) -> None:
@@ -157,7 +181,7 @@ def _check_parameters(fn: Function, algorithm: s.Algorithm) -> None:
                 _refuse(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
             case s.OffsetsType() as type_:
                 _check_offsets(fn, parameter, type_)
-            case s.SizeType() | s.IndexType() | s.ScalarType():
+            case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
 
 
@@ -223,7 +247,7 @@ def _enter(fn: Function, algorithm: s.Algorithm) -> list[tuple[str, int]]:
 
 def _measure(fn: Function, algorithm: s.Algorithm) -> list[str]:
     if not algorithm.decreases:
-        return [fn.static(name).code for name in fn.module.signatures[algorithm].size_names]
+        return [fn.static(name).code for name in measured_names(fn.module, algorithm)]
     values = []
     for expr in algorithm.decreases:
         value = atom(fn, integer(fn, expr))
@@ -248,6 +272,12 @@ def _check_decrease(fn: Function, algorithm: s.Algorithm, values: list[str], bef
         message = f"no size of `{algorithm.name}` is smaller in a recursive call"
     shown = [values[0], old[0]] if values else []
     _refuse(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
+
+
+def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+    """What decreases in a recursion that declares nothing: one of the sizes, or the number of processors."""
+    names = module.signatures[algorithm].size_names
+    return (*names, "P") if algorithm.grid else names
 
 
 def _listed(algorithm: s.Algorithm) -> Span:

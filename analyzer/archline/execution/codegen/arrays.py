@@ -28,7 +28,7 @@ def spawns(statements: tuple[s.Stmt, ...]) -> bool:
         match statement:
             case s.Invoke(spawned=True):
                 return True
-            case s.Loop(parallel=False, body=body) | s.While(body=body):
+            case s.Loop(parallel=False, body=body) | s.While(body=body) | s.Split(body=body):
                 if spawns(body):
                     return True
             case s.If(branches=branches):
@@ -47,7 +47,6 @@ def spawns(statements: tuple[s.Stmt, ...]) -> bool:
                 | s.Loop()
                 | s.Transfer()
                 | s.Communicate()
-                | s.Split()
             ):
                 pass
     return False
@@ -81,7 +80,7 @@ def allocate(fn: Function, local: s.Local, type_: s.ArrayType) -> Allocation:
     if sizes:
         site = fn.site(rules.SIZE_TOO_SMALL, local.span, f"an extent of `{local.name}` is negative")
         fn.check(" or ".join(f"{extent} < 0" for extent in sizes), site)
-    element = Kind.REAL if type_.element == "real" else Kind.INT
+    element = fn.array_kind(type_.element)
     base, alive = fn.frame.top, fn.frame.alive
     place, words = _placed(fn, shape, type_.layout)
     elements = _product(fn, shape)

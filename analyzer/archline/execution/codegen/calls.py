@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
 from archline.execution.codegen.arrays import nest, spawns
 from archline.execution.codegen.elements import place_of, unset
 from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.messages import buffer, group_of
 from archline.execution.codegen.reals import real
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Linear, View
@@ -16,6 +19,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.language.metrics import CALL as CALL_EVENT
+from archline.language.model import is_buffer
 
 
 def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
@@ -26,6 +30,44 @@ def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
     arguments: list[str] = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         _pass(fn, parameter, argument, forms, arguments)
+    return _called(fn, expr, callee, forms, arguments, spawned)
+
+
+def call_on_grid(fn: Function, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]) -> None:
+    """Call an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
+    callee = fn.module.targets[expr]
+    assert isinstance(callee, s.Algorithm)
+    forms: list[str] = []
+    arguments: list[str] = []
+    before = fn.frame
+    ends = []
+    for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
+        if is_buffer(parameter):
+            given, end = buffer(fn, argument, parameter.mode != "in")
+            forms.append(f"{given.element.name[0]}:{given.form}")
+            arguments += given.atoms
+            ends.append(end)
+        else:
+            _pass(fn, parameter, argument, forms, arguments)
+    fn.step(CALL_EVENT)
+    fn.settle()
+    fn.cut()
+    group = group_of(fn, node, callee, along)
+    function = fn.instance(callee, tuple(forms))
+    site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
+    fn.emit(f"K[{CALL}] = {site}")
+    task = [fn.frame.task] if fn.options.races else []
+    passed = ", ".join(["mem", fn.frame.top, fn.frame.alive, *task, group, *arguments])
+    fn.emit(f"yield from {function}({passed})")
+    fn.emit(f"{fn.frame.span} += K[{SPAN}]")
+    for end in ends:
+        end()
+    fn.frame = replace(fn.frame, top=before.top)
+
+
+def _called(
+    fn: Function, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
+) -> str:
     fn.step(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
@@ -96,6 +138,8 @@ def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[st
             arguments.append(real(fn, argument).text)
         case s.ScalarType():
             arguments.append(integer(fn, argument).text)
+        case s.OperatorType():
+            forms.append(_operator(fn, argument))
         case s.OffsetsType():
             given = view(fn, argument)
             facts = given.facts if len(given.facts) == 2 else _offsets(fn, given, argument)
@@ -106,10 +150,15 @@ def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[st
             bound = given.facts[0] if len(given.facts) == 1 else _index_bound(fn, given, argument)
             forms.append(given.form)
             arguments += [*_bare(given), bound]
-        case _:
+        case s.ArrayType(element=element):
             given = view(fn, argument)
-            forms.append(given.form)
+            forms.append(f"{given.element.name[0]}:{given.form}" if element == "any" else given.form)
             arguments += _bare(given)
+
+
+def _operator(fn: Function, argument: s.Expr) -> str:
+    assert isinstance(argument, s.Name)
+    return fn.operator(f"{argument.id}=")
 
 
 def _bare(given: View) -> tuple[Atom, ...]:

@@ -29,7 +29,10 @@ def read(fn: Function, expr: s.Element) -> str:
     """Read an element; the name that holds its value."""
     view = fn.view(expr.array)
     place = address(fn, expr, view)
-    fn.access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
+    if view.shared:
+        fn.emit(f"grid.note([{place}])")
+    else:
+        fn.access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
     return load(fn, expr, view, place)
 
 
@@ -45,7 +48,8 @@ def unset(fn: Function, view: View, place: str, value: str) -> str:
     """The condition that the word at an address, whose value is at hand, is unset."""
     if not fn.options.compiled:
         return f"{value} is None"
-    return f"I[{place}] == {UNSET_REAL}" if view.element is Kind.REAL else f"{value} == {NO_INT}"
+    ints = "GI" if view.shared else "I"
+    return f"{ints}[{place}] == {UNSET_REAL}" if view.element is Kind.REAL else f"{value} == {NO_INT}"
 
 
 def store(fn: Function, view: View, place: str, value: str) -> None:
@@ -54,7 +58,8 @@ def store(fn: Function, view: View, place: str, value: str) -> None:
 
 
 def _pool(view: View) -> str:
-    return "R" if view.element is Kind.REAL else "I"
+    pool = "R" if view.element is Kind.REAL else "I"
+    return f"G{pool}" if view.shared else pool
 
 
 def address(fn: Function, expr: s.Element, view: View) -> str:

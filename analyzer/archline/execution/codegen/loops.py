@@ -11,6 +11,7 @@ from archline.execution.codegen.arrays import spawns
 from archline.execution.codegen.calls import synchronise
 from archline.execution.codegen.conditions import condition, quantity
 from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.messages import is_transfer
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Code, Register, Static
 from archline.execution.codegen.views import positive
@@ -78,7 +79,8 @@ def _least(fn: Function, node: s.Loop) -> int | None:
 
 def _serial(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     with fn.looped(header, node.span) as account:
-        fn.step(ITERATION)
+        if not (fn.grid and is_transfer(node.body)):
+            fn.step(ITERATION)
         block(fn, node.body)
     if account.straight:
         fn.close(account, trips)
@@ -147,7 +149,7 @@ def _assigned(statements: tuple[s.Stmt, ...]) -> set[str]:
         match statement:
             case s.Assign(target=s.Name(id=name)):
                 found.add(name)
-            case s.Loop(body=body) | s.While(body=body):
+            case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
                 found |= _assigned(body)
             case s.If(branches=branches):
                 for branch in branches:
@@ -164,7 +166,6 @@ def _assigned(statements: tuple[s.Stmt, ...]) -> set[str]:
                 | s.Costs()
                 | s.Transfer()
                 | s.Communicate()
-                | s.Split()
             ):
                 pass
     return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from archline.execution.codegen.algorithms import write_algorithm
+from archline.execution.codegen.algorithms import measured_names, write_algorithm
 from archline.execution.codegen.layout import Layout, plan
 from archline.execution.codegen.reach import reachable, recursive_algorithms
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.sites import Site, Tables
-from archline.execution.codegen.statements import not_yet
 from archline.execution.codegen.writer import Options
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -18,11 +17,14 @@ from archline.language.model import Module
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """Python source, the name of the function to call, and what its numbers mean."""
+    """Python functions by name, the one to call, and what their numbers mean.
 
-    source: str
+    `generators` are those that run on processors of a grid, which stay plain Python.
+    """
+
+    functions: Mapping[str, str]
+    generators: frozenset[str]
     entry: str
-    functions: tuple[str, ...]
     layout: Layout
     tables: Tables
     options: Options
@@ -37,14 +39,11 @@ class Generated:
 def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Generated:
     """Generate the program that runs an algorithm on arguments of these forms.
 
-    Raises ArchlineError for what does not run: distributed programs, blocks nested too deeply.
+    Raises ArchlineError for what does not run: blocks nested too deeply.
     """
     called = reachable(module, algorithm)
-    for each in called:
-        if each.grid:
-            raise not_yet(each)
     recursive = recursive_algorithms(module, called)
-    measured = {each: len(each.decreases) or len(module.signatures[each].sizes) for each in recursive}
+    measured = {each: len(each.decreases) or len(measured_names(module, each)) for each in recursive}
     layout = plan(module, recursive, measured)
     tables = Tables()
     instances: dict[tuple[s.Algorithm, tuple[str, ...]], str] = {}
@@ -58,13 +57,17 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         return instances[key]
 
     entry = instance(algorithm, forms)
-    chunks = []
+    functions: dict[str, str] = {}
+    generators: set[str] = set()
     while waiting:
         key = waiting.pop()
         fn = Function(module, options, tables, layout.first_counter)
         fn.attach(layout, instance)
-        chunks.append(write_algorithm(fn, instances[key], *key))
-    return Generated("\n".join(chunks), entry, tuple(instances.values()), layout, tables, options)
+        name = instances[key]
+        functions[name] = write_algorithm(fn, name, *key)
+        if key[0].grid:
+            generators.add(name)
+    return Generated(functions, frozenset(generators), entry, layout, tables, options)
 
 
 def has_parallelism(algorithms: Mapping[s.Algorithm, object] | tuple[s.Algorithm, ...]) -> bool:
@@ -77,7 +80,7 @@ def _parallel(statements: tuple[s.Stmt, ...]) -> bool:
         match statement:
             case s.Invoke(spawned=True) | s.Loop(parallel=True):
                 return True
-            case s.Loop(body=body) | s.While(body=body):
+            case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
                 if _parallel(body):
                     return True
             case s.If(branches=branches):
@@ -95,7 +98,6 @@ def _parallel(statements: tuple[s.Stmt, ...]) -> bool:
                 | s.Costs()
                 | s.Transfer()
                 | s.Communicate()
-                | s.Split()
             ):
                 pass
     return False

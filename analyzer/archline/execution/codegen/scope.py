@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from archline.execution.codegen.layout import Layout
-from archline.execution.codegen.values import Meaning, Register, Static, View
+from archline.execution.codegen.values import Meaning, Operator, Register, Static, View
 from archline.execution.codegen.writer import Writer
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
@@ -19,12 +19,31 @@ class Function(Writer):
     names: dict[str, Meaning]
     instance: Callable[[s.Algorithm, tuple[str, ...]], str]
     """The Python function that runs an algorithm on arguments of the given forms."""
+    element: Kind
+    """What the elements of `any` arrays are here."""
+    algorithm_axes: tuple[str, ...]
+    """The axes of the grid as the algorithm declares them."""
+    axes: dict[str, int]
+    """The axes of the grid, and of the splits around, by their place in `group`."""
+    group: str
+    """The variable that holds the group of processors."""
+    numbers: dict[s.Node, int]
+    """The numbers of the statements that communicate."""
 
     def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
         """Start writing, with no names in sight."""
         self.layout = layout
         self.names = {}
         self.instance = instance
+        self.element = Kind.REAL
+        self.algorithm_axes = ()
+        self.axes = {}
+        self.group = "grid"
+        self.numbers = {}
+
+    def array_kind(self, element: str) -> Kind:
+        """The kind of the elements of a declared array."""
+        return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
 
     def static(self, name: str) -> Static:
         """The integer a name stands for."""
@@ -43,6 +62,12 @@ class Function(Writer):
         meaning = self.names[name]
         assert isinstance(meaning, View)
         return meaning
+
+    def operator(self, assignment: str) -> str:
+        """The operator of an assignment such as `+=`, or `op=` where a parameter holds it."""
+        name = assignment[:-1]
+        meaning = self.names.get(name)
+        return meaning.symbol if isinstance(meaning, Operator) else name
 
     def define(self, name: str, meaning: Meaning) -> None:
         """Put a name in sight; the checker has made sure that it hides no other."""

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, release
-from archline.execution.codegen.calls import call, synchronise
+from archline.execution.codegen.calls import call, call_on_grid, synchronise
 from archline.execution.codegen.conditions import condition, fact, quantity
 from archline.execution.codegen.elements import address, call_extern, load, read_register, store
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.loops import loop, while_loop
+from archline.execution.codegen.messages import copy_buffer, message, split, transfer
+from archline.execution.codegen.messages import load as load_shared
 from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import WORK
@@ -19,7 +21,6 @@ from archline.execution.codegen.values import Code, Register, Static, named
 from archline.execution.codegen.views import is_view, view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
-from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import DECLARED, METRICS, SET_APART, TEST
 from archline.language.model import Kind
@@ -49,15 +50,19 @@ def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None
     match node:
         case s.Let():
             _let(fn, node)
+        case s.Local(type=s.ArrayType() as type_) if fn.grid:
+            allocations.append(_local_on_grid(fn, node, type_))
         case s.Local(type=s.ArrayType() as type_):
             allocations.append(_local_array(fn, node, type_))
         case s.Local():
             _local(fn, node)
         case s.Assign():
             _assign(fn, node)
-        case s.Invoke(call=called, spawned=spawned):
+        case s.Invoke(call=called, spawned=spawned, along=along):
             if is_extern(fn, called):
                 call_extern(fn, called)
+            elif _on_grid(fn, called):
+                call_on_grid(fn, node, called, along)
             else:
                 call(fn, called, spawned)
         case s.Sync():
@@ -73,17 +78,31 @@ def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None
             while_loop(fn, node, block)
         case s.If(branches=branches):
             _branches(fn, branches)
-        case s.Transfer() | s.Communicate() | s.Split():
-            raise not_yet(node)
+        case s.Communicate():
+            _communicate(fn, node)
+        case s.Transfer():
+            transfer(fn, node)
+        case s.Split():
+            split(fn, node, block)
         case s.Pass() | s.Return():
             pass
     fn.flush()
 
 
-def not_yet(node: s.Node) -> Exception:
-    """The diagnostic about a distributed statement."""
-    message = "distributed programs are read and checked, but do not run in this version"
-    return error(rules.NOT_YET, message, span=node.span)
+def _on_grid(fn: Function, called: s.Call) -> bool:
+    callee = fn.module.targets[called]
+    return isinstance(callee, s.Algorithm) and bool(callee.grid)
+
+
+def _communicate(fn: Function, node: s.Communicate) -> None:
+    """A message, or the call that a collective stands for; what it makes elsewhere starts there as a copy."""
+    collective = fn.module.collectives.get(node)
+    if collective is None:
+        message(fn, node)
+        return
+    if collective.into is not None and node.buffer is not None:
+        copy_buffer(fn, node, collective.into, node.buffer)
+    call_on_grid(fn, node, collective.invoke.call, collective.invoke.along)
 
 
 def _let(fn: Function, node: s.Let) -> None:
@@ -105,13 +124,35 @@ def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
         made = allocate(fn, node, type_)
         copy(fn, made.view, source, node, value, node.name)
     elif value is not None:
-        element = Kind.REAL if type_.element == "real" else Kind.INT
+        element = fn.array_kind(type_.element)
         held = fn.temp(scalar(fn, value, element).text, "v")
         fn.flush()
         made = allocate(fn, node, type_)
         fill(fn, made.view, held, node, node.name)
     else:
         made = allocate(fn, node, type_)
+    fn.define(node.name, made.view)
+    return made
+
+
+def _local_on_grid(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
+    """A local array, which may start as part of a global one, and where a condition holds only."""
+    value = node.value
+    if value is None or (node.when is None and not (is_view(fn, value) and view(fn, value).shared)):
+        return _local_array(fn, node, type_)
+    shared = is_view(fn, value) and view(fn, value).shared
+    with fn.uncounted():
+        test = condition(fn, node.when) if node.when is not None else "True"
+    made = allocate(fn, node, type_)
+    fn.settle()
+    fn.cut()
+    with fn.counted(f"if {test}:", node.span):
+        if shared:
+            load_shared(fn, made.view, view(fn, value), node, value)
+        elif is_view(fn, value):
+            copy(fn, made.view, view(fn, value), node, value, node.name)
+        else:
+            fill(fn, made.view, fn.temp(scalar(fn, value, made.view.element).text, "v"), node, node.name)
     fn.define(node.name, made.view)
     return made
 
@@ -153,11 +194,10 @@ def _assign_view(fn: Function, node: s.Assign) -> None:
         source = view(fn, node.value)
         copy(fn, view(fn, node.target), source, node, node.value, name)
         return
-    target_type = fn.module.types[node.target]
-    assert not isinstance(target_type, Kind)
-    held = fn.temp(scalar(fn, node.value, target_type.element).text, "v")
+    target = view(fn, node.target)
+    held = fn.temp(scalar(fn, node.value, target.element).text, "v")
     fn.flush()
-    fill(fn, view(fn, node.target), held, node, name)
+    fill(fn, target, held, node, name)
 
 
 def _assign_register(fn: Function, node: s.Assign, target: s.Name) -> None:
@@ -188,7 +228,7 @@ def _assign_element(fn: Function, node: s.Assign, target: s.Element) -> None:
 
 
 def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
-    op = node.op[:-1]
+    op = fn.operator(node.op)
     fn.operation(KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
     if kind is Kind.REAL:
         return extreme(fn, op, before, value) if op in ("min", "max") else combine(fn, op, before, value)

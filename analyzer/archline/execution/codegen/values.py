@@ -78,13 +78,17 @@ class Morton:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all."""
+    """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all.
+
+    `shared` is a global array of a grid, which is not in the processor's memory.
+    """
 
     element: Kind
     base: Atom
     extents: tuple[Atom, ...]
     place: Linear | Morton
     facts: tuple[Atom, ...] = ()
+    shared: bool = False
 
     @property
     def form(self) -> str:
@@ -104,7 +108,14 @@ class View:
         return (self.base, *self.extents, *place, *self.facts)
 
 
-Meaning = Static | Register | View
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator parameter: + * min or max."""
+
+    symbol: str
+
+
+Meaning = Static | Register | View | Operator
 
 
 def view_parameter(stem: str, element: Kind, form: str, facts: int) -> View:

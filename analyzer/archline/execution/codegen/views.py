@@ -60,7 +60,7 @@ def _move(
         case Linear(strides):
             terms = [base.base, *_offsets(starts, strides)]
             place = Linear(tuple(_product(fn, strides[d], step) for d, step in zip(kept, steps, strict=True)))
-            return View(base.element, _sum(fn, terms), extents, place)
+            return replace(base, base=_sum(fn, terms), extents=extents, place=place, facts=())
         case Morton(row, column, rows, columns):
             moved = Morton(
                 _sum(fn, [row, *_offsets(starts, rows)]),
@@ -68,7 +68,7 @@ def _move(
                 tuple(_product(fn, rows[d], step) for d, step in zip(kept, steps, strict=True)),
                 tuple(_product(fn, columns[d], step) for d, step in zip(kept, steps, strict=True)),
             )
-            return View(base.element, base.base, extents, moved)
+            return replace(base, extents=extents, place=moved, facts=())
 
 
 def _offsets(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
@@ -136,10 +136,10 @@ def _reshaped(fn: Function, expr: s.Reshape) -> View:
     fn.check(f"{negative} or {count} != {base.extents[0]}", site, count, base.extents[0])
     match base.place:
         case Linear((stride,)):
-            return View(base.element, base.base, shape, Linear(_row_major(fn, stride, shape)))
+            return replace(base, extents=shape, place=Linear(_row_major(fn, stride, shape)), facts=())
         case Morton(row, column, (by_row,), (by_column,)):
             rows, columns = _row_major(fn, by_row, shape), _row_major(fn, by_column, shape)
-            return View(base.element, base.base, shape, Morton(row, column, rows, columns))
+            return replace(base, extents=shape, place=Morton(row, column, rows, columns), facts=())
         case _:
             raise AssertionError("only a view of one dimension is reshaped")
 

@@ -88,6 +88,8 @@ class Writer:
         self.lines: list[str] = []
         self.frame = Frame()
         self.free = False
+        self.grid = False
+        """Whether this function is a generator that runs on one processor of a grid: its counters are always true."""
         self.counters: list[str] = []
         self._first_counter = first_counter
         self._indent = 1
@@ -208,7 +210,7 @@ class Writer:
         if not cost:
             return
         counter = self._first_counter + self.tables.block(Counter(cost))
-        if looped:
+        if looped and not self.grid:
             self.counters.append(str(counter))
             self.emit(f"x{counter} += {times}")
         else:

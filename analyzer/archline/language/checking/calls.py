@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from archline.language import call_rules as rules
@@ -22,7 +22,8 @@ from archline.language.checking.expressions import (
 from archline.language.checking.extents import combine, integer, shown
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import element_kind, shape_entries
-from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
+from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
+from archline.language.source import Span
 
 Extents = tuple[s.Expr, ...]
 
@@ -50,9 +51,13 @@ def check_statement(body: Body, statement: s.Invoke) -> None:
                 message = f"`{algorithm.name}` has a result, so it cannot be spawned"
                 hint = "hand the result back through an array of one element"
             body.report(rules.RESULT_PLACE, message, call.span, hint)
-        check_call(body, call, algorithm)
+        if statement.along:
+            check_along(body, statement.along)
+        check_call(body, call, algorithm, statement.along)
     elif extern is not None:
         check_extern(body, call, extern)
+        if statement.along:
+            body.report(rules.CLAUSE, f"`{extern.name}` does not run on processors of a grid", call.span)
         if statement.spawned or extern.result is not None:
             message = (
                 "an extern cannot be spawned" if statement.spawned else f"the value of `{extern.name}` is not used"
@@ -75,13 +80,54 @@ def result_of(body: Body, call: s.Call) -> Kind | None:
     return kind
 
 
-def check_call(body: Body, call: s.Call, callee: s.Algorithm) -> None:
-    """Check the arguments of a call, and note its target and bindings."""
-    signature = body.library.signatures[callee]
-    body.facts.targets[call] = callee
-    if callee.grid and not body.distributed:
+def check_along(body: Body, axes: tuple[s.Name, ...]) -> None:
+    """Check the axes of the grid that a call or a collective joins."""
+    seen: set[str] = set()
+    for axis in axes:
+        if axis.id not in body.axes and body.distributed:
+            hint = body.findings.closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
+            body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
+        elif axis.id in seen:
+            body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
+        else:
+            type_of(body, axis)
+        seen.add(axis.id)
+
+
+def buffer_of(body: Body, expr: s.Expr) -> ViewType | Kind | None:
+    """The type of a buffer of a communication, which is an array, a view or a register of the processor."""
+    found = type_of(body, expr)
+    if found is None or isinstance(found, ViewType):
+        return found
+    symbol = base_symbol(body, expr)
+    if not isinstance(expr, s.Name) or symbol is None or symbol.role is not Role.REGISTER:
+        body.report(rules.CLAUSE, f"`{shown(expr)}` is not a buffer: an array, a view or a register", expr.span)
+        return None
+    return found
+
+
+def _check_grid(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> None:
+    """Check that the caller's processors are such as the callee runs on."""
+    if not callee.grid and along:
+        message = f"`{callee.name}` runs on one processor, not along axes of a grid"
+        body.report(rules.CLAUSE, message, call.span)
+    if not callee.grid:
+        return
+    if not body.distributed:
         message = f"`{callee.name}` runs on a grid of processors, `{body.algorithm.name}` does not"
         body.report(rules.NOT_ON_GRID, message, call.span, "add `on grid(...)` to the caller")
+        return
+    given = len(along) or len(body.algorithm.grid)
+    if len(callee.grid) not in (1, given):
+        message = f"`{callee.name}` runs on a grid of {len(callee.grid)} axes, not {given}"
+        body.report(rules.CLAUSE, message, call.span)
+
+
+def check_call(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...] = ()) -> None:
+    """Check the arguments of a call, perhaps along some axes of the grid, and note its target and bindings."""
+    signature = body.library.signatures[callee]
+    body.facts.targets[call] = callee
+    _check_grid(body, call, callee, along)
     if len(call.arguments) != len(signature.parameters):
         count = counted(len(signature.parameters), "argument")
         message = f"`{callee.name}` takes {count}, not {len(call.arguments)}"
@@ -96,12 +142,16 @@ def check_call(body: Body, call: s.Call, callee: s.Algorithm) -> None:
     for number, (parameter, argument) in enumerate(zip(signature.parameters, call.arguments, strict=True)):
         if not _check_argument(body, call, callee, parameter, argument):
             fine = False
+        elif is_buffer(parameter):
+            extents[number] = (_words(body, argument),)
         elif argument in body.facts.shapes:
             extents[number] = body.facts.shapes[argument]
     if not fine:
         return
     match = _Match(call, callee, signature, extents)
     bindings = _bind(body, match)
+    if along:
+        bindings["P"] = _product(body, [body.axes[axis.id] for axis in along if axis.id in body.axes], call.span)
     body.facts.bindings[call] = bindings
     _check_shapes(body, match, bindings)
 
@@ -117,6 +167,8 @@ def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.
             if kind is not None:
                 scalar_argument(body, call, parameter, argument, kind)
             return len(body.findings.diagnostics) == before and kind is not None
+        case s.OperatorType():
+            return _check_operator(body, callee, parameter, argument)
         case s.ArrayType() | s.OffsetsType() | s.IndexArrayType():
             pass
     if callee.grid and not parameter.local:
@@ -127,11 +179,41 @@ def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.
     if found is None:
         return False
     wanted = _wanted_view(parameter)
+    if is_buffer(parameter):
+        found = buffer_of(body, argument)
+        if found is None:
+            return False
+        # A buffer is taken in row-major order, whatever its shape.
+        found = ViewType(found.element if isinstance(found, ViewType) else found, 1)
     if not isinstance(found, ViewType):
         message = f"`{parameter.name}` of `{callee.name}` is an array, and `{shown(argument)}` is a number"
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
     return _fits(body, callee, parameter, argument, found, wanted)
+
+
+def _words(body: Body, argument: s.Expr) -> s.Expr:
+    """The number of elements of a buffer."""
+    return _product(body, body.facts.shapes.get(argument, ()), argument.span)
+
+
+def _product(body: Body, factors: Iterable[s.Expr], span: Span) -> s.Expr:
+    result = integer(body.facts, 1, span)
+    for factor in factors:
+        result = combine(body.facts, "*", result, factor, span)
+    return result
+
+
+def _check_operator(body: Body, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
+    """Whether an argument is an operator: a parameter that holds one, or one that a collective is written `with`."""
+    found = body.facts.types.get(argument)
+    if found is None and isinstance(argument, s.Name) and body.lookup(argument.id, argument.span) is not None:
+        found = type_of(body, argument)
+    if found is Kind.OPERATOR:
+        return True
+    message = f"`{parameter.name}` of `{callee.name}` is an operator, `{shown(argument)}` is not"
+    body.report(type_rules.NOT_AN_OPERATOR, message, argument.span)
+    return False
 
 
 def _wanted_view(parameter: s.Parameter) -> ViewType:
@@ -140,7 +222,7 @@ def _wanted_view(parameter: s.Parameter) -> ViewType:
             return ViewType(element_kind(element), len(shape), layout)
         case s.IndexArrayType(shape=shape):
             return ViewType(Kind.INT, len(shape))
-        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType() | s.OperatorType():
             return ViewType(Kind.INT, 1)
 
 
@@ -153,7 +235,7 @@ def _fits(
     wanted: ViewType,
 ) -> bool:
     name = f"`{parameter.name}` of `{callee.name}`"
-    if found.element is not wanted.element:
+    if wanted.element is not Kind.ANY and found.element is not wanted.element:
         message = f"{name} is an array of {wanted.element.value}, `{shown(argument)}` of {found.element.value}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
@@ -238,7 +320,7 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
     match parameter.type:
         case s.IndexArrayType(shape=shape) | s.ArrayType(shape=shape):
             return shape
-        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType() | s.OperatorType():
             return ()
 
 

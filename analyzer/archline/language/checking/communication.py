@@ -1,92 +1,96 @@
-"""Distributed statements: communication and its clauses, where data starts and ends, splits."""
+"""Distributed statements: exchanges, where data starts and ends, splits, and calls along axes of the grid."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from archline.language import call_rules as rules
 from archline.language import name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.agreement import agree
-from archline.language.checking.calls import check_writable
-from archline.language.checking.context import Body, leaves
+from archline.language.checking.calls import buffer_of, check_along, check_writable
+from archline.language.checking.context import Body
 from archline.language.checking.expressions import base_symbol, condition, counted, static, type_of
-from archline.language.checking.extents import shown
+from archline.language.checking.extents import combine, shown
 from archline.language.checking.points import Opaque
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.model import Kind, ViewType
 
-
-@dataclass(frozen=True)
-class _Form:
-    """The clauses of an operation, and whether it writes its buffer."""
-
-    needed: tuple[str, ...]
-    optional: tuple[str, ...]
-    writes: bool
+MESSAGES = frozenset(("exchange", "send", "receive"))
+"""The operations that are one step; all others are collectives."""
+_NEEDED = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
 
 
-_FORMS = {
-    "shift": _Form(("along", "by"), ("using",), True),
-    "alltoall": _Form(("along", "into"), ("counts", "using"), False),
-    "broadcast": _Form(("along", "from"), ("using",), True),
-    "reduce": _Form(("along", "onto", "with"), ("into", "using"), True),
-    "allreduce": _Form(("along", "with"), ("into", "using"), True),
-    "gather": _Form(("along", "onto", "into"), ("counts", "using"), False),
-    "scatter": _Form(("along", "from", "into"), ("counts", "using"), False),
-    "allgather": _Form(("along", "into"), ("counts", "using"), False),
-    "reduce_scatter": _Form(("along", "into", "with"), ("counts", "using"), False),
-    "barrier": _Form((), ("along", "using"), False),
-    "send": _Form(("to",), (), False),
-    "receive": _Form(("from",), (), True),
-}
-
-
-def check_communication(body: Body, statement: s.Communicate) -> None:
-    """Check an operation's place, buffer and clauses."""
+def check_messages(body: Body, statement: s.Communicate) -> None:
+    """Check an exchange, a send or a receive: its place, its buffers, its partners."""
     operation = statement.operation
-    _check_place(body, statement, f"`{operation}`")
-    form = _FORMS[operation]
-    clauses = _check_clauses(body, statement, form)
-    if (statement.buffer is None) != (operation == "barrier"):
-        message = "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
-        body.report(rules.CLAUSE, message, statement.span)
-    buffer = None
+    check_place(body, statement, f"`{operation}`")
+    clauses = clauses_of(body, statement, _NEEDED[operation], ("into",) if operation == "exchange" else ())
+    sent = None
     if statement.buffer is not None:
-        buffer = _buffer(body, statement.buffer, form.writes and "into" not in clauses)
-    for keyword, clause in clauses.items():
-        _check_clause(body, statement, keyword, clause, buffer)
-    if operation == "shift" and "by" in clauses and "along" in clauses:
-        _check_shift(body, clauses["along"].values[0], clauses["by"].values[0])
+        sent = _buffer(body, statement.buffer, written=operation == "receive")
+    elif operation != "exchange":
+        body.report(rules.CLAUSE, f"`{operation}` needs a buffer", statement.span)
+    _check_received(body, statement, clauses.get("into"), sent)
+    for keyword in ("to", "from"):
+        if keyword in clauses:
+            _check_partner(body, clauses[keyword])
 
 
-def _check_place(body: Body, at: s.Node, what: str) -> None:
+def _check_received(body: Body, statement: s.Communicate, into: s.Clause | None, sent: ViewType | Kind | None) -> None:
+    if statement.operation != "exchange":
+        return
+    if (into is None) != (statement.buffer is None):
+        message = "an exchange has a buffer to send and one to receive `into`, or neither"
+        hint = "write `exchange x to (e) into y from (f)`, or `exchange to (e) from (f)`"
+        body.report(rules.CLAUSE, message, statement.span, hint)
+    if into is None:
+        return
+    target = _buffer(body, into.values[0], written=True)
+    if len(into.values) > 1:
+        body.report(rules.CLAUSE, "an exchange receives into one buffer", into.span)
+    if target is not None and sent is not None and element_of(target) is not element_of(sent):
+        message = f"`{shown(into.values[0])}` holds another kind of number than what is sent"
+        body.report(type_rules.WRONG_KIND, message, into.span)
+
+
+def _check_partner(body: Body, clause: s.Clause) -> None:
+    for value in clause.values:
+        static(body, value, "a coordinate")
+    if clause.when is not None:
+        condition(body, clause.when)
+    axes = len(body.algorithm.grid)
+    if body.distributed and len(clause.values) != axes:
+        message = f"the grid has {counted(axes, 'coordinate')}, not {len(clause.values)}"
+        body.report(rules.CLAUSE, message, clause.span)
+
+
+def check_place(body: Body, at: s.Node, what: str) -> None:
+    """Report a distributed statement in an algorithm that runs on one processor."""
     if not body.distributed:
-        message = f"{what} belongs to algorithms `on grid`"
-        body.report(
-            rules.NOT_ON_GRID,
-            message,
-            at.span,
-            f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`",
-        )
+        hint = f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`"
+        body.report(rules.NOT_ON_GRID, f"{what} belongs to algorithms `on grid`", at.span, hint)
 
 
-def _check_clauses(body: Body, statement: s.Communicate, form: _Form) -> dict[str, s.Clause]:
+def clauses_of(
+    body: Body, statement: s.Communicate, needed: tuple[str, ...], optional: tuple[str, ...]
+) -> dict[str, s.Clause]:
+    """A statement's clauses by keyword, reporting those that it does not take, and those that it lacks."""
     clauses: dict[str, s.Clause] = {}
-    allowed = form.needed + form.optional
     for clause in statement.clauses:
-        if clause.keyword not in allowed:
+        if clause.keyword not in needed + optional:
             message = f"`{statement.operation}` has no clause `{clause.keyword}`"
-            hint = "its clauses are " + ", ".join(allowed)
+            hint = "its clauses are " + ", ".join(needed + optional)
             body.report(rules.CLAUSE, message, clause.span, hint)
         elif clause.keyword in clauses:
             message = f"`{statement.operation}` has two clauses `{clause.keyword}`"
             body.report(rules.CLAUSE, message, clause.span)
         else:
             clauses[clause.keyword] = clause
-    missing = [keyword for keyword in form.needed if keyword not in clauses]
+        if clause.when is not None and statement.operation not in MESSAGES:
+            body.report(rules.CLAUSE, "all processors of the group take part in a collective", clause.span)
+    missing = [keyword for keyword in needed if keyword not in clauses]
     if missing:
         wanted = ", ".join(f"`{keyword} ...`" for keyword in missing)
         body.report(rules.CLAUSE, f"`{statement.operation}` needs {wanted}", statement.span)
@@ -95,92 +99,21 @@ def _check_clauses(body: Body, statement: s.Communicate, form: _Form) -> dict[st
 
 def _buffer(body: Body, expr: s.Expr, written: bool) -> ViewType | Kind | None:
     """The type of a buffer: a view of a processor's own array, or a register."""
-    found = type_of(body, expr)
-    if found is None:
-        return None
+    found = buffer_of(body, expr)
     symbol = base_symbol(body, expr)
-    register = isinstance(expr, s.Name) and symbol is not None and symbol.role is Role.REGISTER
-    if symbol is None or not (isinstance(found, ViewType) or register):
-        body.report(rules.CLAUSE, f"`{shown(expr)}` is not a buffer: an array, a view or a register", expr.span)
-        return None
-    if written and not check_writable(body, symbol, expr):
+    if found is None or symbol is None or (written and not check_writable(body, symbol, expr)):
         return None
     return found
 
 
-def _check_clause(
-    body: Body, statement: s.Communicate, keyword: str, clause: s.Clause, buffer: ViewType | Kind | None
-) -> None:
-    match keyword:
-        case "along":
-            check_axis(body, clause.values[0])
-        case "into":
-            target = _buffer(body, clause.values[0], written=True)
-            if target is not None and buffer is not None and _element(target) is not _element(buffer):
-                message = f"`{shown(clause.values[0])}` holds another kind of number than the buffer"
-                body.report(type_rules.WRONG_KIND, message, clause.span)
-        case "counts":
-            found = type_of(body, clause.values[0])
-            if found is not None and found != ViewType(Kind.INT, 1):
-                message = f"`{shown(clause.values[0])}` is not an array of int with one dimension"
-                body.report(type_rules.WRONG_KIND, message, clause.span)
-        case "with" | "using":
-            return
-        case "to" | "from" if statement.operation in ("send", "receive"):
-            for value in clause.values:
-                static(body, value, "a coordinate")
-            axes = len(body.algorithm.grid)
-            if body.distributed and len(clause.values) != axes:
-                message = f"the grid has {counted(axes, 'coordinate')}, not {len(clause.values)}"
-                body.report(rules.CLAUSE, message, clause.span)
-        case _:
-            what = "the amount of a shift" if keyword == "by" else "a root"
-            if len(clause.values) > 1:
-                body.report(rules.CLAUSE, f"{what} is one coordinate along the axis", clause.span)
-            for value in clause.values:
-                static(body, value, what)
-
-
-def _element(type_: ViewType | Kind) -> Kind:
+def element_of(type_: ViewType | Kind) -> Kind:
+    """The kind of a buffer's elements."""
     return type_.element if isinstance(type_, ViewType) else type_
-
-
-def check_axis(body: Body, expr: s.Expr) -> None:
-    """Check the axis of `along`."""
-    if isinstance(expr, s.Name):
-        _known_axis(body, expr.id, expr)
-        if body.scope.find(expr.id) is not None:
-            type_of(body, expr)
-
-
-def _known_axis(body: Body, name: str, at: s.Node) -> None:
-    axes = [axis.name for axis in body.algorithm.grid] + body.groups
-    if name not in axes and body.distributed:
-        hint = body.findings.closest(name, axes) or "the axes are " + ", ".join(axes)
-        body.report(rules.UNKNOWN_AXIS, f"`{name}` is not an axis of the grid", at.span, hint)
-
-
-def _check_shift(body: Body, axis: s.Expr, by: s.Expr) -> None:
-    if isinstance(axis, s.Name) and _depends(body, by, axis.id):
-        message = f"a shift along `{axis.id}` cannot be by an amount that depends on `{axis.id}`"
-        body.report(rules.SHIFT_BY, message, by.span)
-
-
-def _depends(body: Body, expr: s.Expr, axis: str) -> bool:
-    """Whether an expression mentions the axis, itself or through `let` names."""
-    seen: set[str] = set()
-    open_ = [expr]
-    while open_:
-        names = {leaf.id for leaf in leaves(open_.pop()) if isinstance(leaf, s.Name)} - seen
-        seen |= names
-        symbols = (body.scope.find(name) for name in names)
-        open_.extend(symbol.value for symbol in symbols if symbol is not None and symbol.value is not None)
-    return axis in seen
 
 
 def check_transfer(body: Body, statement: s.Transfer) -> None:
     """Check `input local = global` and `output global = local`."""
-    _check_place(body, statement, f"`{statement.direction}`")
+    check_place(body, statement, f"`{statement.direction}`")
     with body.shared_arrays():
         target, value = type_of(body, statement.target), type_of(body, statement.value)
     if statement.when is not None:
@@ -203,7 +136,7 @@ def check_transfer(body: Body, statement: s.Transfer) -> None:
 
 
 def _check_sides(body: Body, statement: s.Transfer, target: ViewType | Kind, value: ViewType | Kind) -> None:
-    if _element(target) is not _element(value):
+    if element_of(target) is not element_of(value):
         body.report(type_rules.WRONG_KIND, "the two sides hold different kinds of numbers", statement.span)
     elif isinstance(target, ViewType) and isinstance(value, ViewType) and target.rank == value.rank:
         shapes = body.facts.shapes
@@ -216,8 +149,8 @@ def _check_sides(body: Body, statement: s.Transfer, target: ViewType | Kind, val
 
 def check_split(body: Body, statement: s.Split) -> None:
     """Check the header of a split; the caller opens its block and defines the group there."""
-    _check_place(body, statement, "`split`")
-    _known_axis(body, statement.axis, statement)
+    check_place(body, statement, "`split`")
+    check_along(body, (s.Name(statement.axis, span=statement.span),))
     static(body, statement.parts, "the number of parts")
 
 
@@ -225,20 +158,23 @@ def check_split(body: Body, statement: s.Split) -> None:
 def split_group(body: Body, statement: s.Split) -> Iterator[None]:
     """Define the group of a split for its block, where P and the axis have other values than outside."""
     body.define(Symbol(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
-    body.groups.append(statement.group)
+    before = dict(body.axes)
+    if statement.axis in body.axes:
+        whole = body.axes[statement.axis]
+        body.axes[statement.axis] = combine(body.facts, "//", whole, statement.parts, statement.span)
+    body.axes[statement.group] = statement.parts
     body.path.append(Opaque())
     try:
         yield
     finally:
-        body.groups.pop()
+        body.axes = before
 
 
 def define_grid(body: Body) -> None:
     """Put the coordinates of an algorithm's grid in scope."""
-    seen: set[str] = set()
     for axis in body.algorithm.grid:
-        if axis.name in seen:
+        if axis.name in body.axes:
             body.report(name_rules.DUPLICATE, f"the grid has two axes called `{axis.name}`", axis.span)
             continue
-        seen.add(axis.name)
+        body.axes[axis.name] = axis.extent
         body.define(Symbol(axis.name, Role.COORDINATE, Kind.STATIC, axis.span))

@@ -11,7 +11,7 @@ from archline.language import syntax as s
 from archline.language.checking.points import Opaque, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
-from archline.language.model import ExprType, Kind, Signature
+from archline.language.model import Collective, ExprType, Kind, Signature
 from archline.language.source import Span
 
 MAX_FINDINGS = 20
@@ -46,6 +46,7 @@ class CheckedFacts:
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
     shapes: dict[s.Expr, tuple[s.Expr, ...]] = field(default_factory=dict)
     bindings: dict[s.Call, Mapping[str, s.Expr | None]] = field(default_factory=dict)
+    collectives: dict[s.Communicate, Collective] = field(default_factory=dict)
     depth: dict[s.Expr, int] = field(default_factory=dict)
 
 
@@ -53,12 +54,14 @@ class CheckedFacts:
 class Library:
     """What a file's calls and claims can mean.
 
+    `collectives` are the algorithms of `distributed.collectives`, where the file communicates.
     `lost` names algorithms that stand in the text but could not be read: their calls are not reported.
     `machine_costs` are the machine symbols that declared costs and facts of any algorithm hold.
     `complete` is false if a used file could not be loaded, so that an unknown name may be one of its.
     """
 
     visible: Mapping[str, s.Algorithm]
+    collectives: Mapping[str, s.Algorithm]
     externs: Mapping[str, s.Extern]
     signatures: Mapping[s.Algorithm, Signature]
     cost_symbols: Mapping[str, Span]
@@ -78,7 +81,8 @@ class Body:
     sampler: Sampler
     scope: Scope = field(default_factory=Scope)
     path: Path = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
+    axes: dict[str, s.Expr] = field(default_factory=dict)
+    """The extents of the grid's axes, and of the groups of the splits around."""
     sharing: bool = False
     _reported: set[str] = field(default_factory=set)
 

@@ -16,7 +16,12 @@ from archline.language.model import ExprType, Kind, ViewType
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
 _ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
-_NAMES = {Kind.STATIC: "an integer known to the analysis", Kind.INT: "int data", Kind.REAL: "a real"}
+NUMBERS = {
+    Kind.STATIC: "an integer known to the analysis",
+    Kind.INT: "int data",
+    Kind.REAL: "a real",
+    Kind.ANY: "an element of any type",
+}
 
 
 def type_of(body: Body, expr: s.Expr) -> ExprType | None:
@@ -38,7 +43,21 @@ def scalar(body: Body, expr: s.Expr) -> Kind | None:
         message = f"`{shown(expr)}` is a condition, where a number is expected"
         body.report(rules.CONDITION, message, expr.span)
         return None
+    if found is Kind.OPERATOR:
+        message = f"`{shown(expr)}` is an operator, where a number is expected"
+        body.report(rules.WRONG_KIND, message, expr.span, f"an update with it is written `x[i] {shown(expr)}= y[i]`")
+        return None
     return found
+
+
+def number(body: Body, expr: s.Expr) -> Kind | None:
+    """The kind of a number to compute with, which an element of `any[w]` is not."""
+    kind = scalar(body, expr)
+    if kind is not Kind.ANY:
+        return kind
+    message = f"`{shown(expr)}` is an element of any type, which is copied, sent and updated by an operator only"
+    body.report(rules.WRONG_KIND, message, expr.span)
+    return None
 
 
 def condition(body: Body, expr: s.Expr) -> None:
@@ -51,7 +70,7 @@ def condition(body: Body, expr: s.Expr) -> None:
 
 def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
     """The kind of an expression that must be an integer, known or data; `what` it is for."""
-    kind = scalar(body, expr)
+    kind = number(body, expr)
     if kind is Kind.REAL:
         body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span)
         return None
@@ -60,7 +79,7 @@ def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
 
 def static(body: Body, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` it is for."""
-    kind = scalar(body, expr)
+    kind = number(body, expr)
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
@@ -70,7 +89,7 @@ def static(body: Body, expr: s.Expr, what: str) -> bool:
 
 def accepts(body: Body, expr: s.Expr, kind: Kind, wanted: Kind) -> bool:
     """Whether a number of a kind can be stored where another is wanted. A literal takes the kind wanted."""
-    if is_literal(expr):
+    if is_literal(expr) and wanted is not Kind.ANY:
         adopt(body, expr, wanted)
         return True
     return kind is wanted or (kind is Kind.STATIC and wanted is Kind.INT)
@@ -107,7 +126,7 @@ def _type_of(body: Body, expr: s.Expr) -> ExprType | None:
             condition(body, operand)
             return Kind.BOOL
         case s.Unary(operand=operand):
-            return scalar(body, operand)
+            return number(body, operand)
         case s.Binary(op="and" | "or", left=left, right=right):
             condition(body, left)
             condition(body, right)
@@ -140,7 +159,7 @@ def _check_sharing(body: Body, symbol: Symbol, expr: s.Expr) -> None:
 
 
 def _binary(body: Body, expr: s.Binary) -> Kind | None:
-    left, right = scalar(body, expr.left), scalar(body, expr.right)
+    left, right = number(body, expr.left), number(body, expr.right)
     if left is None or right is None:
         return Kind.BOOL if expr.op in COMPARISONS else None
     if expr.op == "^":
@@ -163,7 +182,7 @@ def _binary(body: Body, expr: s.Binary) -> Kind | None:
 def _power(body: Body, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
     if exponent is Kind.STATIC:
         return base
-    message = f"the exponent `{shown(expr.right)}` is {_NAMES[exponent]}"
+    message = f"the exponent `{shown(expr.right)}` is {NUMBERS[exponent]}"
     body.report(rules.EXPONENT, message, expr.right.span, "an exponent is a literal or in sizes")
     return None
 
@@ -176,7 +195,7 @@ def meet(body: Body, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
         if is_literal(operand):
             adopt(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
-            message = f"`{shown(operand)}` is {_NAMES[kind]}, and meets a real"
+            message = f"`{shown(operand)}` is {NUMBERS[kind]}, and meets a real"
             body.report(rules.MIXED, message, operand.span, conversion_hint(operand, kind))
             return None
     return common
@@ -240,7 +259,7 @@ def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: 
     if accepts(body, argument, kind, wanted):
         return
     what = f"`{parameter.name}` of `{call.function}`"
-    message = f"{what} is {_NAMES[wanted]}, and `{shown(argument)}` is {_NAMES[kind]}"
+    message = f"{what} is {NUMBERS[wanted]}, and `{shown(argument)}` is {NUMBERS[kind]}"
     rule = rules.MIXED if wanted is Kind.REAL else call_rules.ARGUMENT_KIND
     body.report(rule, message, argument.span, conversion_hint(argument, kind))
 
@@ -251,7 +270,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
-    kinds = [scalar(body, argument) for argument in expr.arguments]
+    kinds = [number(body, argument) for argument in expr.arguments]
     wanted = INTRINSICS[expr.function]
     if len(kinds) != wanted if wanted is not None else len(kinds) < 2:
         count = "2 arguments or more" if wanted is None else counted(wanted, "argument")
@@ -275,7 +294,7 @@ def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
         return Kind.REAL
     if kind is Kind.REAL:
         return Kind.REAL
-    message = f"`{function}` takes a real, and `{shown(first)}` is {_NAMES[kind]}"
+    message = f"`{function}` takes a real, and `{shown(first)}` is {NUMBERS[kind]}"
     body.report(rules.INTRINSIC, message, first.span, conversion_hint(first, kind))
     return None
 

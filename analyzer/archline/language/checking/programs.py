@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
+from archline.language.checking.collectives import MODULE, needs_collectives
 from archline.language.checking.communication import define_grid
 from archline.language.checking.context import Body, CheckedFacts, Findings, Library, machine_costs
 from archline.language.checking.expressions import static
@@ -39,9 +40,11 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     if not algorithms and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
-    facts = _inherited(modules)
+    shared = _collectives(program, resolve, modules)
+    every = [*modules.values(), *shared]
+    facts = _inherited(every)
     signatures: dict[s.Algorithm, Signature] = {}
-    for module in modules.values():
+    for module in every:
         signatures.update(module.signatures)
     for algorithm in program.algorithms:
         quiet = Findings() if algorithm.name in program.broken else findings
@@ -49,7 +52,8 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     visible = {name: each for module in modules.values() for name, each in module.algorithms.items()} | algorithms
     reached = _reached(externs, facts)
     symbols, machine = contracts.cost_symbols(reached), machine_costs(signatures, reached)
-    library = Library(visible, externs, signatures, symbols, machine, _lost(program, visible), complete)
+    collectives = {name: each for module in shared for name, each in module.algorithms.items()}
+    library = Library(visible, collectives, externs, signatures, symbols, machine, _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
@@ -63,6 +67,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
         facts.targets,
         facts.shapes,
         facts.bindings,
+        facts.collectives,
     )
 
 
@@ -119,13 +124,22 @@ def _definitions(
     return algorithms, externs
 
 
-def _inherited(modules: Mapping[tuple[str, ...], Module]) -> CheckedFacts:
+def _collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
+    """The module whose algorithms are the collective operations, where the file has any."""
+    first = next((node for node in s.nodes(program.items) if needs_collectives(node)), None)
+    if first is None:
+        return []
+    return [modules[MODULE] if MODULE in modules else resolve(s.Use(MODULE, span=first.span))]
+
+
+def _inherited(modules: Iterable[Module]) -> CheckedFacts:
     facts = CheckedFacts()
-    for module in modules.values():
+    for module in modules:
         facts.types.update(module.types)
         facts.targets.update(module.targets)
         facts.shapes.update(module.shapes)
         facts.bindings.update(module.bindings)
+        facts.collectives.update(module.collectives)
     return facts
 
 

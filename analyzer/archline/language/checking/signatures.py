@@ -53,7 +53,7 @@ def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return (count, into) if longest is None else (count, into, longest)
         case s.IndexArrayType(shape=shape, below=below):
             return (*shape, below)
-        case s.SizeType() | s.IndexType() | s.ScalarType():
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
             return ()
 
 
@@ -89,7 +89,7 @@ def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
                 for by, part in ((BoundBy.COUNT, count), (BoundBy.TOTAL, into), (BoundBy.LONGEST, longest)):
                     if isinstance(part, s.Name):
                         found.append(SizeBinding(part.id, by, number))
-            case s.IndexType() | s.ScalarType():
+            case s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
     best: dict[str, SizeBinding] = {}
     for binding in sorted(found, key=lambda each: _PRIORITY.index(each.by)):
@@ -167,6 +167,8 @@ def _symbol(body: Body, parameter: s.Parameter) -> Symbol:
             return Symbol(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
             return Symbol(name, Role.SCALAR, element_kind(element), span)
+        case s.OperatorType():
+            return Symbol(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
             view = array_type(body, type_)
             return Symbol(name, Role.ARRAY, view, span, type_.shape, writable, shared)
@@ -179,8 +181,8 @@ def _symbol(body: Body, parameter: s.Parameter) -> Symbol:
 
 
 def element_kind(element: str) -> Kind:
-    """The kind of `real` or `int`."""
-    return Kind.REAL if element == "real" else Kind.INT
+    """The kind of `real`, `int` or `any`."""
+    return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
 
 
 def array_type(body: Body, type_: s.ArrayType) -> ViewType:
@@ -188,5 +190,8 @@ def array_type(body: Body, type_: s.ArrayType) -> ViewType:
     if type_.layout == "zmorton" and len(type_.shape) != 2:
         message = f"`zmorton` is a layout of two dimensions, not {len(type_.shape)}"
         body.report(type_rules.LAYOUT, message, type_.span)
+    if type_.element == "any" and not body.distributed:
+        message = "arrays of `any` belong to algorithms `on grid`"
+        body.report(call_rules.NOT_ON_GRID, message, type_.span, "write `real` or `int`")
     layout = type_.layout if len(type_.shape) > 1 else "rowmajor"
     return ViewType(element_kind(type_.element), len(type_.shape), layout)

@@ -7,10 +7,12 @@ from archline.language import syntax as s
 from archline.language.builder import MAX_DEPTH
 from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
-from archline.language.checking.communication import check_communication, check_split, check_transfer, split_group
+from archline.language.checking.collectives import check_collective, needs_collectives
+from archline.language.checking.communication import check_messages, check_split, check_transfer, split_group
 from archline.language.checking.context import Body
 from archline.language.checking.contracts import check_metric, formulas_of
 from archline.language.checking.expressions import (
+    NUMBERS,
     accepts,
     base_symbol,
     check_step,
@@ -71,7 +73,10 @@ def check_one(body: Body, statement: s.Stmt) -> None:
         case s.Transfer():
             check_transfer(body, statement)
         case s.Communicate():
-            check_communication(body, statement)
+            if needs_collectives(statement):
+                check_collective(body, statement)
+            else:
+                check_messages(body, statement)
         case s.Split():
             check_split(body, statement)
             with body.block(), split_group(body, statement):
@@ -105,9 +110,10 @@ def _store(body: Body, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> No
     if accepts(body, value, kind, wanted):
         return
     rule = type_rules.MIXED if wanted is Kind.REAL else type_rules.WRONG_KIND
-    found = {Kind.STATIC: "an integer", Kind.INT: "int data", Kind.REAL: "a real"}[kind]
+    found = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
     hint = conversion_hint(value, kind) if wanted is Kind.REAL else None
-    message = f"{what} is {'a real' if wanted is Kind.REAL else 'an int'}, and `{shown(value)}` is {found}"
+    needed = "an int" if wanted is Kind.INT else NUMBERS[wanted]
+    message = f"{what} is {needed}, and `{shown(value)}` is {found}"
     body.report(rule, message, value.span, hint)
 
 
@@ -241,6 +247,7 @@ def _assign(body: Body, statement: s.Assign) -> None:
     if not check_writable(body, symbol, target) or found is None:
         return
     _check_atomic(body, statement, place)
+    _check_operator(body, statement)
     if isinstance(place, ViewType):
         if statement.op != "=":
             message = f"`{statement.op}` updates a number; `{shown(target)}` is an array"
@@ -249,6 +256,17 @@ def _assign(body: Body, statement: s.Assign) -> None:
         _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, found)
         return
     _assign_number(body, statement, place, found)
+
+
+def _check_operator(body: Body, statement: s.Assign) -> None:
+    """Check that a name in the place of an operator is a parameter that holds one."""
+    name = statement.op[:-1]
+    if not name.isidentifier() or name in ("min", "max"):
+        return
+    symbol = body.lookup(name, statement.span)
+    if symbol is not None and symbol.type is not Kind.OPERATOR:
+        message = f"`{name}` is {symbol.role.described}, not an operator"
+        body.report(type_rules.NOT_AN_OPERATOR, message, statement.span, f"declare it, `{name}: operator`")
 
 
 def _check_atomic(body: Body, statement: s.Assign, place: ExprType) -> None:

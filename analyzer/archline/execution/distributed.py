@@ -1,0 +1,240 @@
+"""Running an algorithm on the processors of a grid, simulated here, and what it cost."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution import run_rules as rules
+from archline.execution.codegen.program import Generated
+from archline.execution.counting import block_costs
+from archline.execution.engine import Engine, engine
+from archline.execution.failures import report
+from archline.execution.grid import Group, Processor
+from archline.execution.jit import compiled_available
+from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
+from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
+from archline.execution.paths import METRICS, Links
+from archline.execution.placement import store_words
+from archline.execution.progress import in_large_stack
+from archline.execution.simulated import Places, ProcessorStoppedError, Running, simulate
+from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FUEL, SITE_FULL, SITE_WIDE
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.evaluate import EvaluationError, evaluate_static
+from archline.language.format_expressions import format_expression
+
+START_WORDS = 1 << 16
+"""Words of a processor's memory in compiled runs at first."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OnGrid:
+    """A run that reached its end on all processors: their counts, the paths' costs, and the results."""
+
+    processors: tuple[Finished, ...]
+    running: tuple[Running, ...]
+    shared: Memory
+    shape: tuple[int, ...]
+    nodes: tuple[int, ...]
+    replicated: bool
+    seconds: float
+
+    @property
+    def path(self) -> dict[str, int]:
+        """Each metric at the end of the path that is longest in it."""
+        return {name: max(each.path.values[place] for each in self.running) for place, name in enumerate(METRICS)}
+
+    @property
+    def own(self) -> dict[str, int]:
+        """The most that one processor did itself."""
+        return {name: max(each.path.own[place] for each in self.running) for place, name in enumerate(METRICS)}
+
+    @property
+    def total(self) -> dict[str, int]:
+        """What all processors did."""
+        return {name: sum(each.path.own[place] for each in self.running) for place, name in enumerate(METRICS)}
+
+    @property
+    def memory(self) -> list[int]:
+        """The most words that each processor had at once."""
+        return [int(each.memory.state[PEAK]) for each in self.processors]
+
+    @property
+    def node_memory(self) -> int:
+        """The most words that the processors of a node had, each at its time."""
+        amounts: dict[int, int] = {}
+        for node, words in zip(self.nodes, self.memory, strict=True):
+            amounts[node] = amounts.get(node, 0) + words
+        return max(amounts.values())
+
+
+def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
+    """The extents of a grid's axes. Raises ArchlineError (AL530) where P is missing, or does not fit."""
+    point = dict(sizes)
+    if processors is not None:
+        point["P"] = processors
+    elif any("P" in s.names(axis.extent) for axis in algorithm.grid):
+        message = f"`{algorithm.name}` runs on P processors, and P has no value"
+        raise error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
+    shape = []
+    for axis in algorithm.grid:
+        try:
+            extent = evaluate_static(axis.extent, point)
+        except EvaluationError as problem:
+            raise error(rules.GRID, f"the axis `{axis.name}`: {problem}", span=axis.span) from None
+        if extent < 1:
+            message = f"the axis `{axis.name}` has {extent} processors, since `{format_expression(axis.extent)}` is"
+            raise error(rules.GRID, message, span=axis.span)
+        shape.append(extent)
+    if processors is not None and math.prod(shape) != processors:
+        axes = " x ".join(map(str, shape))
+        message = f"the grid has {axes} = {math.prod(shape)} processors, and P is {processors}"
+        raise error(rules.GRID, message, span=algorithm.name_span)
+    return tuple(shape)
+
+
+def launch_on_grid(plan: Plan, shape: tuple[int, ...], compiled: bool | None) -> OnGrid:
+    """Run to the end on simulated processors, or raise ArchlineError."""
+    if compiled_available() and compiled is not False:
+        if compiled is None:
+            finished = _attempt(plan, shape, None, max(PLAIN_STEPS // math.prod(shape), 1000))
+            if isinstance(finished, OnGrid):
+                return finished
+        plan = replace(plan, options=replace(plan.options, compiled=True))
+        room: Room | None = Room(START_WORDS)
+        while room is not None:
+            outcome = _attempt(plan, shape, room, None)
+            if isinstance(outcome, OnGrid):
+                return outcome
+            room = outcome
+        plan = replace(plan, options=replace(plan.options, compiled=False))
+    finished = _attempt(plan, shape, None, None)
+    if not isinstance(finished, OnGrid):
+        raise error(rules.INTERRUPTED, "the run was interrupted")
+    return finished
+
+
+def _attempt(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None) -> OnGrid | Room | None:
+    """Run once. More room where that was too little; None where the fuel, or the range of compiled ints, was."""
+    forms, values = entry_arguments(plan)
+    built = engine(plan.module, plan.algorithm, forms, plan.options)
+    shared = _memory(plan, built, room, fuel, None)
+    count = math.prod(shape)
+    ranks = np.arange(count).reshape(shape)
+    written = np.zeros(plan.bound.words, np.bool_)
+    readers = np.full(plan.bound.words, -1, np.int64)
+    weights = _weights(built.program, fill_state(plan, built, shared))
+    processors: list[Finished] = []
+    running: list[Running] = []
+    for rank in range(count):
+        memory = _memory(plan, built, room, fuel, rank)
+        amounts = fill_state(plan, built, memory)
+        own = sum(plan.bound.placements[name].elements for name in plan.bound.local)
+        memory.state[PEAK] = own
+        processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
+        coordinates = tuple(int(at) for at in np.unravel_index(rank, shape))
+        group = Group(processor, ranks, coordinates, 0)
+        task = [0] if plan.options.races else []
+        program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
+        running.append(Running(rank, program, _done(memory, weights, built.program.layout.first_counter)))
+        processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
+    nodes = _nodes(plan.algorithm, shape)
+    links = Links(nodes, _largest(plan))
+    places = Places(
+        lambda site: built.program.site(site).span, lambda rank: tuple(int(at) for at in np.unravel_index(rank, shape))
+    )
+    started = time.perf_counter()
+    try:
+        results = _simulated(running, links, places, processors, built)
+    except ProcessorStoppedError as stopped:
+        return _stopped(built, processors[stopped.rank].memory.state, places.named(stopped.rank), room)
+    processors = [replace(each, value=value) for each, value in zip(processors, results, strict=True)]
+    seconds = time.perf_counter() - started
+    return OnGrid(tuple(processors), tuple(running), shared, shape, nodes, bool((readers == -2).any()), seconds)
+
+
+def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
+    if room is None:
+        return plain_memory(plan.algorithm, plan.bound, built.program, fuel, rank)
+    words = plan.bound.words if rank is None else max(room.words, 2 * plan.bound.own_words)
+    return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
+
+
+def _simulated(
+    running: list[Running], links: Links, places: Places, processors: list[Finished], built: Engine
+) -> list[Any]:
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
+        recursive = bool(built.program.layout.measures)
+        return in_large_stack(lambda: simulate(running, links, places), processors[0].memory.state, recursive)
+    except MemoryError:
+        raise error(rules.NO_MEMORY, "the run used up the memory") from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _stopped(built: Engine, state: Any, where: str, room: Room | None) -> Room | None:
+    match int(state[SITE]):
+        case site if site in (SITE_FUEL, SITE_WIDE):
+            return None
+        case site if site == SITE_FULL:
+            if room is None:
+                raise error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
+            return room.larger(tasks=False)
+    raise report(built.program, state, where)
+
+
+def _largest(plan: Plan) -> int | None:
+    given = plan.bound.symbols.get("K")
+    return None if given is None else int(given)
+
+
+def _nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The node of each processor: those whose coordinates differ on axes within a node alone share one."""
+    apart = [extent if axis.within is None else 1 for axis, extent in zip(algorithm.grid, shape, strict=True)]
+    numbers = np.arange(math.prod(apart)).reshape(apart)
+    return tuple(int(node) for node in np.broadcast_to(numbers, shape).ravel())
+
+
+def _weights(program: Generated, amounts: Mapping[str, int]) -> NDArray[np.int64]:
+    """The flops and the work of one execution of each block."""
+    rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
+    return np.array(rows, np.int64).reshape(-1, 2)
+
+
+def _done(memory: Memory, weights: NDArray[np.int64], first: int) -> Any:
+    def done() -> tuple[int, int]:
+        flops, work = np.asarray(memory.state[first : first + len(weights)], np.int64) @ weights
+        return int(flops), int(work) + 1
+
+    return done
+
+
+def outputs_on_grid(plan: Plan, finished: OnGrid) -> dict[str, NDArray[Any]]:
+    """The `out` and `inout` arrays after a run; those of `local` parameters by processor."""
+    outputs = {}
+    for parameter in plan.algorithm.parameters:
+        if parameter.mode == "in":
+            continue
+        name = parameter.name
+        real = plan.bound.arrays[name].dtype == np.float64
+        placement = plan.bound.placements[name]
+        if parameter.local:
+            parts = [_stored(each.memory, placement, real) for each in finished.processors]
+            outputs[name] = np.stack(parts)
+        else:
+            outputs[name] = _stored(finished.shared, placement, real)
+    return outputs
+
+
+def _stored(memory: Memory, placement: Any, real: bool) -> NDArray[Any]:
+    return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], placement, real)

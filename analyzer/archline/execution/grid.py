@@ -1,0 +1,306 @@
+"""Processors of a grid as generated code sees them: coordinates, groups, buffers in a memory of its own.
+
+A processor's program is a generator that yields a `Step` for each statement that communicates, and is sent what the
+step received. Who runs it (`simulated`, `mpi`) moves the words; nothing here does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
+from archline.execution.stops import fail
+
+Words = Any
+"""The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
+Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
+"""A buffer in memory: 1 for reals, base, extents, strides; in Z-Morton order the strides are (row, column, rows,
+columns)."""
+Tag = tuple[int, int]
+"""Which step of which call a message belongs to: the call's number, the statement's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a processor: what it sends to whom, and from whom it receives how many words.
+
+    A message to or from oneself is one too. `words` is None where a step receives a message without a buffer.
+    """
+
+    tag: Tag
+    to: int | None
+    payload: Words | None
+    source: int | None
+    words: int | None
+    site: int
+
+
+@dataclass(eq=False)
+class Processor:
+    """One processor: its rank, its memory, the global arrays, and which elements of them were written.
+
+    `written` marks the elements of global arrays that have been output, `readers` who read each (-1: nobody,
+    -2: several).
+    """
+
+    rank: int
+    arrays: tuple[Any, ...]
+    state: Any
+    shared: Any
+    written: NDArray[np.bool_]
+    readers: NDArray[np.int64]
+    compiled: bool
+
+    @cached_property
+    def reals(self) -> Any:
+        """The memory as reals, fast to index from Python."""
+        return memoryview(self.arrays[0]) if self.compiled else self.arrays[0]
+
+    @cached_property
+    def counts(self) -> Any:
+        """The state, likewise."""
+        return memoryview(self.state) if self.compiled else self.state
+
+    @cached_property
+    def ints(self) -> Any:
+        """The memory as integers."""
+        return memoryview(self.arrays[1]) if self.compiled else self.arrays[1]
+
+    def unset(self, real: int) -> Any:
+        """The mark of an unset word."""
+        if not self.compiled:
+            return None
+        return UNSET_REAL if real else NO_INT
+
+    def read(self, place: Place, site: int) -> Words:
+        """The words of a buffer in row-major order. Stops at the site where one is unset."""
+        memory: Any = self.arrays[1]
+        addresses = addresses_of(place)
+        words: Words
+        if self.compiled:
+            words = np.array(memory[addresses])
+            missing = bool((words == self.unset(place[0])).any())
+        else:
+            words = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
+            missing = None in words
+        if missing:
+            fail(self.state, site)
+        return words
+
+    def write(self, place: Place, words: Words) -> None:
+        """Put words into a buffer."""
+        memory = self.arrays[1]
+        addresses = addresses_of(place)
+        if self.compiled or isinstance(addresses, slice):
+            memory[addresses] = words
+        else:
+            for address, word in zip(addresses, words, strict=True):
+                memory[address] = word
+
+    def reserve(self, top: int, words: int) -> int:
+        """The top of the stack above so many more words, for which there is room."""
+        memory = self.arrays[1]
+        if top + words > len(memory):
+            if self.compiled or top + words > self.state[CAPACITY]:
+                fail(self.state, SITE_FULL, 0, top + words)
+            memory.extend([None] * (top + words - len(memory)))
+        return top + words
+
+    def word(self, value: Any, real: int) -> Words:
+        """One number as a message."""
+        if not self.compiled:
+            return [value]
+        return np.array([value], np.float64 if real else np.int64).view(np.int64)
+
+    def number(self, words: Words, real: int) -> Any:
+        """The number in a message of one word."""
+        if not self.compiled:
+            return words[0]
+        return float(words.view(np.float64)[0]) if real else int(words[0])
+
+
+def addresses_of(place: Place) -> Any:
+    """The addresses of a buffer in row-major order: a slice where that is one, else each."""
+    _, base, extents, strides = place
+    if len(strides) > len(extents):
+        return _morton(place)
+    if 0 in extents:
+        return slice(base, base)
+    if _contiguous(extents, strides):
+        return slice(base, base + math.prod(extents))
+    if len(extents) == 1:
+        return slice(base, base + extents[0] * strides[0], strides[0])
+    grids = np.indices(extents, dtype=np.int64).reshape(len(extents), -1)
+    return (base + np.array(strides, np.int64) @ grids).tolist()
+
+
+def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
+    expected = 1
+    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
+        if stride != expected and extent != 1:
+            return False
+        expected *= extent
+    return True
+
+
+def _morton(place: Place) -> list[int]:
+    from archline.execution.runtime import spread
+
+    _, base, extents, (row, column, *by) = place
+    rows, columns = by[: len(extents)], by[len(extents) :]
+    found = []
+    for at in product(*map(range, extents)):
+        i = row + sum(index * step for index, step in zip(at, rows, strict=True))
+        j = column + sum(index * step for index, step in zip(at, columns, strict=True))
+        found.append(base + 2 * spread(i) + spread(j))
+    return found
+
+
+@dataclass(eq=False)
+class Group:
+    """The processors that take part in one call, from the view of one of them.
+
+    `ranks` holds their numbers in the shape of the grid, `coordinates` is where this processor stands in it, and
+    `context` tells this call from all others.
+    """
+
+    processor: Processor
+    ranks: NDArray[np.int64]
+    coordinates: tuple[int, ...]
+    context: int
+    _calls: dict[int, int] = field(default_factory=dict)
+    _parts: dict[tuple[int, ...], tuple[NDArray[np.int64], tuple[int, ...]]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """P."""
+        return self.ranks.size
+
+    def enter(self, number: int, axes: tuple[int, ...], flat: int) -> Group:
+        """The group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
+        times = self._calls[number] = self._calls.get(number, 0) + 1
+        ranks, coordinates = self._along(axes)
+        if flat:
+            where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
+            ranks, coordinates = ranks.reshape(-1), (where,)
+        return Group(self.processor, ranks, coordinates, _digest(self.context, number, times))
+
+    def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        if axes not in self._parts:
+            fixed = tuple(slice(None) if axis in axes else self.coordinates[axis] for axis in range(self.ranks.ndim))
+            kept = sorted(axes)
+            part = np.asarray(self.ranks[fixed]).transpose([kept.index(axis) for axis in axes])
+            self._parts[axes] = (part, tuple(self.coordinates[axis] for axis in axes))
+        return self._parts[axes]
+
+    def split(self, axis: int, parts: int, site: int) -> Group:
+        """The same processors with one axis as two: the group's, then what is left of the axis."""
+        extent = self.ranks.shape[axis]
+        if parts < 1 or extent % parts:
+            fail(self.processor.state, site, extent, parts)
+        shape = (*self.ranks.shape[:axis], parts, extent // parts, *self.ranks.shape[axis + 1 :])
+        where = divmod(self.coordinates[axis], extent // parts)
+        coordinates = (*self.coordinates[:axis], *where, *self.coordinates[axis + 1 :])
+        return Group(self.processor, self.ranks.reshape(shape), coordinates, self.context, self._calls)
+
+    def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
+        """The rank at coordinates on some axes, the others being one's own."""
+        at = list(self.coordinates)
+        for axis, coordinate in zip(axes, coordinates, strict=True):
+            if not 0 <= coordinate < self.ranks.shape[axis]:
+                fail(self.processor.state, site, coordinate, self.ranks.shape[axis])
+            at[axis] = coordinate
+        return int(self.ranks[tuple(at)])
+
+    def step(
+        self,
+        number: int,
+        to: int | None,
+        sent: Place | Words | None,
+        source: int | None,
+        words: int | None,
+        site: int,
+    ) -> Step:
+        """A step of statement `number`: what it sends is read now."""
+        payload = None
+        if to is not None and sent is not None:
+            payload = self.processor.read(sent, site) if isinstance(sent, tuple) else sent
+        return Step((self.context, number), to, payload, source, words, site)
+
+    # Buffers of calls
+    def flat(self, place: Place, top: int) -> tuple[int, int, int]:
+        """A buffer as base and stride of a vector, and the top of the stack: itself where it is one, else a copy."""
+        _, base, extents, strides = place
+        if len(strides) == len(extents) and _contiguous(extents, strides):
+            return base, 1, top
+        words = math.prod(extents)
+        above = self.processor.reserve(top, words)
+        memory = self.processor.arrays[1]
+        addresses = addresses_of(place)
+        if self.processor.compiled:
+            memory[top:above] = memory[addresses]
+        else:
+            held = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
+            memory[top:above] = held
+        return top, 1, above
+
+    def unflat(self, place: Place, base: int) -> None:
+        """Copy a buffer back to where it came from, if it is a copy."""
+        if base != place[1]:
+            memory = self.processor.arrays[1]
+            self.processor.write(place, memory[base : base + math.prod(place[2])])
+
+    # Global arrays
+    def load(self, target: Place, source: Place, site: int) -> None:
+        """Bring part of a global array into memory."""
+        processor = self.processor
+        addresses = _listed(addresses_of(source))
+        if processor.compiled:
+            words = processor.shared[1][addresses]
+            missing = bool((words == processor.unset(source[0])).any())
+        else:
+            words = [processor.shared[1][address] for address in addresses]
+            missing = None in words
+        if missing:
+            fail(processor.state, site)
+        self.note(addresses)
+        processor.write(target, words)
+
+    def note(self, addresses: Any) -> None:
+        """Note that elements of global arrays are read here."""
+        processor = self.processor
+        before = processor.readers[addresses]
+        processor.readers[addresses] = np.where((before == -1) | (before == processor.rank), processor.rank, -2)
+
+    def store(self, target: Place, source: Place, site: int, twice: int) -> None:
+        """Put a buffer into a global array, each of whose elements is written once."""
+        processor = self.processor
+        words = processor.read(source, site)
+        addresses = _listed(addresses_of(target))
+        if processor.written[addresses].any():
+            fail(processor.state, twice)
+        processor.written[addresses] = True
+        if processor.compiled:
+            processor.shared[1][addresses] = words
+        else:
+            for address, word in zip(addresses, words, strict=True):
+                processor.shared[1][address] = word
+
+
+def _listed(addresses: Any) -> Any:
+    if isinstance(addresses, slice):
+        return list(range(addresses.start, addresses.stop, addresses.step or 1))
+    return addresses
+
+
+def _digest(context: int, number: int, times: int) -> int:
+    """A number that tells calls apart: the same on all processors of one (a hash of ints is not randomised)."""
+    return hash((context, number, times))

@@ -1,0 +1,171 @@
+"""Simulated processors: each runs until it waits for a message, in the order of their numbers; the same every time.
+
+Sending never waits. Messages between two processors with the same tag arrive in the order they were sent.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from archline.execution import run_rules as rules
+from archline.execution.grid import Step, Tag, Words
+from archline.execution.paths import NO_BUFFER, NOTHING, Links, Path, Values
+from archline.execution.stops import StoppedError
+from archline.language.diagnostics import error
+from archline.language.source import Span
+
+Program = Generator[Step, "Words | None", Any]
+Letter = tuple["Words | None", Values, int]
+"""A message on its way: its words, its sender's path when the step began, the site of the step."""
+MAX_LISTED = 4
+
+
+class ProcessorStoppedError(Exception):
+    """A processor stopped; its state says why."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(rank)
+        self.rank = rank
+
+
+@dataclass(eq=False)
+class Running:
+    """One processor's program, and the costs of the path to where it is. `done` tells its flops and work by now."""
+
+    rank: int
+    program: Program
+    done: Callable[[], tuple[int, int]]
+    path: Path = field(default_factory=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What messages about processors say: where a site stands in the text, and the coordinates of a rank."""
+
+    span: Callable[[int], Span]
+    coordinates: Callable[[int], tuple[int, ...]]
+
+    def named(self, rank: int) -> str:
+        """`processor (1, 0)`."""
+        at = self.coordinates(rank)
+        return f"processor {at[0]}" if len(at) == 1 else f"processor ({', '.join(map(str, at))})"
+
+
+def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
+    """What a step sends, and the share of it."""
+    values = running.path.compute(*running.done())
+    if step.to is None:
+        return None, NOTHING
+    words = NO_BUFFER if step.payload is None else len(step.payload)
+    return (step.payload, values, step.site), links.share(running.rank, step.to, words)
+
+
+def end(
+    running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Places
+) -> Words | None:
+    """What a step received. Raises ArchlineError (AL532) for a message of another size than its buffer."""
+    if letter is None or step.source is None:
+        running.path.share(sent, NOTHING)
+        return None
+    payload, values, site = letter
+    words = None if payload is None else len(payload)
+    if words != step.words:
+        here, there = places.named(running.rank), places.named(step.source)
+        message = f"{here} receives {_words(step.words)}, and {there} sends {_words(words)}"
+        raise error(rules.MESSAGE_SIZE, message, span=places.span(site))
+    received = links.share(running.rank, step.source, NO_BUFFER if words is None else words)
+    if step.source != running.rank and words != 0:
+        running.path.follow(values)
+    running.path.share(sent, received)
+    return payload
+
+
+def _words(count: int | None) -> str:
+    if count is None:
+        return "a message without a buffer"
+    return f"{count} word{'s' * (count != 1)}"
+
+
+def simulate(processors: Sequence[Running], links: Links, places: Places) -> list[Any]:
+    """Run all processors to their end; what each returns. Raises ArchlineError (AL532 to AL534)."""
+    return _Simulation(processors, links, places).run()
+
+
+class _Simulation:
+    def __init__(self, processors: Sequence[Running], links: Links, places: Places) -> None:
+        self._processors = processors
+        self._links = links
+        self._places = places
+        self._mail: dict[tuple[Tag, int, int], deque[Letter]] = {}
+        self._waiting: dict[int, tuple[Step, Values]] = {}
+        self._ready: deque[int] = deque(range(len(processors)))
+        self._results: list[Any] = [None] * len(processors)
+
+    def run(self) -> list[Any]:
+        while self._ready:
+            rank = self._ready.popleft()
+            answer = self._answer(rank) if rank in self._waiting else None
+            self._advance(self._processors[rank], answer)
+        if self._waiting:
+            raise self._deadlock()
+        for (_, sender, receiver), letters in self._mail.items():
+            if letters:
+                message = f"{self._places.named(sender)} sends to {self._places.named(receiver)}, which never receives"
+                raise error(rules.LOST_MESSAGE, message, span=self._places.span(letters[0][2]))
+        return self._results
+
+    def _advance(self, running: Running, answer: Words | None) -> None:
+        """Go on with a processor until it waits or ends."""
+        try:
+            while True:
+                step = running.program.send(answer)
+                letter, sent = begin(running, step, self._links)
+                if letter is not None and step.to is not None:
+                    self._post(step.tag, running.rank, step.to, letter)
+                self._waiting[running.rank] = (step, sent)
+                if not self._arrived(running.rank):
+                    return
+                answer = self._answer(running.rank)
+        except StopIteration as finished:
+            self._results[running.rank] = finished.value
+            running.path.compute(*running.done())
+        except StoppedError:
+            raise ProcessorStoppedError(running.rank) from None
+
+    def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:
+        self._mail.setdefault((tag, sender, receiver), deque()).append(letter)
+        waiting = self._waiting.get(receiver)
+        if waiting is not None and receiver != sender:
+            step = waiting[0]
+            if step.tag == tag and step.source == sender and len(self._mail[tag, sender, receiver]) == 1:
+                self._ready.append(receiver)
+
+    def _arrived(self, rank: int) -> bool:
+        step, _ = self._waiting[rank]
+        return step.source is None or bool(self._mail.get((step.tag, step.source, rank)))
+
+    def _answer(self, rank: int) -> Words | None:
+        """What the step that a processor waits in received."""
+        step, sent = self._waiting.pop(rank)
+        letter = None
+        if step.source is not None:
+            key = (step.tag, step.source, rank)
+            letter = self._mail[key].popleft()
+            if not self._mail[key]:
+                del self._mail[key]
+        return end(self._processors[rank], step, letter, sent, self._links, self._places)
+
+    def _deadlock(self) -> Exception:
+        listed = []
+        first = None
+        for rank, (step, _) in list(self._waiting.items())[:MAX_LISTED]:
+            span = self._places.span(step.site)
+            first = first or span
+            assert step.source is not None
+            listed.append(f"{self._places.named(rank)} on line {span.line} for {self._places.named(step.source)}")
+        more = len(self._waiting) - len(listed)
+        message = f"every processor waits: {', '.join(listed)}" + (f", and {more} more" if more else "")
+        return error(rules.DEADLOCK, message, span=first)

@@ -1,0 +1,175 @@
+"""Collective operations: each is a call of the algorithm of `distributed.collectives` that it is written `using`.
+
+`broadcast x along i from r using tree` calls `broadcast_tree(x, r) along i`, so that no later stage knows more than
+calls and exchanges. An algorithm of the file itself, or of one that it uses, comes before one of the library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archline.language import call_rules as rules
+from archline.language import name_rules, type_rules
+from archline.language import syntax as s
+from archline.language.checking.calls import buffer_of, check_along, check_call
+from archline.language.checking.communication import MESSAGES, check_place, clauses_of, element_of
+from archline.language.checking.context import Body
+from archline.language.checking.expressions import static
+from archline.language.checking.extents import shown
+from archline.language.model import Collective, Kind
+
+MODULE = ("distributed", "collectives")
+OPERATORS = frozenset(("+", "*", "min", "max"))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The clauses of an operation, its algorithm where none is named, and the arguments that it is given.
+
+    An argument is a clause's keyword, or `x` for the buffer. `in_place`: with `into`, the result is made there from a
+    copy of the buffer.
+    """
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...]
+    using: str
+    arguments: tuple[str, ...]
+    in_place: bool = False
+
+
+_FORMS = {
+    "shift": _Form(("along", "by"), (), "direct", ("x", "by")),
+    "broadcast": _Form(("along", "from"), (), "tree", ("x", "from")),
+    "reduce": _Form(("along", "onto", "with"), ("into",), "tree", ("x", "onto", "with"), True),
+    "allreduce": _Form(("along", "with"), ("into",), "recursive_doubling", ("x", "with"), True),
+    "scan": _Form(("along", "with"), ("into",), "recursive_doubling", ("x", "with"), True),
+    "gather": _Form(("along", "onto", "into"), ("counts",), "tree", ("x", "counts", "into", "onto")),
+    "scatter": _Form(("along", "from", "into"), ("counts",), "tree", ("x", "counts", "into", "from")),
+    "allgather": _Form(("along", "into"), ("counts",), "bruck", ("x", "counts", "into")),
+    "reduce_scatter": _Form(
+        ("along", "into", "with"), ("counts",), "recursive_halving", ("x", "counts", "into", "with")
+    ),
+    "alltoall": _Form(("along", "into"), ("counts",), "naive", ("x", "counts", "into")),
+    "barrier": _Form((), ("along",), "dissemination", ()),
+}
+
+
+def needs_collectives(node: s.Node) -> bool:
+    """Whether a node is a collective operation."""
+    return isinstance(node, s.Communicate) and node.operation not in MESSAGES
+
+
+def check_collective(body: Body, statement: s.Communicate) -> None:
+    """Check a collective operation, and note the call that it stands for."""
+    operation = statement.operation
+    check_place(body, statement, f"`{operation}`")
+    form = _FORMS[operation]
+    before = len(body.findings.diagnostics)
+    clauses = clauses_of(body, statement, form.needed, (*form.optional, "using"))
+    if (statement.buffer is None) != (operation == "barrier"):
+        message = "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
+        body.report(rules.CLAUSE, message, statement.span)
+    along = clauses["along"].values if "along" in clauses else ()
+    names = tuple(each for each in along if isinstance(each, s.Name))
+    check_along(body, names)
+    _check_values(body, operation, clauses)
+    callee = _callee(body, statement, form, clauses)
+    if not body.distributed or callee is None or len(body.findings.diagnostics) > before:
+        return
+    into = clauses["into"].values[0] if form.in_place and "into" in clauses else None
+    if into is not None and statement.buffer is not None:
+        _check_copied(body, statement.buffer, into)
+    call = s.Call(callee.name, _arguments(statement, form, clauses, into), span=statement.span)
+    invoke = s.Invoke(call, False, names, span=statement.span)
+    body.facts.collectives[statement] = Collective(invoke, into)
+    check_call(body, call, callee, names)
+
+
+def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> None:
+    """Check what a later check of the call would not: one value where one is meant, an operator."""
+    for keyword, clause in clauses.items():
+        most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
+        if keyword != "along" and len(clause.values) > most:
+            what = {"by": "the amount of a shift", "from": "a root", "onto": "a root"}.get(keyword, f"`{keyword}`")
+            along = " along the axis" if keyword in ("by", "from", "onto") else ""
+            body.report(rules.CLAUSE, f"{what} is one value{along}", clause.span)
+        elif keyword in ("by", "from", "onto"):
+            static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
+            _check_agreed(body, operation, clause, clauses.get("along"))
+        elif keyword == "with":
+            _check_operator(body, clause.values[0])
+    if operation == "alltoall" and "counts" in clauses and "into" in clauses and len(clauses["into"].values) < 2:
+        hint = "write `into y, got`, with `local got: int[P]` for the counts that arrive"
+        body.report(rules.CLAUSE, "unequal pieces arrive with their counts", clauses["into"].span, hint)
+
+
+def _check_agreed(body: Body, operation: str, clause: s.Clause, along: s.Clause | None) -> None:
+    """Report a shift's distance or a root that depends on the coordinates of the group itself."""
+    for axis in along.values if along is not None else ():
+        if isinstance(axis, s.Name) and _depends(body, clause.values[0], axis.id):
+            what = "be by an amount" if clause.keyword == "by" else "have a root"
+            rule = rules.SHIFT_BY if clause.keyword == "by" else rules.ROOT
+            message = f"a {operation} along `{axis.id}` cannot {what} that depends on `{axis.id}`"
+            body.report(rule, message, clause.span)
+
+
+def _check_operator(body: Body, operator: s.Expr) -> None:
+    assert isinstance(operator, s.Name)
+    if operator.id in OPERATORS:
+        body.facts.types[operator] = Kind.OPERATOR
+        return
+    symbol = body.lookup(operator.id, operator.span)
+    if symbol is not None and symbol.type is not Kind.OPERATOR:
+        message = f"`{operator.id}` is {symbol.role.described}, not an operator"
+        body.report(type_rules.NOT_AN_OPERATOR, message, operator.span)
+
+
+def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause]) -> s.Algorithm | None:
+    using = clauses.get("using")
+    named = using.values[0] if using is not None else None
+    stem = statement.operation + ("v" if "counts" in clauses else "")
+    name = f"{stem}_{named.id if isinstance(named, s.Name) else form.using}"
+    library = body.library
+    found = library.visible.get(name) or library.collectives.get(name)
+    if found is None and library.complete:
+        known = [each.removeprefix(f"{stem}_") for each in library.collectives if each.startswith(f"{stem}_")]
+        hint = f"`{statement.operation}` has {', '.join(f'`using {each}`' for each in known)}" if known else None
+        span = named.span if named is not None else statement.span
+        body.report(name_rules.UNKNOWN_FUNCTION, f"there is no algorithm `{name}`", span, hint)
+    return found
+
+
+def _check_copied(body: Body, source: s.Expr, into: s.Expr) -> None:
+    """Check that the buffer can be copied to where the result is made."""
+    given, made = buffer_of(body, source), buffer_of(body, into)
+    if given is not None and made is not None and element_of(given) is not element_of(made):
+        message = f"`{shown(into)}` holds another kind of number than `{shown(source)}`"
+        body.report(type_rules.WRONG_KIND, message, into.span)
+
+
+def _arguments(
+    statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause], into: s.Expr | None
+) -> tuple[s.Expr, ...]:
+    found: list[s.Expr] = []
+    for keyword in form.arguments:
+        if keyword == "x":
+            buffer = into if into is not None else statement.buffer
+            assert buffer is not None
+            found.append(buffer)
+        elif keyword in clauses:
+            found.append(clauses[keyword].values[0])
+    if statement.operation == "alltoall" and "counts" in clauses:
+        found.append(clauses["into"].values[1])
+    return tuple(found)
+
+
+def _depends(body: Body, expr: s.Expr, axis: str) -> bool:
+    """Whether an expression mentions an axis, itself or through `let` names."""
+    seen: set[str] = set()
+    pending = [expr]
+    while pending:
+        names = s.names(pending.pop()) - seen
+        seen |= names
+        symbols = (body.scope.find(name) for name in names)
+        pending.extend(symbol.value for symbol in symbols if symbol is not None and symbol.value is not None)
+    return axis in seen

@@ -14,7 +14,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
-from archline.language.model import Module
+from archline.language.model import Kind, Module
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class Scope:
     the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
     one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
     symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
+    `element` is what the elements of `any` arrays are.
     """
 
     module: Module
@@ -37,6 +38,7 @@ class Scope:
     settled: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     names_data: bool = False
+    element: Kind = Kind.REAL
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -305,7 +307,9 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name, (ONE,))
         if name not in own:
             values[name] = Poly.symbol(name)
-    facts = _with_division(facts, algorithm.where, signature.at_least)
+    # On a grid P is a size like others.
+    least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
+    facts = _with_division(facts, algorithm.where, least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:

@@ -192,8 +192,8 @@ class Bodies(Statements):
             # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
             self._unsettled = declared_before
 
-    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
-        scope = super()._after(statement, scope)
+    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
+        scope = super().behind(statement, scope)
         if self._loops:
             return scope
         if isinstance(statement, s.Let):

@@ -22,7 +22,7 @@ from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, 
 from archline.ir.indicators import indicator
 from archline.ir.loops import serial_path, static_range
 from archline.ir.max_plus import Path
-from archline.ir.ranges import fork_depth
+from archline.ir.ranges import Range, fork_depth
 from archline.ir.scope import (
     NotStaticError,
     Scope,
@@ -38,7 +38,6 @@ from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature, ViewType
 
-_LATER = "the costs of {} are not derived in this version"
 Result = tuple[Tally, tuple[Step, ...]]
 
 
@@ -94,8 +93,6 @@ class Statements:
         return result
 
     def _derive(self, algorithm: s.Algorithm) -> Result:
-        if algorithm.grid:
-            return unknown(_LATER.format("algorithms on a grid"), algorithm.span), ()
         try:
             scope = declared(self.module, algorithm)
             tally, steps = self.block(algorithm.body, scope)
@@ -162,13 +159,13 @@ class Statements:
                 steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
-            scope = self._after(statement, scope)
+            scope = self.behind(statement, scope)
             holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
-    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
+    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
         """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
         match statement:
             case s.Let(name=name, value=value) if not isinstance(self.module.types.get(value), ViewType):
@@ -224,8 +221,10 @@ class Statements:
                 return self._while(statement, scope)
             case s.If(branches=branches):
                 return self._if(branches, scope)
-            case s.Transfer() | s.Communicate() | s.Split():
-                return unknown(_LATER.format("communication"), statement.span), "", ()
+            case s.Transfer():
+                return FREE, "", ()
+            case s.Communicate() | s.Split():
+                return unknown("nothing is sent on one processor", statement.span), "", ()
 
     def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         cost = evaluation(call, scope, self)
@@ -288,7 +287,7 @@ class Statements:
         return other
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
-        iterations = static_range(loop, scope)
+        iterations = self.iterations(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
@@ -297,6 +296,10 @@ class Statements:
             side_by_side = each.map(iterations.sum, lambda path: max_plus.serial(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
         return each.map(iterations.sum, lambda path: serial_path(path, iterations, loop)), children
+
+    def iterations(self, loop: s.Loop, scope: Scope) -> Range:
+        """The range of a loop between sizes. Raises NotStaticError."""
+        return static_range(loop, scope)
 
     def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)

@@ -42,6 +42,7 @@ from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import processors_of, substituted, substituted_fact
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
@@ -72,7 +73,19 @@ class Verdict:
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
     """The verdict on every `ensures` of the algorithm, in order."""
     scope = declared(module, algorithm)
-    return tuple(_decide(ensures, algorithm, costs, scope) for ensures in algorithm.ensures)
+    written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
+    found = (_decide(each, algorithm, costs, scope) for each in written)
+    return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+
+
+def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
+    """The claim with P as the product of the grid's axes, where these are sizes."""
+    processors = processors_of(algorithm)
+    if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
+        return ensures
+    values = {"P": processors}
+    when = tuple(substituted_fact(fact, values) for fact in ensures.when)
+    return replace(ensures, bound=substituted(ensures.bound, values), when=when)
 
 
 def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:

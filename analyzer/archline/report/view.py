@@ -196,6 +196,8 @@ class CostView:
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[Schedule, ...] = ()
     """What io is on several processors under schedules out of serial order."""
+    on_grid: bool = False
+    """Whether costs are those of paths through the processors of a grid, where there is no io."""
 
     def large(self, found: InFull) -> list[str]:
         """How large extents are where calls touch a part in full."""
@@ -367,6 +369,7 @@ def cost_view(
             for each in algorithm.parameters
             if isinstance(each.type, s.ArrayType | s.IndexArrayType)
         },
+        on_grid=bool(algorithm.grid),
     )
 
 

@@ -58,9 +58,10 @@ class Page:
 
 def page(view: CostView, metric: str | None = None) -> Page:
     """The page of derived costs, or of one metric."""
-    rows = [row for row in view.rows if metric in (None, row.metric)]
+    hidden = ("span", "io") if view.on_grid and metric is None else ()
+    rows = [row for row in view.rows if metric in (None, row.metric) and row.metric not in hidden]
     lines = [line for row in rows for line in _metric(view, row)]
-    if metric is None and (ratio := _parallelism(view)) is not None:
+    if metric is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     io = next((row for row in rows if row.metric == "io"), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
@@ -78,7 +79,7 @@ def _title(view: CostView) -> str:
         return view.algorithm
     sizes = {name: value for name, value in view.at.items() if name not in ("Z", "L")}
     at = [point_text(sizes)] if sizes else []
-    if {"Z", "L"} <= view.at.keys():
+    if {"Z", "L"} <= view.at.keys() and not view.on_grid:
         words, line = view.at["Z"], view.at["L"]
         at.append(f"Z = {readable(words)}, L = {readable(line)} ({readable(words // line)} lines)")
     return f"{view.algorithm} at {'; '.join(at)}"
@@ -253,7 +254,9 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 
 
 def _notes(view: CostView) -> Iterator[Phrase]:
-    if view.at is not None and view.cache_assumed:
+    if view.on_grid:
+        yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
+    elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     if view.assumptions:
         yield "assuming ", *joined([piece for each in view.assumptions for piece in conditions(each)], ", ")

@@ -12,6 +12,10 @@ import pytest
 import archline as al
 from archline.energy.machines import machine
 from archline.energy.models import model
+from archline.report.costs.page import page
+from archline.report.documents.model import plain
+from archline.report.text import tally
+from archline.report.view import Contract, Place
 from cli_support import ROOT, cli
 
 F = Fraction
@@ -93,7 +97,80 @@ def test_comparisons_show_growth_if_asked(form: str) -> None:
     assert short.count(r"\begin{array}") == full.count(r"\begin{array}") - (form == "latex")
 
 
+# Claims.
+BRANCH = """algorithm f(x: real[n], y: out real[n]):
+    ensures flops == n
+    ensures work <= n
+    ensures flops is Theta(n)
+    for i in 0..n:
+        y[i] = 0
+        if x[i] > 0:
+            y[i] = 2*x[i] + 1
+"""
+"""A comparison in each iteration (a flop), and two more flops in none to all of them."""
+
+
+def test_what_is_not_decided_has_the_bounds_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "branch.algo"
+    path.write_text(BRANCH, encoding="utf-8")
+    ran = cli("check", str(path))
+    assert "unknown  flops == n\n    derived: at least n, at most 3*n\n" in ran.out
+    assert ran.out.splitlines()[-1] == "1 claim holds, 1 fails, 1 is unknown"
+    document = json.loads(cli("check", str(path), "--format", "json").out)
+    unknown, failing, holding = document["targets"][0]["algorithms"][0]["ensures"]
+    assert unknown["derived"] == "at least n, at most 3*n"
+    assert (failing["outcome"], "derived" in holding) == ("fails", False)
+
+
+def test_costs_say_where_a_claim_fails_and_what_decides_the_exit_code(tmp_path: Path) -> None:
+    """Five operations an iteration at most, three at least, against one."""
+    path = tmp_path / "branch.algo"
+    path.write_text(BRANCH, encoding="utf-8")
+    ran = cli("cost", str(path))
+    assert ran.code == 0
+    assert "fails: work <= n: at n = 1: derived" in ran.out
+    assert "`archline check` shows more, and exits with 1 where a claim fails" in ran.out
+    assert cli("check", str(path)).code == 1
+    assert "exits with 1" not in cli("cost", "scan.reduce::sum").out
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "text"),
+    [
+        ("", ""),
+        ("holds", "1 claim holds"),
+        ("holds holds", "2 claims hold"),
+        ("fails", "1 claim fails"),
+        ("holds fails fails", "1 claim holds, 2 fail"),
+        ("unknown holds", "1 claim holds, 1 is unknown"),
+        ("unknown unknown fails", "1 claim fails, 2 are unknown"),
+    ],
+)
+def test_claims_are_counted_in_english(outcomes: str, text: str) -> None:
+    found = [Contract("", each, "", None, Place("", 1, 1, 1, 1)) for each in outcomes.split()]
+    assert tally(found) == text
+
+
+@pytest.mark.parametrize("target", ["dense.trisolv::trisolv", "polybench.heat_3d::heat_3d", BASIC])
+def test_rows_that_are_shown_alike_are_shown_once(target: str) -> None:
+    """A row and a column of A have one leading term in trisolv; the rows of the product all differ."""
+    rows = [plain(each.form) for each in page(al.algorithm(target).cost().view()).regimes]
+    assert len(set(rows)) == len(rows) > 1
+    assert (len(rows) == 4) == (target == BASIC)
+
+
 # Documentation.
+def test_the_page_of_regimes_names_rows_that_are_printed() -> None:
+    text = (ROOT / "docs" / "how-to" / "read-cache-regimes.md").read_text(encoding="utf-8")
+    found = {
+        line[4:18].strip()
+        for line in (cli("cost", BASIC).out + cli("cost", CO).out).splitlines()
+        if re.match(r"    \w.*  Z >=", line)
+    }
+    named = re.findall(r"`((?:a|all|B|C|A) [a-zA-Z ]+)`", text)
+    assert {"B fits", "a column of B"} <= set(named) <= found
+
+
 def test_the_page_of_models_has_the_formula_of_ice() -> None:
     """What is computed; the paper's (14) is span/work, and the span is at most the work (checked by the model)."""
     page = (ROOT / "docs" / "reference" / "models.md").read_text(encoding="utf-8")

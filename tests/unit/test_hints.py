@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from cli_support import cli
+from archline.language.builder import INTRINSICS
+from archline.language.parser import parse
+from archline.language.source import Source
+from cli_support import ROOT, cli
 
 # Folders.
 PROGRAM = "algorithm f(x: out real[n]):\n  for i in 0..n:\n      x[i]=0\n"
@@ -116,3 +120,38 @@ def test_a_cache_is_words_and_a_line(command: list[str], cache: str) -> None:
 
 def test_a_value_given_twice_has_no_hint_of_another_mistake() -> None:
     assert "hint" not in cli("run", "scan.reduce::sum", "--at", "n=10", "--cache", "Z=8,Z=8").err
+
+
+# Words of the language.
+def listed() -> set[str]:
+    """The words in the section on reserved words."""
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    found = re.search(r"^## Reserved words\n\n```text\n(.*?)```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return set(found[1].split())
+
+
+def grammar_words() -> set[str]:
+    """The words in the grammar: literals, and choices in patterns that end where a word ends."""
+    lines = (ROOT / "grammar" / "archline.lark").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("//"))
+    choices = {word for group in re.findall(r"\(([a-z_|]+)\)\\b", text) for word in group.split("|")}
+    return choices | set(re.findall(r'"([a-z_]+)"', text))
+
+
+def test_the_list_of_reserved_words_is_that_of_the_grammar() -> None:
+    """A word of the grammar is reserved or can be a name; what else is reserved is a function, or pi."""
+    assert {word for word in grammar_words() if named_so(word)} == {"size"}
+    assert listed() == (grammar_words() - {"size"}) | INTRINSICS.keys() | {"pi"}
+
+
+@pytest.mark.parametrize("word", sorted(listed()))
+def test_reserved_words_are_no_names(word: str) -> None:
+    assert not named_so(word)
+    assert named_so(f"{word}_")
+
+
+def named_so(word: str) -> bool:
+    """Whether a parameter and its use in an expression can have this name."""
+    text = f"algorithm f({word}: index, x: out real[n]):\n    for i in 0..{word} + 1:\n        x[0] = 1\n"
+    return not parse(Source("<text>", text)).diagnostics

@@ -10,7 +10,7 @@ import pytest
 from archline.language.builder import INTRINSICS
 from archline.language.parser import parse
 from archline.language.source import Source
-from cli_support import ROOT, cli
+from cli_support import ROOT, cli, process
 
 # Folders.
 PROGRAM = "algorithm f(x: out real[n]):\n  for i in 0..n:\n      x[i]=0\n"
@@ -120,6 +120,38 @@ def test_a_cache_is_words_and_a_line(command: list[str], cache: str) -> None:
 
 def test_a_value_given_twice_has_no_hint_of_another_mistake() -> None:
     assert "hint" not in cli("run", "scan.reduce::sum", "--at", "n=10", "--cache", "Z=8,Z=8").err
+
+
+# Reports of unknown names, costs and options.
+def test_an_unknown_name_is_reported_once(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    text = "    ensures flops == N*N\n    ensures work is O(N) when N >= 2\n    for i in 0..N:\n        x[i] = z\n"
+    path.write_text("algorithm f(x: out real[n]):\n" + text, encoding="utf-8")
+    ran = cli("check", str(path))
+    assert ran.refused("AL201")
+    found = re.findall(r"(\d+:\d+): AL201: .*?(`\w+`)", ran.err)
+    assert found == [("2:22", "`N`"), ("5:16", "`z`")]
+
+
+def test_a_recursion_that_is_not_proved_to_end_is_told_how(tmp_path: Path) -> None:
+    """Nothing says that k is not negative; with a measure, the recursion is proved to end."""
+    path = tmp_path / "f.algo"
+    text = "algorithm f(x: inout real[n], k: index):\n{}    x[0] += 1\n    if k > 0:\n        f(x, k - 1)\n"
+    path.write_text(text.format(""), encoding="utf-8")
+    ran = cli("energy", str(path), "--machine", "gtx-580")
+    assert ran.refused("AL414")
+    assert "is not proved to end" in ran.err
+    assert "`decreases` in its header" in ran.err
+    assert "decreases n - k" in cli("explain", "AL414").out
+    path.write_text(text.format("    decreases k\n"), encoding="utf-8")
+    assert "is not proved to end" not in cli("cost", str(path)).out
+
+
+def test_greenup_names_the_option_that_it_needs() -> None:
+    ran = cli("plot", "--kind", "greenup", "--machine", "gtx-580")
+    assert ran.refused("AL411")
+    assert "needs `--intensity`" in ran.err
+    assert re.search(r"--intensity I .*greenup needs it", process("plot", "--help").out)
 
 
 # Words of the language.

@@ -95,16 +95,20 @@ class Program(Callees):
                 pass
 
     def _simple(self, statement: s.Simple, place: Place) -> Iterator[Node]:
-        """What a statement evaluates, then the elements that it writes: an update is two accesses."""
+        """What a statement evaluates, then the elements that it writes, at once where it just read them."""
+        again = statement.revisited
         for part in statement.reads:
-            if part not in statement.writes:
+            if part in again or part not in statement.writes:
                 yield from self.reads(part, place)
         for target in statement.writes:
             if isinstance(target, s.Element):
                 *before, access = self._element(target, place)
-                yield from before
                 assert isinstance(access, Access)
-                yield replace(access, times=2 if target in statement.updates else 1)
+                if target in again:
+                    yield access
+                else:
+                    yield from before
+                    yield replace(access, times=2 if target in statement.updates else 1)
 
     def _after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares, sets and assumes."""

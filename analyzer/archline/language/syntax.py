@@ -223,6 +223,11 @@ class Simple(Node):
         return tuple(each for each in self.writes if each in self.reads)
 
     @property
+    def revisited(self) -> tuple[Name | Element, ...]:
+        """Those that it accesses others between: all where it writes to several, since it first reads, then writes."""
+        return self.updates if len(self.writes) > 1 else ()
+
+    @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that it makes whenever it is reached."""
         return tuple(each for each in self.reads if isinstance(each, Call))

@@ -86,8 +86,10 @@ class Accesses(WordModel):
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         if statement not in self._known:
-            updates = statement.updates if isinstance(statement, s.Simple) else ()
-            again = (self._updates - 1) * sum(isinstance(each, s.Element) for each in updates)
+            again = 0
+            if isinstance(statement, s.Simple):
+                updates = statement.updates if self._updates > 1 else statement.revisited
+                again = sum(isinstance(each, s.Element) for each in updates)
             self._known[statement] = self.words(len(self.elements(s.evaluated(statement))) + again)
         return self._known[statement]
 

@@ -101,7 +101,8 @@ class Streamed(WordModel):
             self._prepare(statement)
 
     def _prepare(self, statement: s.Stmt) -> None:
-        self._before[statement] = self._words(s.evaluated(statement))
+        again = statement.revisited if isinstance(statement, s.Simple) else ()
+        self._before[statement] = self._words((*s.evaluated(statement), *again))
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
                 self._walked_along(statement)

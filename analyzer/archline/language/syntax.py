@@ -1,6 +1,6 @@
 """The syntax tree: frozen dataclasses, each with the span it came from. docs/reference/language.md says what they mean.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure` compares meaning.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure.py` compares meaning.
 """
 
 from __future__ import annotations
@@ -520,33 +520,10 @@ class Program:
 
 
 @cache
-def _parts(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes."""
-    return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
-
-
-@cache
 def _inner(kind: type[Node]) -> tuple[str, ...]:
-    """Those but for the ones that hold a bare value, the last first."""
-    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool")}
-    return tuple(name for name in reversed(_parts(kind)) if name not in bare)  # type: ignore[arg-type]
-
-
-def structure(value: object) -> object:
-    """The tree as nested tuples without spans: equal for two programs of the same meaning."""
-    if isinstance(value, Node):
-        parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
-        return (type(value).__name__, *(structure(part) for part in parts))
-    if isinstance(value, Program):
-        return tuple(structure(item) for item in value.items)
-    if isinstance(value, tuple):
-        return tuple(structure(part) for part in value)
-    return value
-
-
-def same(one: Node | None, other: Node | None) -> bool:
-    """Whether two parts of programs are written the same; nodes themselves are compared by identity."""
-    return one is other or (one is not None and other is not None and structure(one) == structure(other))
+    """The fields of a kind of node that may hold nodes, the last first."""
+    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool", "Span")}
+    return tuple(each.name for each in reversed(fields(kind)) if each.name not in bare)
 
 
 def nodes(value: object) -> Iterator[Node]:

@@ -43,13 +43,8 @@ def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scop
 def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
     """The integers of the block itself that nothing assigns to from the `assume` on."""
     place = body.index(assume)
-    mine = {
-        each.name
-        for each in body[:place]
-        if isinstance(each, s.Local) and isinstance(each.type, s.ScalarType) and each.type.element == "int"
-    }.difference(MACHINE_SYMBOLS)
-    behind = (node for each in body[place:] for node in s.nodes(each))
-    return mine - {node.target.id for node in behind if isinstance(node, s.Assign) and isinstance(node.target, s.Name)}
+    mine = {each.name for each in body[:place] if isinstance(each, s.Local) and each.is_integer}
+    return mine - s.set_names(tuple(body[place:])).union(MACHINE_SYMBOLS)
 
 
 def _nonnegative(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:

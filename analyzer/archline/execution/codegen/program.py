@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archline.execution.codegen.algorithms import write_algorithm
 from archline.execution.codegen.layout import Layout, plan
-from archline.execution.codegen.reach import reachable, recursive_algorithms
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.sites import Site, Tables
 from archline.execution.codegen.statements import not_yet
 from archline.execution.codegen.writer import Options
 from archline.language import syntax as s
+from archline.language.call_graph import component, reachable
 from archline.language.model import Module
 
 
@@ -39,11 +38,11 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
 
     Raises ArchlineError for what does not run: distributed programs, blocks nested too deeply.
     """
-    called = reachable(module, algorithm)
+    called = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     for each in called:
         if each.grid:
             raise not_yet(each)
-    recursive = recursive_algorithms(module, called)
+    recursive = tuple(each for each in called if component(module, each))
     measured = {each: len(each.decreases) or len(module.signatures[each].sizes) for each in recursive}
     layout = plan(module, recursive, measured)
     tables = Tables()
@@ -67,35 +66,10 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
     return Generated("\n".join(chunks), entry, tuple(instances.values()), layout, tables, options)
 
 
-def has_parallelism(algorithms: Mapping[s.Algorithm, object] | tuple[s.Algorithm, ...]) -> bool:
-    """Whether any of the algorithms has a parallel loop or spawns."""
-    return any(_parallel(each.body) for each in algorithms)
-
-
-def _parallel(statements: tuple[s.Stmt, ...]) -> bool:
-    for statement in statements:
-        match statement:
-            case s.Invoke(spawned=True) | s.Loop(parallel=True):
-                return True
-            case s.Loop(body=body) | s.While(body=body):
-                if _parallel(body):
-                    return True
-            case s.If(branches=branches):
-                if any(_parallel(branch.body) for branch in branches):
-                    return True
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                pass
-    return False
+def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether a run of the algorithm may come to a parallel loop or a spawn."""
+    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
+    return any(
+        each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
+        for each in s.nodes(bodies)
+    )

@@ -16,7 +16,7 @@ from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import WORK
 from archline.execution.codegen.values import Code, Register, Static, named
-from archline.execution.codegen.views import is_view, view
+from archline.execution.codegen.views import view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -73,7 +73,7 @@ def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None
             while_loop(fn, node, block)
         case s.If(branches=branches):
             _branches(fn, branches)
-        case s.Transfer() | s.Communicate() | s.Split():
+        case s.Communication() | s.Split():
             raise not_yet(node)
         case s.Pass() | s.Return():
             pass
@@ -87,7 +87,7 @@ def not_yet(node: s.Node) -> Exception:
 
 
 def _let(fn: Function, node: s.Let) -> None:
-    if is_view(fn, node.value):
+    if fn.module.is_view(node.value):
         fn.define(node.name, view(fn, node.value))
         return
     value = integer(fn, node.value)
@@ -100,7 +100,7 @@ def _let(fn: Function, node: s.Let) -> None:
 def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
     """The value is evaluated before the array exists."""
     value = node.value
-    if value is not None and is_view(fn, value):
+    if value is not None and fn.module.is_view(value):
         source = view(fn, value)
         made = allocate(fn, node, type_)
         copy(fn, made.view, source, node, value, node.name)
@@ -139,7 +139,7 @@ def _local(fn: Function, node: s.Local) -> None:
 
 def _assign(fn: Function, node: s.Assign) -> None:
     target = node.target
-    if is_view(fn, target):
+    if fn.module.is_view(target):
         _assign_view(fn, node)
     elif isinstance(target, s.Name):
         _assign_register(fn, node, target)
@@ -149,7 +149,7 @@ def _assign(fn: Function, node: s.Assign) -> None:
 
 def _assign_view(fn: Function, node: s.Assign) -> None:
     name = format_expression(node.target)
-    if is_view(fn, node.value):
+    if fn.module.is_view(node.value):
         source = view(fn, node.value)
         copy(fn, view(fn, node.target), source, node, node.value, name)
         return

@@ -56,8 +56,9 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 class Verdict:
     """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
 
-    Of a failing one, `derived` is the cost as text, `deciding` the sizes of the point that the claim or the cost depend
-    on, and `guarded` the claim with a `when` under which it is proved to hold, if one is known.
+    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
+    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
+    proved to hold, if one is known.
     """
 
     ensures: s.Ensures
@@ -102,7 +103,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         solved = _by_recursion(ensures, algorithm, costs, cost, scope)
         found = found if solved is None or solved.outcome == "unknown" else solved
     if found.outcome != "fails":
-        return found
+        return _explained(found, costs, cost)
 
     def proved(guarded: s.Ensures) -> bool:
         some = next(points(algorithm, scope, costs, guarded), None)
@@ -145,8 +146,8 @@ def _along_one_size(_: str, counterexample: Mapping[str, object]) -> bool:
 
 
 def _explained(verdict: Verdict, costs: Costs, cost: Cost) -> Verdict:
-    """A failing verdict with what a reader needs to check it by hand."""
-    if verdict.outcome != "fails":
+    """A verdict that does not hold with what a reader needs to check it by hand."""
+    if verdict.outcome == "holds":
         return verdict
     derived = cost_text(costs, cost)
     if verdict.point is None or (cost.ends is not None and not cost.exact):

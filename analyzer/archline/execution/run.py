@@ -15,7 +15,6 @@ from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal
 from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
-from archline.execution.codegen.reach import reachable
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.distributed import grid_shape, launch_on_grid, outputs_on_grid
@@ -59,7 +58,7 @@ def execute(
     symbols = frozenset(cost_symbols(module.externs.values())) | MACHINE
     bound = bind(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
-    racing = races and has_parallelism(reachable(module, algorithm))
+    racing = races and has_parallelism(module, algorithm)
     options = Options(False, tracing, racing, events)
     plan = Plan(module, algorithm, bound, line, cache, options, progress)
     if algorithm.grid:

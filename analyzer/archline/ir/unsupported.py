@@ -23,7 +23,7 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
             raise UntracedError("io is derived on one processor: ask for it of what the processors call", each.span)
         for node in s.nodes(each.body):
             match node:
-                case s.Transfer() | s.Communicate() | s.Split():
+                case s.Communication() | s.Split():
                     raise UntracedError("the costs of communication are not derived in this version", node.span)
                 case s.Costs() | s.Call() if any(metric == "io" for _, metric in _declared(module, node)):
                     raise UntracedError("declared io is not added up in this version", node.span)

@@ -136,9 +136,9 @@ def shown_place(place: str) -> str:
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
-    `certificates` prove growth that holds, where they are asked for. Of a failing one, `derived` is the cost as text;
-    if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a `when` under which it is
-    proved to hold.
+    `certificates` prove growth that holds, where they are asked for. Of a failing or unknown one, `derived` is the cost
+    as text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a
+    `when` under which it is proved to hold.
     """
 
     text: str

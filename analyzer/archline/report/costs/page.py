@@ -6,7 +6,6 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
+from archline.report.text import tally
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
 FULL, SHORT = 44, 30
@@ -172,10 +172,14 @@ def _parallelism(view: CostView) -> Line | None:
 
 
 def _regimes(view: CostView, row: Row) -> Iterator[Line]:
-    """Up to four upper bounds, each with the least Z for it."""
+    """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     named = {id(each): extent_of(each, row, view.shapes) for each in row.alternatives}
+    shown: set[str] = set()
     for each in _chosen(row.alternatives, named):
-        yield Line(named[id(each)], (_form(view, each.upper),), _bounded("Z >=", _least(view, each)))
+        form = _form(view, each.upper)
+        if form == LONG or form not in shown:
+            shown.add(form)
+            yield Line(named[id(each)], (form,), _bounded("Z >=", _least(view, each)))
 
 
 def _chosen(found: Sequence[AlternativeRow], named: Mapping[int, str]) -> Sequence[AlternativeRow]:
@@ -268,11 +272,11 @@ def _notes(view: CostView) -> Iterator[Phrase]:
 
 
 def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
-    """How many `ensures` hold, and those that do not."""
-    counts = Counter(each.outcome for each in found)
-    said = {"holds": ("ensures holds", "ensures hold"), "fails": ("fails", "fail"), "unknown": ("is unknown",) * 2}
-    parts = [f"{count} {said[each][count > 1]}" for each in said if (count := counts[each])]
-    yield (", ".join(parts),)
+    """How many claims hold, and those that do not, with the sizes at which they fail."""
+    yield (tally(found),)
     for each in found:
         if each.outcome != "holds":
-            yield (f"{each.outcome}: {each.text}: {each.reason}",)
+            at = f"at {point_text(each.point)}: " if each.point else ""
+            yield (f"{each.outcome}: {each.text}: {at}{each.reason}",)
+    if any(each.outcome == "fails" for each in found):
+        yield ("`archline check` shows more, and exits with 1 where a claim fails",)

@@ -6,7 +6,7 @@ Sending never waits. Messages between two processors with the same tag arrive in
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,6 +89,23 @@ def _words(count: int | None) -> str:
     return f"{count} word{'s' * (count != 1)}"
 
 
+def deadlock(waiting: Mapping[int, Step], places: Places) -> Exception:
+    """The error (AL533) where every processor has ended or is in this step, whose message nobody sends."""
+    listed = []
+    for rank, step in sorted(waiting.items())[:MAX_LISTED]:
+        assert step.source is not None
+        listed.append(f"{places.named(rank)} on line {places.span(step.site).line} for {places.named(step.source)}")
+    more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
+    first = places.span(waiting[min(waiting)].site)
+    return error(rules.DEADLOCK, f"every processor waits: {', '.join(listed)}{more}", span=first)
+
+
+def lost(sender: int, receiver: int, site: int, places: Places) -> Exception:
+    """The error (AL534) for a message, sent at a site, that its receiver never received."""
+    message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
+    return error(rules.LOST_MESSAGE, message, span=places.span(site))
+
+
 def simulate(processors: Sequence[Running], links: Links, places: Places) -> list[Any]:
     """Run all processors to their end; what each returns. Raises ArchlineError (AL532 to AL534)."""
     return _Simulation(processors, links, places).run()
@@ -110,11 +127,10 @@ class _Simulation:
             answer = self._answer(rank) if rank in self._waiting else None
             self._advance(self._processors[rank], answer)
         if self._waiting:
-            raise self._deadlock()
+            raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
             if letters:
-                message = f"{self._places.named(sender)} sends to {self._places.named(receiver)}, which never receives"
-                raise error(rules.LOST_MESSAGE, message, span=self._places.span(letters[0][2]))
+                raise lost(sender, receiver, letters[0][2], self._places)
         return self._results
 
     def _advance(self, running: Running, answer: Words | None) -> None:
@@ -157,15 +173,3 @@ class _Simulation:
             if not self._mail[key]:
                 del self._mail[key]
         return end(self._processors[rank], step, letter, sent, self._links, self._places)
-
-    def _deadlock(self) -> Exception:
-        listed = []
-        first = None
-        for rank, (step, _) in list(self._waiting.items())[:MAX_LISTED]:
-            span = self._places.span(step.site)
-            first = first or span
-            assert step.source is not None
-            listed.append(f"{self._places.named(rank)} on line {span.line} for {self._places.named(step.source)}")
-        more = len(self._waiting) - len(listed)
-        message = f"every processor waits: {', '.join(listed)}" + (f", and {more} more" if more else "")
-        return error(rules.DEADLOCK, message, span=first)

@@ -24,8 +24,9 @@ Words = Any
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 """A buffer in memory: 1 for reals, base, extents, strides; in Z-Morton order the strides are (row, column, rows,
 columns)."""
-Tag = tuple[int, int]
-"""Which step of which call a message belongs to: the call's number, the statement's."""
+Tag = tuple[int, int, tuple[int, ...]]
+"""Which step of which call a message belongs to: the call's number, the statement's, the iteration of the loops around
+an exchange. (Sends and receives pair in order, whatever the iteration.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +170,13 @@ class Group:
     """The processors that take part in one call, from the view of one of them.
 
     `ranks` holds their numbers in the shape of the grid, `coordinates` is where this processor stands in it, and
-    `context` tells this call from all others.
+    `context` tells this call from all others: a hash, which is the same on all processors, since ints are hashed so.
     """
 
     processor: Processor
     ranks: NDArray[np.int64]
     coordinates: tuple[int, ...]
     context: int
-    _calls: dict[int, int] = field(default_factory=dict)
     _parts: dict[tuple[int, ...], tuple[NDArray[np.int64], tuple[int, ...]]] = field(default_factory=dict)
 
     @property
@@ -184,14 +184,13 @@ class Group:
         """P."""
         return self.ranks.size
 
-    def enter(self, number: int, axes: tuple[int, ...], flat: int) -> Group:
+    def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> Group:
         """The group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
-        times = self._calls[number] = self._calls.get(number, 0) + 1
         ranks, coordinates = self._along(axes)
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
-        return Group(self.processor, ranks, coordinates, _digest(self.context, number, times))
+        return Group(self.processor, ranks, coordinates, hash((self.context, number, iteration)))
 
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
@@ -209,7 +208,7 @@ class Group:
         shape = (*self.ranks.shape[:axis], parts, extent // parts, *self.ranks.shape[axis + 1 :])
         where = divmod(self.coordinates[axis], extent // parts)
         coordinates = (*self.coordinates[:axis], *where, *self.coordinates[axis + 1 :])
-        return Group(self.processor, self.ranks.reshape(shape), coordinates, self.context, self._calls)
+        return Group(self.processor, self.ranks.reshape(shape), coordinates, self.context)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
         """The rank at coordinates on some axes, the others being one's own."""
@@ -223,6 +222,7 @@ class Group:
     def step(
         self,
         number: int,
+        iteration: tuple[int, ...],
         to: int | None,
         sent: Place | Words | None,
         source: int | None,
@@ -233,7 +233,7 @@ class Group:
         payload = None
         if to is not None and sent is not None:
             payload = self.processor.read(sent, site) if isinstance(sent, tuple) else sent
-        return Step((self.context, number), to, payload, source, words, site)
+        return Step((self.context, number, iteration), to, payload, source, words, site)
 
     # Buffers of calls
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:
@@ -299,8 +299,3 @@ def _listed(addresses: Any) -> Any:
     if isinstance(addresses, slice):
         return list(range(addresses.start, addresses.stop, addresses.step or 1))
     return addresses
-
-
-def _digest(context: int, number: int, times: int) -> int:
-    """A number that tells calls apart: the same on all processors of one (a hash of ints is not randomised)."""
-    return hash((context, number, times))

@@ -270,11 +270,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         atomic, target, op, value = children
         return s.Assign(target, str(op), value, atomic is not None, span=self._span(meta))
 
-    @v_args(meta=True)
-    def assign_operator(self, meta: Meta, children: list[Any]) -> s.Assign:
-        atomic, target, operator, _, value = children
-        return s.Assign(target, f"{operator}=", value, atomic is not None, span=self._span(meta))
-
     def target(self, children: list[Any]) -> Any:
         return children[0]
 

@@ -45,7 +45,7 @@ def loop(fn: Function, node: s.Loop, block: BodyOf) -> None:
     else:
         header = f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):"
     index = Static(variable, _bound(lo_code, hi_code), _least(fn, node), None if node.down else hi)
-    with fn.scope():
+    with fn.scope(), fn.inside(variable):
         fn.define(node.variable, index)
         if node.parallel:
             _parallel(fn, node, header, trips, block)
@@ -178,7 +178,7 @@ def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:
         limit = fn.temp(value.text, "m")
     rounds = fn.temp("0", "w")
     site = _limit_site(fn, node.limit, node.span)
-    with fn.looped("while True:", node.span):
+    with fn.inside(rounds), fn.looped("while True:", node.span):
         fn.step(TEST)
         test = condition(fn, node.condition)
         fn.cut()

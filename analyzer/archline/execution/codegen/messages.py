@@ -6,7 +6,7 @@ counters are up to date whenever it yields, so that the costs of a path can be t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -79,7 +79,9 @@ def message(fn: Function, node: s.Communicate) -> None:
                 place, count = _target(fn, received)
                 fn.emit(f"{words} = {count}")
     number = fn.numbers[node]
-    step = f"grid.step({number}, {to}, {payload}, {source}, {words}, {unset})"
+    # Sends and receives of one processor pair in their order, exchanges within their iteration.
+    iteration = tuple_text(fn.iteration if node.operation == "exchange" else ())
+    step = f"grid.step({number}, {iteration}, {to}, {payload}, {source}, {words}, {unset})"
     got = fn.temp(f"yield {step}", "y")
     if received is not None:
         with fn.indented(f"if {got} is not None:", node.span):
@@ -151,6 +153,11 @@ def _deliver(fn: Function, received: s.Expr, place: str, got: str) -> None:
         fn.emit(f"{register.flag} = 1")
 
 
+def tuple_text(parts: Iterable[str]) -> str:
+    """A tuple, written."""
+    return f"({''.join(f'{part}, ' for part in parts)})"
+
+
 def place_text(given: View) -> str:
     """A view as `grid.Place`."""
     extents = ", ".join(given.extents)
@@ -167,7 +174,7 @@ def group_of(fn: Function, node: s.Node, callee: s.Algorithm, along: tuple[s.Nam
     """The group of processors that a call joins: along some axes, else all of the caller's."""
     places = [fn.axes[axis.id] for axis in along] if along else _own_axes(fn)
     flat = int(len(callee.grid) == 1)
-    return f"{fn.group}.enter({fn.numbers[node]}, ({', '.join(map(str, places))},), {flat})"
+    return f"{fn.group}.enter({fn.numbers[node]}, {tuple_text(fn.iteration)}, {tuple_text(map(str, places))}, {flat})"
 
 
 def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:

@@ -27,6 +27,8 @@ class Function(Writer):
     """The axes of the grid, and of the splits around, by their place in `group`."""
     group: str
     """The variable that holds the group of processors."""
+    iteration: tuple[str, ...]
+    """The variables of the loops around."""
     numbers: dict[s.Node, int]
     """The numbers of the statements that communicate."""
 
@@ -39,6 +41,7 @@ class Function(Writer):
         self.algorithm_axes = ()
         self.axes = {}
         self.group = "grid"
+        self.iteration = ()
         self.numbers = {}
 
     def array_kind(self, element: str) -> Kind:
@@ -79,6 +82,13 @@ class Function(Writer):
         before = dict(self.names)
         yield
         self.names = before
+
+    @contextmanager
+    def inside(self, variable: str) -> Iterator[None]:
+        """The body of a loop."""
+        before, self.iteration = self.iteration, (*self.iteration, variable)
+        yield
+        self.iteration = before
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:

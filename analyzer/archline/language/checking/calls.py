@@ -89,7 +89,7 @@ def check_along(body: Body, axes: tuple[s.Name, ...]) -> None:
             body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
         elif axis.id in seen:
             body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
-        else:
+        elif axis.id in body.axes:
             type_of(body, axis)
         seen.add(axis.id)
 

@@ -73,8 +73,10 @@ def check_collective(body: Body, statement: s.Communicate) -> None:
     names = tuple(each for each in along if isinstance(each, s.Name))
     check_along(body, names)
     _check_values(body, operation, clauses)
+    if not body.distributed or len(body.findings.diagnostics) > before:
+        return
     callee = _callee(body, statement, form, clauses)
-    if not body.distributed or callee is None or len(body.findings.diagnostics) > before:
+    if callee is None:
         return
     into = clauses["into"].values[0] if form.in_place and "into" in clauses else None
     if into is not None and statement.buffer is not None:

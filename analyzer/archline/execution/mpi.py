@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,23 +284,13 @@ def on_ranks(
         raise error(rules.RANKS, message, hint=f"start it by `mpiexec -n {count}`")
 
     def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Result | Room | None:
-        here.begin_attempt()
-        ready: Prepared | None = None
-        state: State
         try:
-            ready = prepare(plan, shape, room, fuel, (here.rank,))
-            state = _run(ready, here, plan, room, timeout)
+            _attempt(plan, shape, room, fuel, timeout, here, finish)
         except _DecidedError as decided:
-            return _outcome(decided)
-        except Exception as problem:
-            state = Stopped(problem)
-        try:
-            if isinstance(state, Stopped) and here.called < here.meeting:
-                here.call()
-            while True:
-                here.meet(state, lambda statuses: _decide(statuses, ready, plan, finish))
-        except _DecidedError as decided:
-            return _outcome(decided)
+            outcome: Result | Room | Exception | None = decided.outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     return attempt
 
@@ -309,10 +299,30 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _outcome(decided: _DecidedError) -> Any:
-    if isinstance(decided.outcome, Exception):
-        raise decided.outcome from None
-    return decided.outcome
+def _attempt(
+    plan: Plan,
+    shape: tuple[int, ...],
+    room: Room | None,
+    fuel: int | None,
+    timeout: float,
+    here: Mail,
+    finish: Callable[[OnGrid], Any],
+) -> NoReturn:
+    """Run the processor of this rank, and meet the others until the outcome is decided: raises _DecidedError."""
+    here.begin_attempt()
+    ready: Prepared | None = None
+    state: State
+    try:
+        ready = prepare(plan, shape, room, fuel, (here.rank,))
+        state = _run(ready, here, plan, room, timeout)
+    except _DecidedError:
+        raise
+    except Exception as problem:
+        state = Stopped(problem)
+    if isinstance(state, Stopped) and here.called < here.meeting:
+        here.call()
+    while True:
+        here.meet(state, lambda statuses: _decide(statuses, ready, plan, finish))
 
 
 def _run(ready: Prepared, here: Mail, plan: Plan, room: Room | None, timeout: float) -> State:

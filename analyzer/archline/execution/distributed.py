@@ -24,10 +24,11 @@ from archline.execution.memory import Memory, Room, compiled_memory, plain_memor
 from archline.execution.paths import METRICS, Links, Path
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
-from archline.execution.simulated import Places, ProcessorStoppedError, Running, simulate
-from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FUEL, SITE_FULL, SITE_WIDE
+from archline.execution.simulated import Places, ProcessorsStoppedError, Running, simulate, starts_anew
+from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
+from archline.execution.stops import StoppedError
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 
@@ -152,8 +153,9 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
         started = time.perf_counter()
         try:
             results = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
-        except ProcessorStoppedError as stopped:
-            return restart(ready, stopped.rank, ready.processors[stopped.rank].memory.state, room)
+        except ProcessorsStoppedError as stopped:
+            problems = sorted(stopped.problems.items())
+            return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
         processors = tuple(replace(each, value=value) for each, value in zip(ready.processors, results, strict=True))
         seconds = time.perf_counter() - started
         paths = tuple(each.path for each in ready.running)
@@ -183,7 +185,8 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         group = Group(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
-        running.append(Running(rank, program, _done(memory, weights, built.program.layout.first_counter)))
+        done = _done(memory, weights, built.program.layout.first_counter)
+        running.append(Running(rank, program, memory.state, done))
         processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
     links = Links(_nodes(plan.algorithm, shape), _largest(plan))
     places = Places(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
@@ -214,16 +217,31 @@ def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
         sys.setrecursionlimit(limit)
 
 
-def restart(ready: Prepared, rank: int, state: Any, room: Room | None) -> Room | None:
-    """With more room, or without compiled code (None), after a stop. Raises ArchlineError for a failure."""
-    match int(state[SITE]):
-        case site if site in (SITE_FUEL, SITE_WIDE):
-            return None
-        case site if site == SITE_FULL:
-            if room is None:
-                raise error(rules.NO_MEMORY, f"the arrays of {ready.places.named(rank)} do not fit the memory")
-            return room.larger(tasks=False)
-    raise report(ready.built.program, state, ready.places.named(rank))
+Stop = Room | Exception | None
+"""Why a processor stopped: a failure, too little room, or (None) for want of fuel, or of the range of compiled ints."""
+
+
+def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedError | ArchlineError) -> Stop:
+    """Why a processor stopped."""
+    if isinstance(problem, ArchlineError):
+        return problem
+    where = ready.places.named(running.rank)
+    if not starts_anew(running, problem):
+        return report(ready.built.program, running.state, where)
+    if running.state[SITE] != SITE_FULL:
+        return None
+    if room is None:
+        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
+    return room.larger(tasks=False)
+
+
+def restart(stops: Sequence[Stop]) -> Room | None:
+    """How to run anew, given why processors stopped. Raises the first failure where all are failures."""
+    failures = [each for each in stops if isinstance(each, Exception)]
+    if len(failures) == len(stops):
+        raise failures[0]
+    anew = [each for each in stops if not isinstance(each, Exception)]
+    return None if None in anew else anew[0]
 
 
 def _largest(plan: Plan) -> int | None:

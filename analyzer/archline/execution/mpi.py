@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.distributed import OnGrid, Prepared, Result, in_stack, prepare, restart
+from archline.execution.distributed import OnGrid, Prepared, Result, Stop, in_stack, prepare, restart, why
 from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words
 from archline.execution.launch import Finished, Plan
@@ -29,7 +29,7 @@ from archline.execution.paths import Path
 from archline.execution.simulated import Letter, Running, begin, deadlock, end, lost
 from archline.execution.slots import MEM_DECLARED, MEM_INTS, SITE
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 
 SHORTEST, LONGEST = 1e-5, 2e-3
 """Seconds between looks for a message: at first, and after many in vain."""
@@ -47,9 +47,9 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Stopped:
-    """It stopped: with an error, or to start anew with room (None: compiled, or plain)."""
+    """It stopped."""
 
-    outcome: Exception | Room | None
+    why: Stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ State = Waiting | Stopped | Ended
 
 @dataclass(frozen=True)
 class Status:
-    """A rank's state; the messages it has sent, by receiver, and taken; those it has not used: (sender, site)."""
+    """A rank's state; the letters it has sent, by receiver, and taken; those it has not used: (sender, site)."""
 
     state: State
     sent: Counter[int]
@@ -84,7 +84,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What rank 0 decided: to go on (None), or a pickled outcome; the messages sent to this rank until now."""
+    """What rank 0 decided: to go on (None), or a pickled outcome; the letters sent to this rank until now."""
 
     outcome: bytes | None
     due: int
@@ -133,18 +133,15 @@ class Mail:
         if receiver == self.rank:
             self.arrived.setdefault((self.attempt, tag, receiver), deque()).append(letter)
         else:
-            self._send_counted(receiver, (self.attempt, tag, letter))
+            self.sent[receiver] += 1
+            self.send(receiver, MESSAGE, (self.attempt, tag, letter))
 
     def call(self) -> None:
         """Call all ranks to the meeting that is next."""
         self.called = self.meeting
         for other in range(self.size):
             if other != self.rank:
-                self._send_counted(other, self.meeting)
-
-    def _send_counted(self, receiver: int, thing: object) -> None:
-        self.sent[receiver] += 1
-        self.send(receiver, MESSAGE, thing)
+                self.send(other, MESSAGE, self.meeting)
 
     def send(self, receiver: int, kind: int, thing: object) -> None:
         """Send without waiting; the words are kept until they have left."""
@@ -167,12 +164,13 @@ class Mail:
         found = self.receive(MESSAGE)
         if found is None:
             return False
-        self.taken += 1
         sender, thing = found
         if isinstance(thing, int):
             self.called = max(self.called, thing)
-        elif thing[0] >= self.attempt:
-            attempt, tag, letter = thing
+            return True
+        self.taken += 1
+        attempt, tag, letter = thing
+        if attempt >= self.attempt:
             self.arrived.setdefault((attempt, tag, sender), deque()).append(letter)
         return True
 
@@ -240,21 +238,26 @@ class Mail:
 
 
 def _decisive(statuses: Sequence[Status], due: Counter[int]) -> bool:
-    """Whether a run cannot go on: a rank stopped, or no message is under way to those that wait or have ended."""
-    stopped = any(isinstance(each.state, Stopped) for each in statuses)
-    return stopped or all(each.taken == due[rank] for rank, each in enumerate(statuses))
+    """Whether a run cannot go on: a rank wants to start anew, or no letter is under way.
+
+    So all processors have gone as far as they could, and failures are the same every time.
+    """
+    anew = any(isinstance(each.state, Stopped) and not isinstance(each.state.why, Exception) for each in statuses)
+    return anew or all(each.taken == due[rank] for rank, each in enumerate(statuses))
 
 
 def portable(outcome: Any) -> bytes:
-    """Pickled; an exception that cannot be is told by its text."""
+    """An outcome for other processes."""
+    return pickle.dumps(_sendable(outcome) if isinstance(outcome, Exception) else outcome, pickle.HIGHEST_PROTOCOL)
+
+
+def _sendable(problem: Exception) -> Exception:
+    """The exception, or its text where it cannot be pickled."""
     try:
-        data = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
-        pickle.loads(data)
+        pickle.loads(pickle.dumps(problem))
     except Exception:
-        if not isinstance(outcome, Exception):
-            raise
-        return pickle.dumps(RuntimeError(f"{type(outcome).__name__}: {outcome}"))
-    return data
+        return RuntimeError(f"{type(problem).__name__}: {problem}")
+    return problem
 
 
 @cache
@@ -318,10 +321,10 @@ def _attempt(
     except _DecidedError:
         raise
     except Exception as problem:
-        state = Stopped(problem)
-    if isinstance(state, Stopped) and here.called < here.meeting:
-        here.call()
+        state = Stopped(_sendable(problem))
     while True:
+        if isinstance(state, Stopped) and here.called < here.meeting:
+            here.call()
         here.meet(state, lambda statuses: _decide(statuses, ready, plan, finish))
 
 
@@ -331,8 +334,8 @@ def _run(ready: Prepared, here: Mail, plan: Plan, room: Room | None, timeout: fl
     started = time.perf_counter()
     try:
         value = in_stack(ready, lambda: _advance(running, ready, here, timeout))
-    except StoppedError:
-        return Stopped(restart(ready, here.rank, finished.memory.state, room))
+    except (StoppedError, ArchlineError) as problem:
+        return Stopped(why(ready, running, room, problem))
     ints, written = finished.memory.arrays[MEM_INTS], np.flatnonzero(ready.written)
     shared = ready.shared.arrays[MEM_INTS]
     words = [shared[at] for at in written.tolist()] if isinstance(shared, list) else shared[written]
@@ -397,21 +400,18 @@ def _decide(statuses: Sequence[Status], ready: Prepared | None, plan: Plan, fini
 
 
 def _failure(statuses: Sequence[Status], ready: Prepared | None) -> Exception | Room | None:
-    stopped = [each.state.outcome for each in statuses if isinstance(each.state, Stopped)]
+    stopped = [each.state.why for each in statuses if isinstance(each.state, Stopped)]
     if stopped:
-        return _first(stopped)
+        try:
+            return restart(stopped)
+        except Exception as problem:
+            return problem
     assert ready is not None
     waiting = {rank: each.state.step for rank, each in enumerate(statuses) if isinstance(each.state, Waiting)}
     if waiting:
         return deadlock(waiting, ready.places)
     unused = [(sender, rank, site) for rank, each in enumerate(statuses) for sender, site in each.unused]
     return lost(*min(unused), ready.places)
-
-
-def _first(outcomes: Sequence[Exception | Room | None]) -> Exception | Room | None:
-    """An error before anything else, then what more room does not mend."""
-    errors = [each for each in outcomes if isinstance(each, Exception)]
-    return errors[0] if errors else None if None in outcomes else outcomes[0]
 
 
 def _merged(ended: Sequence[Ended], ready: Prepared, plan: Plan) -> OnGrid:

@@ -136,6 +136,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
+    return value
+
+
 def add_execution(parser: argparse.ArgumentParser) -> None:
     """What says how a run is done: --cache, --policy, --matrix, --block, --seed, --plain."""
     parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
@@ -237,6 +248,7 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
         "seed": options.seed,
         "processors": processors,
         "compiled": False if options.plain else None,
+        **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
     }
     if options.matrix is None:
         return run_generated(subject, at, **common)

@@ -298,7 +298,7 @@ def at_least_zero(value: Poly) -> Poly:
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
     """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
-    inner = _single_atom(value)
+    inner = single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
         return floor_div(inner.argument, inner.modulus * modulus)
     if modulus.is_constant:
@@ -535,7 +535,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
             continue
         power = int(coefficient.p)
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
-        atom = _single_atom(inner)
+        atom = single_atom(inner)
         if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
             result = result * _monomial_power(atom.argument, power)
         else:
@@ -576,7 +576,7 @@ def exponent_of_two(value: Poly) -> Poly | None:
     return result
 
 
-def _single_atom(value: Poly) -> Atom | None:
+def single_atom(value: Poly) -> Atom | None:
     """The atom that the polynomial is, if it is one."""
     if len(value.terms) == 1:
         ((monomial, coefficient),) = value.terms.items()
@@ -605,7 +605,7 @@ def as_gaps(value: Poly) -> Poly:
 
 def symbol_of(value: Poly) -> str | None:
     """The name, where the polynomial is a plain symbol."""
-    atom = _single_atom(value)
+    atom = single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 
 

@@ -76,6 +76,7 @@ def _on_grid(plan: Plan, compiled: bool | None) -> Run:
     processors = plan.bound.symbols.get("P")
     finished = launch_on_grid(plan, grid_shape(plan.algorithm, sizes, processors), compiled)
     counts = [counts_of(each) for each in finished.processors]
+    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     path = finished.path
     return Run(
         Counts(
@@ -87,8 +88,8 @@ def _on_grid(plan: Plan, compiled: bool | None) -> Run:
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
             memory=max(finished.memory),
-            communication={name: path[name] for name in METRICS_OF_PATHS[2:]},
-            node_memory=finished.node_memory,
+            communication={name: path[name] for name in METRICS_OF_PATHS[2:] if two_levels or "node" not in name},
+            node_memory=finished.node_memory if two_levels else None,
             own=finished.own,
             total=finished.total,
         ),

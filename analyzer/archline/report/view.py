@@ -269,7 +269,8 @@ class CheckReport:
 class Counts:
     """What an execution counted, by metric, and what was derived for it where there is a derivation.
 
-    `kinds` and `derived_kinds` say the same of each kind of flops.
+    `kinds` and `derived_kinds` say the same of each kind of flops. On a grid what is executed is the longest path;
+    `own` is the most that one processor did, `total` what all did.
     """
 
     executed: Mapping[str, Number]
@@ -277,11 +278,17 @@ class Counts:
     statuses: Mapping[str, str]
     kinds: Mapping[str, Number]
     derived_kinds: Mapping[str, Values]
+    own: Mapping[str, Number] = field(default_factory=dict)
+    total: Mapping[str, Number] = field(default_factory=dict)
 
     @property
     def outside(self) -> tuple[str, ...]:
         """The counts that lie outside their derived bounds: a defect."""
-        metrics = [name for name, values in self.derived.items() if not values.hold(self.executed[name])]
+        metrics = [
+            name
+            for name, values in self.derived.items()
+            if name in self.executed and not values.hold(self.executed[name])
+        ]
         kinds = [f"flops ({name})" for name, values in self.derived_kinds.items() if not values.hold(self.kinds[name])]
         return (*metrics, *kinds)
 

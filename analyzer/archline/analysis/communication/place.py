@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.ranges import Range
@@ -180,8 +179,3 @@ def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
         for each in body
     )
     return plain and any(isinstance(each, s.Transfer | s.Loop) for each in body)
-
-
-def nonnegative(facts: Facts, value: Poly) -> Poly:
-    """A value that is never negative, simplified."""
-    return facts.simplify(value)

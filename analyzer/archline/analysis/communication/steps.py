@@ -174,5 +174,5 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Place, most: Poly
     if not rest.names <= place.scope.fixed:
         return Known(ZERO, most)
     # Both ways around, one moves as far as the other.
-    ways = sorted((rest, -rest), key=lambda each: (str(each).startswith("-"), str(each)))
-    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(ways[0], extent))))
+    way = rest if next(iter(rest.terms.values())) > 0 else -rest
+    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))

@@ -159,7 +159,7 @@ class Bodies(Statements):
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not self._openness.hides(target):
             return super().call(call, scope)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
@@ -244,7 +244,7 @@ class Bodies(Statements):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
-            sizes, least = self._sizes(call, target, scope), self.module.signatures[target].at_least
+            sizes, least = self.sizes(call, target, scope), self.module.signatures[target].at_least
             for name, value in sizes.items():
                 if settled in value.names and name in least:
                     facts = facts.with_nonnegative(value - least[name])

@@ -111,7 +111,7 @@ class Statements:
         if (known := self.model.call(call)) is not None:
             return known
         body, _ = self.algorithm(target)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         facts = scope.facts
         if self._solves and component(self.module, target) and _vary(sizes, scope):
             body = self.recursions.plain(target)
@@ -121,7 +121,8 @@ class Statements:
 
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
-    def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+    def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+        """The sizes and indices of a callee, in those of the caller."""
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():

@@ -104,7 +104,7 @@ class _Gathering(Derivation):
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not recurses(self.module, target):
             return super().call(call, scope)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         place = self.places.setdefault(call, _place(f"call {len(self.places)}", target, sizes, scope))
         return Tally(dict(place.amounts(call, sizes, scope.facts)))
 

@@ -273,6 +273,8 @@ class Facts:
             return -ONE
         if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
             return power
+        if isinstance(atom, a.Floor) and (taken := self._without_integers(parts[0], parts[1])) is not None:
+            return taken
         if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
             return ZERO
         if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
@@ -292,6 +294,20 @@ class Facts:
                 whole = whole + factor * a.exponential(2, exponent - below)
             else:
                 rest = rest + Poly({monomial: coefficient})
+        return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
+
+    def _without_integers(self, value: Poly, modulus: Poly) -> Poly | None:
+        """Terms that a modulus such as p divides, w*2^x/2*p with x >= 1 among them, need no floor."""
+        if len(modulus.terms) != 1 or modulus.is_constant:
+            return None
+        whole, rest = ZERO, ZERO
+        for monomial, coefficient in value.terms.items():
+            term = Poly({monomial: coefficient})
+            quotient = term * modulus**-1
+            if any(isinstance(each, a.Exponential) for each, _ in monomial) and self.integral(quotient):
+                whole = whole + quotient
+            else:
+                rest = rest + term
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
     def _level_beside_power(self, value: Poly) -> Poly | None:

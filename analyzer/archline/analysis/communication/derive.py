@@ -8,13 +8,14 @@ from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.communication.floors import at_least_values
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import Place, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import METRICS, Spent, Walk, lost
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.eliminate_data import closed_amount
-from archline.ir.amounts import Amount, Known, Unknown, add, exactly
+from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -56,7 +57,10 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
         spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
-    amounts = {name: closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
+    amounts = {
+        name: closed_amount(map_known(amount, lambda value: at_least_values(value, facts)), facts, algorithm)
+        for name, amount in spent.amounts.items()
+    }
     return Spent(amounts, spent.declared), facts
 
 

@@ -1,11 +1,20 @@
-"""Pieces of a buffer: q*w//p..(q + d)*w//p has floor(d*w/p) words or one more, whatever q is."""
+"""Forms of costs on a grid.
+
+A run of d pieces q*w//p..(q + d)*w//p has floor(d*w/p) words or one more, whatever q is. And where an axis has one
+processor nothing moves along it, so that costs hold conditions on sizes having their least value.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.ir.amounts import Known
+
+MAX_SUBTRACTED = 4
 
 
 def between_floors(value: Poly, facts: Facts) -> Known:
@@ -21,6 +30,42 @@ def between_floors(value: Poly, facts: Facts) -> Known:
         value = value - both
         pair = _opposite(value, facts)
     return Known(lower, upper)
+
+
+def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
+    """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
+    yield value
+    plain = _upper(value, facts)
+    yield plain
+    subtracted = _subtracted(plain, facts)
+    # What is subtracted, max(0, e), is at least 0, and at least e.
+    for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
+        ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
+        yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
+
+
+def _upper(value: Poly, facts: Facts) -> Poly:
+    """With fractions in place of differences of floors, inside of max(0, e) too."""
+
+    def bounded(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.PositivePart):
+            return None
+        rises = value.coefficients(atom).get(1, ZERO)
+        if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
+            return None
+        return facts.positive_part(between_floors(atom.argument, facts).upper)
+
+    return between_floors(value.map_atoms(bounded), facts).upper
+
+
+def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:
+    found = []
+    for atom in sorted(value.atoms(), key=str):
+        if isinstance(atom, a.PositivePart):
+            parts = value.coefficients(atom)
+            if not set(parts) - {0, 1} and facts.nonnegative(-parts[1]):
+                found.append(atom)
+    return found
 
 
 def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
@@ -51,3 +96,46 @@ def _is_rough(found: Poly, modulus: Poly) -> bool:
     """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
     return rounded and len(modulus.terms) == 1 and len(found.names) > 0
+
+
+def at_least_values(value: Poly, facts: Facts) -> Poly:
+    """The same in few terms: of a size x >= c, q = max(0, x - c - 1) is x - c - 1 + i, where i is 1 for x = c, else 0.
+
+    So x*i is c*i and i^2 is i, which leaves q by itself, without powers and without x beside it.
+    """
+    for atom in sorted(value.atoms(), key=str):
+        if not isinstance(atom, a.PositivePart):
+            continue
+        least, size = _least_value(atom, facts)
+        if size is not None:
+            value = _reduced(value, atom, size, least)
+    return value
+
+
+def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
+    """The c and the x of max(0, x - c - 1) with x >= c."""
+    symbols = [each for each in atom.argument.atoms() if isinstance(each, Symbol)]
+    if len(symbols) != 1:
+        return ZERO, None
+    rest = atom.argument - Poly.of_atom(symbols[0])
+    if not rest.is_constant or not facts.nonnegative(atom.argument + 1):
+        return ZERO, None
+    return -rest - 1, symbols[0]
+
+
+def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Poly:
+    x, q = Poly.of_atom(size), Poly.of_atom(atom)
+    total = ZERO
+    for power, factor in value.coefficients(atom).items():
+        if power == 0:
+            total = total + factor
+            continue
+        if power < 0:
+            return value
+        # At x = c, where (x - c - 1)^k is (-1)^k, q is 0.
+        plain = factor * (x - least - 1) ** power
+        parts = factor.coefficients(size)
+        at_least = sum((part * least**degree for degree, part in parts.items()), ZERO)
+        indicator = q - x + least + 1
+        total = total + plain - at_least * (-ONE) ** power * indicator
+    return total

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.floors import eased
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -55,14 +55,22 @@ class Place:
 
     def most(self, amount: Amount, span: Span) -> Amount:
         """The largest amount of any processor, from above; of the given one as it is."""
+        if isinstance(amount, Unknown) or not self.moves(amount.upper):
+            return amount
+        found: Amount = amount
+        for upper in eased(amount.upper, self.scope.facts):
+            found = self._largest(upper, span)
+            if isinstance(found, Known):
+                return found
+        return found
+
+    def _largest(self, upper: Poly, span: Span) -> Amount:
+        found: Amount = Known(ZERO, upper)
         for name, extent in reversed(self.ranged):
-            if isinstance(amount, Known) and name in amount.upper.names:
-                amount = between_floors(amount.upper, self.scope.facts)
-            if isinstance(amount, Known) and name in amount.upper.names:
+            if isinstance(found, Known) and name in found.upper.names:
                 over = Range(name, ZERO, extent, Poly.symbol(name), self.scope.facts, span)
-                found = over.largest(Known(ZERO, amount.upper))
-                amount = found if isinstance(found, Unknown) else Known(ZERO, found.upper)
-        return amount
+                found = over.largest(Known(ZERO, found.upper))
+        return Known(ZERO, found.upper) if isinstance(found, Known) else found
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""

@@ -88,7 +88,8 @@ def _positive(words: Amount, place: Place) -> Amount:
 
 def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
     """1 where a number of words in sizes is not 0."""
-    if not words.names <= place.scope.fixed:
+    rough = any(isinstance(atom, a.Floor | a.CeilLog2 | a.Exponential) for atom in words.atoms_within())
+    if rough or not words.names <= place.scope.fixed:
         return otherwise
     facts = place.scope.facts
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))

@@ -10,7 +10,7 @@ from archline.api.running import Processors, Run, run
 from archline.api.settings import Given, Point
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
-from archline.execution.results import Cache
+from archline.execution.results import TIMEOUT, Cache
 from archline.report.view import MatrixView
 
 
@@ -24,6 +24,8 @@ def run_generated(
     processors: Processors | None = None,
     chosen_cache: bool = True,
     compiled: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
@@ -37,6 +39,8 @@ def run_generated(
         cache=cache,
         processors=processors,
         compiled=compiled,
+        engine=engine,
+        timeout=timeout,
         data=f"the data was generated (seed {seed})",
         chosen_cache=chosen_cache,
         _report=report,
@@ -55,6 +59,8 @@ def run_matrix(
     processors: Processors | None = None,
     chosen_cache: bool = True,
     compiled: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
 ) -> Run:
     """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
 
@@ -72,6 +78,8 @@ def run_matrix(
         cache=cache,
         processors=processors,
         compiled=compiled,
+        engine=engine,
+        timeout=timeout,
         data=f"the vectors were generated (seed {seed})",
         matrix=MatrixView(str(path), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
         chosen_cache=chosen_cache,
@@ -87,7 +95,7 @@ def _cache(algorithm: Algorithm, point: Point, cache: Cache | None, chosen: bool
 
 
 def split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
-    """Sizes and indices of the algorithm; symbols of cost and of the machine."""
+    """Sizes and indices of the algorithm, P on a grid; symbols of cost and of the machine."""
     own = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
     sizes = {name: int(value) for name, value in point.items() if name in own}
     return sizes, {name: value for name, value in point.items() if name not in own}

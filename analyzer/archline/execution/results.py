@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from archline.execution.cache import StrandLog
 
 
+TIMEOUT = 5.0
+"""Seconds that a rank of MPI waits before it makes sure that not all do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cache:
     """A fully associative cache of Z words in lines of L words; `policy` is "optimal" or "lru"."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from archline.report import io, lru
 from archline.report.layout import indented, table, wrap
@@ -103,6 +104,20 @@ def contracts(found: Sequence[Contract], width: int) -> list[str]:
     for each in found:
         rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
     return table(rows, width) if rows else []
+
+
+_OUTCOMES = {
+    "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
+    "not decided yet": ("is not decided yet", "are not decided yet"),
+}  # fmt: skip
+
+
+def tally(found: Iterable[Contract]) -> str:
+    """`4 claims hold, 1 fails`; empty for no claims."""
+    counts = Counter(each.outcome for each in found)
+    parts = [(count, said[count > 1]) for each, said in _OUTCOMES.items() if (count := counts[each])]
+    nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
+    return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
 
 
 def reasons(contract: Contract) -> list[str]:

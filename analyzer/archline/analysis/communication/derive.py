@@ -26,12 +26,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(algorithm)]
     costs = {}
     for metric in metrics_on_grid(algorithm):
-        more = 1 if metric == "work" else 0
-        amount = _between(
-            add(upper.of(metric), exactly(Poly.constant(more))),
-            [add(each.of(metric), exactly(Poly.constant(more))) for each in own],
-            facts,
-        )
+        call = Poly.constant(1 if metric == "work" else 0)
+        own_sums = [add(each.of(metric), exactly(call)) for each in own]
+        amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
         costs[metric] = _cost(metric, amount, upper.declared, algorithm)
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
@@ -63,7 +60,7 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
     return Spent(amounts, spent.declared), facts
 
 
-def _between(upper: Amount, own: list[Amount], facts: Facts) -> Amount:
+def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
     """The path: at most the sum of all maxima, at least what any processor does itself."""
     if isinstance(upper, Unknown):
         return upper
@@ -71,9 +68,9 @@ def _between(upper: Amount, own: list[Amount], facts: Facts) -> Amount:
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
             return exactly(upper.upper)
-    best = ZERO
+    best = least
     for lower in lowers:
-        if best == ZERO or facts.nonnegative(lower - best):
+        if facts.nonnegative(lower - best):
             best = lower
     return Known(best, upper.upper)
 

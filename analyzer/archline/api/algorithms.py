@@ -17,6 +17,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.api import rules
 from archline.api.costs import CostReport
 from archline.api.settings import unplaced
+from archline.execution.results import TIMEOUT
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import declared
 from archline.language import model, name_rules
@@ -173,24 +174,33 @@ class Algorithm:
         cache: Cache | None = None,
         compiled: bool | None = None,
         seed: int = 0,
+        engine: str = "simulated",
+        timeout: float = TIMEOUT,
         **arguments: Any,
     ) -> Run:
         """Run it on data: numpy arrays (or nested lists) and numbers by parameter name; the arrays stay as they are.
 
         Where only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names
         are not free here, such as a parameter called `cache`. io and write-backs are counted where a cache is given.
-        `compiled` forces or forbids compilation. Raises ArchlineError for wrong arguments, for what certainly fails, as
-        `cost` does, and for what goes wrong in the run (a race, a subscript out of bounds, a broken fact).
+        `compiled` forces or forbids compilation.
+
+        Algorithms on a grid run on simulated processors, or with `engine="mpi"` on ranks of MPI, which are started here
+        unless this process is one; after waiting for `timeout` seconds a rank makes sure that not all wait.
+
+        Raises ArchlineError for wrong arguments, for what certainly fails, as `cost` does, and for what goes wrong in
+        the run (a race, a subscript out of bounds, a broken fact, a deadlock).
         """
         from archline.api.running import run
 
         self._refuse_certain_failures()
         values = {**(given or {}), **arguments}
         if not self._gives_only_sizes(values):
-            return run(self, values, cache=cache, compiled=compiled)
+            return run(self, values, cache=cache, compiled=compiled, engine=engine, timeout=timeout)
         from archline.api.data import run_generated
 
-        return run_generated(self, unplaced(values), cache=cache, seed=seed, compiled=compiled)
+        return run_generated(
+            self, unplaced(values), cache=cache, seed=seed, compiled=compiled, engine=engine, timeout=timeout
+        )
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
         """Whether sizes are given, and none of the data that the algorithm takes."""

@@ -10,7 +10,7 @@ from archline.api.running import Processors, Run, run
 from archline.api.settings import Given, Point
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
-from archline.execution.results import Cache
+from archline.execution.results import TIMEOUT, Cache
 from archline.report.view import MatrixView
 
 
@@ -24,11 +24,13 @@ def run_generated(
     processors: Processors | None = None,
     chosen_cache: bool = True,
     compiled: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
     point = report.point(at, report.names.for_a_run, option)
-    cache, chosen_cache = cache_at(point, cache, chosen_cache)
+    cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     arguments = generate(*algorithm.executed, sizes, seed)
     return run(
@@ -37,6 +39,8 @@ def run_generated(
         cache=cache,
         processors=processors,
         compiled=compiled,
+        engine=engine,
+        timeout=timeout,
         data=f"the data was generated (seed {seed})",
         chosen_cache=chosen_cache,
         _report=report,
@@ -55,6 +59,8 @@ def run_matrix(
     processors: Processors | None = None,
     chosen_cache: bool = True,
     compiled: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
 ) -> Run:
     """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
 
@@ -62,7 +68,7 @@ def run_matrix(
     """
     report = algorithm.cost()
     point = report.point(at, (), option)
-    cache, chosen_cache = cache_at(point, cache, chosen_cache)
+    cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
@@ -72,6 +78,8 @@ def run_matrix(
         cache=cache,
         processors=processors,
         compiled=compiled,
+        engine=engine,
+        timeout=timeout,
         data=f"the vectors were generated (seed {seed})",
         matrix=MatrixView(str(path), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
         chosen_cache=chosen_cache,
@@ -79,8 +87,15 @@ def run_matrix(
     )
 
 
+def _cache(algorithm: Algorithm, point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+    """The cache of a run: on a grid there is none unless it is asked for."""
+    if algorithm.node.grid and not chosen:
+        cache = None
+    return cache_at(point, cache, chosen)
+
+
 def split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
-    """Sizes and indices of the algorithm; symbols of cost and of the machine."""
-    own = {*algorithm.sizes, *algorithm.signature.indices}
+    """Sizes and indices of the algorithm, P on a grid; symbols of cost and of the machine."""
+    own = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
     sizes = {name: int(value) for name, value in point.items() if name in own}
     return sizes, {name: value for name, value in point.items() if name not in own}

@@ -15,7 +15,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.api.settings import broken_facts
 from archline.execution.cache import Chunked, Policy, PrivateCaches, Schedule, Static, WorkStealing, private_caches
-from archline.execution.results import Cache, Counts
+from archline.execution.results import TIMEOUT, Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, error
@@ -109,7 +109,9 @@ class Run:
         return RunView(
             algorithm=self.algorithm.name,
             at=point,
-            counts=CountsView(self._executed(), derived, statuses, kinds, derived_kinds),
+            counts=CountsView(
+                self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
+            ),
             cache=self._cache_view(),
             matrix=self.matrix,
             data=self.data,
@@ -130,7 +132,12 @@ class Run:
         counted = {metric: getattr(self.counts, metric) for metric in EXECUTED}
         if self.private is not None:
             counted |= {"io": self.private.io, "writebacks": self.private.writebacks}
+        counted |= {metric: count for metric, count in self.counts.communication.items() if self._moves(metric)}
         return {metric: count for metric, count in counted.items() if count is not None}
+
+    def _moves(self, metric: str) -> bool:
+        """Whether a metric of communication can count anything: within nodes only where an axis is."""
+        return not metric.startswith("node_") or any(axis.within is not None for axis in self.algorithm.node.grid)
 
     def _cache_view(self) -> CacheView | None:
         if self.cache is None:
@@ -180,16 +187,22 @@ def run(
     cache: Cache | None = None,
     processors: Processors | None = None,
     compiled: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
     **shown: Any,
 ) -> Run:
     """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
 
-    With `processors` the trace is played on private caches; a cache must be given. Raises ArchlineError.
+    With `processors` the trace is played on private caches; a cache must be given. `engine` and `timeout` are those of
+    `execute`. Raises ArchlineError.
     """
     module, node = algorithm.executed
+    if node.grid and processors is not None:
+        hint = "give the number of processors of the grid among the sizes: `--at P=8`"
+        raise error(rules.WRONG_SCHEDULE, f"`{node.name}` says itself which processor does what", hint=hint)
     events = processors is not None
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
-                        compiled=compiled)  # fmt: skip
+                        compiled=compiled, engine=engine, timeout=timeout)  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)

@@ -6,6 +6,7 @@ Exits with 1 where a count lies outside its derived bounds, which is a defect in
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,16 +28,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schedule", metavar="S", help="static, chunked:C or stealing[:SEED], with --procs (default: static)"
     )
+    parser.add_argument(
+        "--engine",
+        choices=("simulated", "mpi"),
+        default="simulated",
+        help="what algorithms on a grid run on: simulated processors, or a rank of MPI each (default: simulated)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=shared.seconds,
+        default=5.0,
+        metavar="SECONDS",
+        help="how long a rank of MPI waits before it makes sure that not all do (default: 5)",
+    )
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    if options.engine == "mpi":
+        _quiet_but_one()
     # A mistyped schedule is told before the target is read.
     processors = _processors(options)
     done = shared.executed(shared.subject_of(options), options, processors)
     sys.stdout.write(_rendered(options.format, done))
     return 1 if done.outside else 0
+
+
+def _quiet_but_one() -> None:
+    """Under `mpiexec` rank 0 alone prints."""
+    from archline.execution.mpiexec import started_rank
+
+    if started_rank() not in (0, None):
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _processors(options: argparse.Namespace) -> Processors | None:

@@ -1,13 +1,13 @@
-"""Running an algorithm on the processors of a grid, simulated here, and what it cost."""
+"""Running an algorithm on the processors of a grid, and what it cost: all of them simulated here, or one (`mpi`)."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,18 @@ from archline.execution.grid import Group, Processor
 from archline.execution.jit import compiled_available
 from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
-from archline.execution.paths import METRICS, Links
+from archline.execution.paths import METRICS, Links, Path
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
-from archline.execution.simulated import Places, ProcessorStoppedError, Running, simulate
-from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FUEL, SITE_FULL, SITE_WIDE
+from archline.execution.simulated import Places, ProcessorsStoppedError, Running, simulate, starts_anew
+from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
+from archline.execution.stops import StoppedError
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 
+Result = TypeVar("Result")
 START_WORDS = 1 << 16
 """Words of a processor's memory in compiled runs at first."""
 
@@ -40,27 +42,26 @@ class OnGrid:
     """A run that reached its end on all processors: their counts, the paths' costs, and the results."""
 
     processors: tuple[Finished, ...]
-    running: tuple[Running, ...]
+    paths: tuple[Path, ...]
     shared: Memory
-    shape: tuple[int, ...]
-    nodes: tuple[int, ...]
+    nodes: Sequence[int]
     replicated: bool
     seconds: float
 
     @property
     def path(self) -> dict[str, int]:
         """Each metric at the end of the path that is longest in it."""
-        return {name: max(each.path.values[place] for each in self.running) for place, name in enumerate(METRICS)}
+        return {name: max(each.values[place] for each in self.paths) for place, name in enumerate(METRICS)}
 
     @property
     def own(self) -> dict[str, int]:
         """The most that one processor did itself."""
-        return {name: max(each.path.own[place] for each in self.running) for place, name in enumerate(METRICS)}
+        return {name: max(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
 
     @property
     def total(self) -> dict[str, int]:
         """What all processors did."""
-        return {name: sum(each.path.own[place] for each in self.running) for place, name in enumerate(METRICS)}
+        return {name: sum(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
 
     @property
     def memory(self) -> list[int]:
@@ -101,64 +102,99 @@ def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any
     return tuple(shape)
 
 
-def launch_on_grid(plan: Plan, shape: tuple[int, ...], compiled: bool | None) -> OnGrid:
-    """Run to the end on simulated processors, or raise ArchlineError."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """Processors ready to start: all of the grid, or those that run in this process; the global arrays they share.
+
+    `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
+    """
+
+    built: Engine
+    shared: Memory
+    written: NDArray[np.int64]
+    readers: NDArray[np.int64]
+    processors: tuple[Finished, ...]
+    running: tuple[Running, ...]
+    links: Links
+    places: Places
+
+
+def launch_on_grid(
+    plan: Plan, shape: tuple[int, ...], compiled: bool | None, attempt: Callable[..., Result | Room | None]
+) -> Result:
+    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
+
+    `attempt(plan, room, fuel)` runs once: plain where there is no room. It returns more room where that was too
+    little, and None where the fuel, or the range of compiled ints, was.
+    """
     if compiled_available() and compiled is not False:
         if compiled is None:
-            finished = _attempt(plan, shape, None, max(PLAIN_STEPS // math.prod(shape), 1000))
-            if isinstance(finished, OnGrid):
-                return finished
-        plan = replace(plan, options=replace(plan.options, compiled=True))
+            outcome = attempt(plan, None, max(PLAIN_STEPS // math.prod(shape), 1000))
+            if outcome is not None and not isinstance(outcome, Room):
+                return outcome
+        with_room = replace(plan, options=replace(plan.options, compiled=True))
         room: Room | None = Room(START_WORDS)
         while room is not None:
-            outcome = _attempt(plan, shape, room, None)
-            if isinstance(outcome, OnGrid):
+            outcome = attempt(with_room, room, None)
+            if outcome is not None and not isinstance(outcome, Room):
                 return outcome
             room = outcome
-        plan = replace(plan, options=replace(plan.options, compiled=False))
-    finished = _attempt(plan, shape, None, None)
-    if not isinstance(finished, OnGrid):
+    outcome = attempt(plan, None, None)
+    if outcome is None or isinstance(outcome, Room):
         raise error(rules.INTERRUPTED, "the run was interrupted")
-    return finished
+    return outcome
 
 
-def _attempt(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None) -> OnGrid | Room | None:
-    """Run once. More room where that was too little; None where the fuel, or the range of compiled ints, was."""
+def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], OnGrid | Room | None]:
+    """Attempts on simulated processors."""
+
+    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> OnGrid | Room | None:
+        ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
+        started = time.perf_counter()
+        try:
+            results = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        except ProcessorsStoppedError as stopped:
+            problems = sorted(stopped.problems.items())
+            return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
+        processors = tuple(replace(each, value=value) for each, value in zip(ready.processors, results, strict=True))
+        seconds = time.perf_counter() - started
+        paths = tuple(each.path for each in ready.running)
+        replicated = bool((ready.readers == -2).any())
+        return OnGrid(processors, paths, ready.shared, ready.links.nodes, replicated, seconds)
+
+    return attempt
+
+
+def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:
+    """Processors of these ranks with their memories. Raises ArchlineError (AL519) where those do not fit."""
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     shared = _memory(plan, built, room, fuel, None)
-    count = math.prod(shape)
-    ranks = np.arange(count).reshape(shape)
-    written = np.zeros(plan.bound.words, np.bool_)
+    ranks = np.arange(math.prod(shape)).reshape(shape)
+    written = np.zeros(plan.bound.words, np.int64)
     readers = np.full(plan.bound.words, -1, np.int64)
     weights = _weights(built.program, fill_state(plan, built, shared))
     processors: list[Finished] = []
     running: list[Running] = []
-    for rank in range(count):
+    for rank in here:
         memory = _memory(plan, built, room, fuel, rank)
         amounts = fill_state(plan, built, memory)
         own = sum(plan.bound.placements[name].elements for name in plan.bound.local)
         memory.state[PEAK] = own
         processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
-        coordinates = tuple(int(at) for at in np.unravel_index(rank, shape))
-        group = Group(processor, ranks, coordinates, 0)
+        group = Group(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
-        running.append(Running(rank, program, _done(memory, weights, built.program.layout.first_counter)))
+        done = _done(memory, weights, built.program.layout.first_counter)
+        running.append(Running(rank, program, memory.state, done))
         processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
-    nodes = _nodes(plan.algorithm, shape)
-    links = Links(nodes, _largest(plan))
-    places = Places(
-        lambda site: built.program.site(site).span, lambda rank: tuple(int(at) for at in np.unravel_index(rank, shape))
-    )
-    started = time.perf_counter()
-    try:
-        results = _simulated(running, links, places, processors, built)
-    except ProcessorStoppedError as stopped:
-        return _stopped(built, processors[stopped.rank].memory.state, places.named(stopped.rank), room)
-    processors = [replace(each, value=value) for each, value in zip(processors, results, strict=True)]
-    seconds = time.perf_counter() - started
-    return OnGrid(tuple(processors), tuple(running), shared, shape, nodes, bool((readers == -2).any()), seconds)
+    links = Links(_nodes(plan.algorithm, shape), _largest(plan))
+    places = Places(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
+    return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)
+
+
+def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(at) for at in np.unravel_index(rank, shape))
 
 
 def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
@@ -168,29 +204,44 @@ def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank
     return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
-def _simulated(
-    running: list[Running], links: Links, places: Places, processors: list[Finished], built: Engine
-) -> list[Any]:
+def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
+    """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
-        recursive = bool(built.program.layout.measures)
-        return in_large_stack(lambda: simulate(running, links, places), processors[0].memory.state, recursive)
+        recursive = bool(ready.built.program.layout.measures)
+        return in_large_stack(work, ready.processors[0].memory.state, recursive)
     except MemoryError:
         raise error(rules.NO_MEMORY, "the run used up the memory") from None
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _stopped(built: Engine, state: Any, where: str, room: Room | None) -> Room | None:
-    match int(state[SITE]):
-        case site if site in (SITE_FUEL, SITE_WIDE):
-            return None
-        case site if site == SITE_FULL:
-            if room is None:
-                raise error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
-            return room.larger(tasks=False)
-    raise report(built.program, state, where)
+Stop = Room | Exception | None
+"""Why a processor stopped: a failure, too little room, or (None) for want of fuel, or of the range of compiled ints."""
+
+
+def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedError | ArchlineError) -> Stop:
+    """Why a processor stopped."""
+    if isinstance(problem, ArchlineError):
+        return problem
+    where = ready.places.named(running.rank)
+    if not starts_anew(running, problem):
+        return report(ready.built.program, running.state, where)
+    if running.state[SITE] != SITE_FULL:
+        return None
+    if room is None:
+        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
+    return room.larger(tasks=False)
+
+
+def restart(stops: Sequence[Stop]) -> Room | None:
+    """How to run anew, given why processors stopped. Raises the first failure where all are failures."""
+    failures = [each for each in stops if isinstance(each, Exception)]
+    if len(failures) == len(stops):
+        raise failures[0]
+    anew = [each for each in stops if not isinstance(each, Exception)]
+    return None if None in anew else anew[0]
 
 
 def _largest(plan: Plan) -> int | None:

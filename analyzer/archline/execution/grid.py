@@ -48,15 +48,15 @@ class Step:
 class Processor:
     """One processor: its rank, its memory, the global arrays, and which elements of them were written.
 
-    `written` marks the elements of global arrays that have been output, `readers` who read each (-1: nobody,
-    -2: several).
+    `written` has the site that output each element of the global arrays (0: none), `readers` who read each
+    (-1: nobody, -2: several).
     """
 
     rank: int
     arrays: tuple[Any, ...]
     state: Any
     shared: Any
-    written: NDArray[np.bool_]
+    written: NDArray[np.int64]
     readers: NDArray[np.int64]
     compiled: bool
 
@@ -287,7 +287,7 @@ class Group:
         addresses = _listed(addresses_of(target))
         if processor.written[addresses].any():
             fail(processor.state, twice)
-        processor.written[addresses] = True
+        processor.written[addresses] = twice
         if processor.compiled:
             processor.shared[1][addresses] = words
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,14 +16,15 @@ from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal
 from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
-from archline.execution.codegen.reach import reachable
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
-from archline.execution.distributed import grid_shape, launch_on_grid, outputs_on_grid
+from archline.execution.distributed import OnGrid, grid_shape, launch_on_grid, outputs_on_grid, simulated
 from archline.execution.launch import Finished, Plan, launch
+from archline.execution.mpi import on_ranks
+from archline.execution.mpiexec import run_on_ranks, started_rank
 from archline.execution.paths import METRICS as METRICS_OF_PATHS
 from archline.execution.placement import store_words
-from archline.execution.results import Cache, Counts, Run, Trace
+from archline.execution.results import TIMEOUT, Cache, Counts, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -43,6 +45,8 @@ def execute(
     races: bool = True,
     compiled: bool | None = None,
     progress: bool | None = None,
+    engine: str = "simulated",
+    timeout: float = TIMEOUT,
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
@@ -52,30 +56,48 @@ def execute(
     `compiled` forces or forbids compilation by numba; None starts as plain Python and compiles what turns out to
     be long. `progress` forces or forbids messages on standard error.
 
-    Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516), for
-    what cannot be run (AL517 to AL519).
+    On a grid `engine` is "simulated" or "mpi": a rank of MPI for each processor. Under `mpiexec` all ranks call this
+    with the same arguments, and all get the same result; else the ranks are started here. A rank that has waited for
+    `timeout` seconds makes sure that not all do.
+
+    Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516, AL530 to
+    AL535), for what cannot be run (AL517 to AL519, AL536 to AL539).
     """
     line = _check_cache(cache, line)
+    _check_engine(algorithm, engine)
     symbols = frozenset(cost_symbols(module.externs.values())) | MACHINE
     bound = bind(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
-    racing = races and has_parallelism(reachable(module, algorithm))
+    racing = races and has_parallelism(module, algorithm)
     options = Options(False, tracing, racing, events)
     plan = Plan(module, algorithm, bound, line, cache, options, progress)
-    if algorithm.grid:
-        return _on_grid(plan, compiled)
-    return _result(plan, launch(plan, compiled), trace)
+    if not algorithm.grid:
+        return _result(plan, launch(plan, compiled), trace)
+    if tracing:
+        message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
+        raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
+    shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
+    if engine == "simulated":
+        return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape)))
+    if started_rank() is not None:
+        return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout, lambda done: _of_grid(plan, done)))
+    given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout}
+    return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
 
 
-def _on_grid(plan: Plan, compiled: bool | None) -> Run:
-    """A run on simulated processors."""
-    if plan.options.trace:
-        message = f"`{plan.algorithm.name}` runs on a grid of processors, whose io is not counted"
-        raise error(rules.BAD_CACHE, message, span=plan.algorithm.name_span, hint="run what it calls with a cache")
-    sizes = bound_sizes(plan)
-    processors = plan.bound.symbols.get("P")
-    finished = launch_on_grid(plan, grid_shape(plan.algorithm, sizes, processors), compiled)
+def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
+    if engine not in ("simulated", "mpi"):
+        raise error(rules.ENGINE, f'there is no engine "{engine}"; there are "simulated" and "mpi"')
+    if engine == "mpi" and not algorithm.grid:
+        message = f"`{algorithm.name}` runs on one processor"
+        hint = "the engine `mpi` is for algorithms `on grid(...)`"
+        raise error(rules.ENGINE, message, span=algorithm.name_span, hint=hint)
+
+
+def _of_grid(plan: Plan, finished: OnGrid) -> Run:
+    """The result of a run on a grid, whichever engine ran it."""
     counts = [counts_of(each) for each in finished.processors]
+    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     path = finished.path
     return Run(
         Counts(
@@ -87,14 +109,14 @@ def _on_grid(plan: Plan, compiled: bool | None) -> Run:
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
             memory=max(finished.memory),
-            communication={name: path[name] for name in METRICS_OF_PATHS[2:]},
-            node_memory=finished.node_memory,
+            communication={name: path[name] for name in METRICS_OF_PATHS[2:] if two_levels or "node" not in name},
+            node_memory=finished.node_memory if two_levels else None,
             own=finished.own,
             total=finished.total,
         ),
         outputs_on_grid(plan, finished),
         finished.processors[0].value,
-        {**sizes, "P": len(counts)},
+        {**bound_sizes(plan), "P": len(counts)},
         None,
         None,
         finished.processors[0].program.options.compiled,

@@ -251,3 +251,30 @@ OUTPUT_TWICE = Rule(
     ```
     """,
 )
+NO_MPI = Rule(
+    "AL536",
+    "MPI that is not there",
+    """
+    `--engine mpi` needs the extra `mpi`: `pip install 'archline[mpi]'` brings mpi4py and MPICH. The ranks are started
+    by the `mpiexec` that lies beside Python; with another MPI, start archline under the `mpiexec` of that one.
+    """,
+)
+RANKS = Rule(
+    "AL537",
+    "ranks that do not fit the grid",
+    "Under `mpiexec` there is one rank for each processor of the grid: `mpiexec -n 8` for `--at P=8`.",
+)
+ENGINE = Rule(
+    "AL538",
+    "engine that does not fit the algorithm",
+    """
+    Algorithms `on grid` run on simulated processors (`--engine simulated`, the default) or on ranks of MPI (`--engine
+    mpi`). Others run on one processor, and what runs on ranks must be known to each: a function that is registered for
+    an extern lies in a module that they can import.
+    """,
+)
+RANK_LOST = Rule(
+    "AL539",
+    "ranks that ended without a result",
+    "A process was killed, by hand or for want of memory, or MPI could not start; the message has its last lines.",
+)

@@ -6,15 +6,16 @@ Sending never waits. Messages between two processors with the same tag arrive in
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from archline.execution import run_rules as rules
 from archline.execution.grid import Step, Tag, Words
 from archline.execution.paths import NO_BUFFER, NOTHING, Links, Path, Values
+from archline.execution.slots import FIRST_SITE, SITE
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.source import Span
 
 Program = Generator[Step, "Words | None", Any]
@@ -23,20 +24,24 @@ Letter = tuple["Words | None", Values, int]
 MAX_LISTED = 4
 
 
-class ProcessorStoppedError(Exception):
-    """A processor stopped; its state says why."""
+class ProcessorsStoppedError(Exception):
+    """Processors stopped, each by an error of its own, and the others went as far as they could."""
 
-    def __init__(self, rank: int) -> None:
-        super().__init__(rank)
-        self.rank = rank
+    def __init__(self, problems: Mapping[int, StoppedError | ArchlineError]) -> None:
+        super().__init__()
+        self.problems = problems
 
 
 @dataclass(eq=False)
 class Running:
-    """One processor's program, and the costs of the path to where it is. `done` tells its flops and work by now."""
+    """One processor's program, and the costs of the path to where it is. `done` tells its flops and work by now.
+
+    `state` says where and why it stopped, where the program raised StoppedError.
+    """
 
     rank: int
     program: Program
+    state: Any
     done: Callable[[], tuple[int, int]]
     path: Path = field(default_factory=Path)
 
@@ -89,8 +94,33 @@ def _words(count: int | None) -> str:
     return f"{count} word{'s' * (count != 1)}"
 
 
+def starts_anew(running: Running, problem: Exception) -> bool:
+    """Whether a processor stopped so that the run may start anew, with more room or as other code."""
+    return isinstance(problem, StoppedError) and running.state[SITE] < FIRST_SITE
+
+
+def deadlock(waiting: Mapping[int, Step], places: Places) -> Exception:
+    """The error (AL533) where every processor has ended or is in this step, whose message nobody sends."""
+    listed = []
+    for rank, step in sorted(waiting.items())[:MAX_LISTED]:
+        assert step.source is not None
+        listed.append(f"{places.named(rank)} on line {places.span(step.site).line} for {places.named(step.source)}")
+    more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
+    first = places.span(waiting[min(waiting)].site)
+    return error(rules.DEADLOCK, f"every processor waits: {', '.join(listed)}{more}", span=first)
+
+
+def lost(sender: int, receiver: int, site: int, places: Places) -> Exception:
+    """The error (AL534) for a message, sent at a site, that its receiver never received."""
+    message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
+    return error(rules.LOST_MESSAGE, message, span=places.span(site))
+
+
 def simulate(processors: Sequence[Running], links: Links, places: Places) -> list[Any]:
-    """Run all processors to their end; what each returns. Raises ArchlineError (AL532 to AL534)."""
+    """Run all processors to their end; what each returns.
+
+    Raises ProcessorsStoppedError where some stop, else ArchlineError (AL533, AL534).
+    """
     return _Simulation(processors, links, places).run()
 
 
@@ -103,18 +133,25 @@ class _Simulation:
         self._waiting: dict[int, tuple[Step, Values]] = {}
         self._ready: deque[int] = deque(range(len(processors)))
         self._results: list[Any] = [None] * len(processors)
+        self._problems: dict[int, StoppedError | ArchlineError] = {}
 
     def run(self) -> list[Any]:
         while self._ready:
             rank = self._ready.popleft()
-            answer = self._answer(rank) if rank in self._waiting else None
-            self._advance(self._processors[rank], answer)
+            try:
+                answer = self._answer(rank) if rank in self._waiting else None
+                self._advance(self._processors[rank], answer)
+            except (StoppedError, ArchlineError) as problem:
+                self._problems[rank] = problem
+                if starts_anew(self._processors[rank], problem):
+                    break
+        if self._problems:
+            raise ProcessorsStoppedError(self._problems)
         if self._waiting:
-            raise self._deadlock()
+            raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
             if letters:
-                message = f"{self._places.named(sender)} sends to {self._places.named(receiver)}, which never receives"
-                raise error(rules.LOST_MESSAGE, message, span=self._places.span(letters[0][2]))
+                raise lost(sender, receiver, letters[0][2], self._places)
         return self._results
 
     def _advance(self, running: Running, answer: Words | None) -> None:
@@ -132,8 +169,6 @@ class _Simulation:
         except StopIteration as finished:
             self._results[running.rank] = finished.value
             running.path.compute(*running.done())
-        except StoppedError:
-            raise ProcessorStoppedError(running.rank) from None
 
     def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:
         self._mail.setdefault((tag, sender, receiver), deque()).append(letter)
@@ -157,15 +192,3 @@ class _Simulation:
             if not self._mail[key]:
                 del self._mail[key]
         return end(self._processors[rank], step, letter, sent, self._links, self._places)
-
-    def _deadlock(self) -> Exception:
-        listed = []
-        first = None
-        for rank, (step, _) in list(self._waiting.items())[:MAX_LISTED]:
-            span = self._places.span(step.site)
-            first = first or span
-            assert step.source is not None
-            listed.append(f"{self._places.named(rank)} on line {span.line} for {self._places.named(step.source)}")
-        more = len(self._waiting) - len(listed)
-        message = f"every processor waits: {', '.join(listed)}" + (f", and {more} more" if more else "")
-        return error(rules.DEADLOCK, message, span=first)

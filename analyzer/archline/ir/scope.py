@@ -223,6 +223,20 @@ def has_function(value: Poly) -> bool:
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())
 
 
+def behind(statement: s.Stmt, scope: Scope) -> Scope:
+    """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+    match statement:
+        case s.Let(name=name, value=value) if not scope.module.is_view(value):
+            try:
+                return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
+            except NotStaticError:
+                return scope.without_value(name)
+        case s.Assume(facts=assumed):
+            return scope.with_facts(with_all(scope.facts, assumed, scope))
+        case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
+            return scope
+
+
 # Facts of a program
 def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     """Learn from several facts, in terms of one scope."""
@@ -319,8 +333,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
     """The names that an algorithm's parameters and statements define."""
-    named = (each for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local | s.Loop))
-    return frozenset(each.variable if isinstance(each, s.Loop) else each.name for each in named)
+    return s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

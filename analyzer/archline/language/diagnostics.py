@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from archline.language.source import Span
@@ -29,10 +29,18 @@ class Rule:
             raise ValueError(f"two rules are called {self.code}")
         _REGISTRY[self.code] = self
 
+    def __reduce__(self) -> tuple[Callable[..., Rule], tuple[str, ...]]:
+        return _rule, (self.code, self.title, self.explanation)
+
     @property
     def documentation(self) -> str:
         """The rule's page: a heading and the explanation."""
         return f"# {self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}\n"
+
+
+def _rule(code: str, *text: str) -> Rule:
+    """The rule of a code, as another process sends it: there is one of each."""
+    return _REGISTRY.get(code) or Rule(code, *text)
 
 
 def known_rules() -> dict[str, Rule]:
@@ -94,6 +102,9 @@ class ArchlineError(Exception):
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__("\n".join(diagnostic.render() for diagnostic in diagnostics))
         self.diagnostics = tuple(diagnostics)
+
+    def __reduce__(self) -> tuple[type[ArchlineError], tuple[tuple[Diagnostic, ...]]]:
+        return ArchlineError, (self.diagnostics,)
 
 
 def error(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import Place, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import METRICS, Spent, Walk, lost
@@ -17,32 +19,24 @@ from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.model import Module
 
-MAX_AXES = 4
-
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
-    if len(algorithm.grid) > MAX_AXES:
-        raise AssertionError
     upper, facts = _spent(module, algorithm, None, coarse)
     own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(algorithm)]
     costs = {}
-    for metric in METRICS:
-        more = 1 if metric == "work" else 0
-        amount = _between(
-            add(upper.of(metric), exactly(Poly.constant(more))),
-            [add(each.of(metric), exactly(Poly.constant(more))) for each in own],
-            facts,
-        )
+    for metric in metrics_on_grid(algorithm):
+        call = Poly.constant(1 if metric == "work" else 0)
+        own_sums = [add(each.of(metric), exactly(call)) for each in own]
+        amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
         costs[metric] = _cost(metric, amount, upper.declared, algorithm)
-    costs["span"] = _cost("span", _amount(costs["work"]), upper.declared, algorithm)
-    return costs
+    return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
 
-def _amount(cost: Cost) -> Amount:
-    if cost.lower is None or cost.upper is None:
-        return Unknown(cost.reason or "", cost.span)
-    return Known(cost.lower, cost.upper)
+def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
+    """The metrics that are followed: those between nodes and within apart, where there are both."""
+    two_levels = any(axis.within is not None for axis in algorithm.grid)
+    return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
 def _corners(algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
@@ -56,13 +50,17 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
     place: Place = at_start(module, algorithm, given)
     facts = place.scope.facts
     try:
-        spent = Walk(module, Stretches(module, coarse)).algorithm(algorithm, place)
+        stretches = Stretches(module, coarse)
+        spent = Walk(module, stretches).algorithm(algorithm, place)
+        memory = Memory(module, stretches).algorithm(algorithm, place)
+        spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
-    return spent.map(lambda amount: closed_amount(amount, facts, algorithm)), facts
+    amounts = {name: closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
+    return Spent(amounts, spent.declared), facts
 
 
-def _between(upper: Amount, own: list[Amount], facts: Facts) -> Amount:
+def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
     """The path: at most the sum of all maxima, at least what any processor does itself."""
     if isinstance(upper, Unknown):
         return upper
@@ -70,9 +68,9 @@ def _between(upper: Amount, own: list[Amount], facts: Facts) -> Amount:
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
             return exactly(upper.upper)
-    best = ZERO
+    best = least
     for lower in lowers:
-        if best == ZERO or facts.nonnegative(lower - best):
+        if facts.nonnegative(lower - best):
             best = lower
     return Known(best, upper.upper)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import between_floors
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -56,6 +56,8 @@ class Place:
     def most(self, amount: Amount, span: Span) -> Amount:
         """The largest amount of any processor, from above; of the given one as it is."""
         for name, extent in reversed(self.ranged):
+            if isinstance(amount, Known) and name in amount.upper.names:
+                amount = between_floors(amount.upper, self.scope.facts)
             if isinstance(amount, Known) and name in amount.upper.names:
                 over = Range(name, ZERO, extent, Poly.symbol(name), self.scope.facts, span)
                 found = over.largest(Known(ZERO, amount.upper))
@@ -180,8 +182,3 @@ def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
         for each in body
     )
     return plain and any(isinstance(each, s.Transfer | s.Loop) for each in body)
-
-
-def nonnegative(facts: Facts, value: Poly) -> Poly:
-    """A value that is never negative, simplified."""
-    return facts.simplify(value)

@@ -9,6 +9,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import between_floors
 from archline.analysis.communication.place import Axis, Place
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, times, up_to
 from archline.ir.indicators import indicator
@@ -38,12 +39,11 @@ def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place
         _Side(clauses["from"], _words(module, received, place)),
     )
     moved = [_moved(side, algorithm, place) for side in sides]
-    facts = place.scope.facts
     bare = exchange.buffer is None
     totals: dict[str, Amount] = {}
     for prefix, part in (("", 0), ("node_", 1)):
         words = [times(side.words, found[part]) for side, found in zip(sides, moved, strict=True)]
-        some = [UNIT if bare else _positive(side.words, facts) for side in sides]
+        some = [UNIT if bare else _positive(side.words, place) for side in sides]
         messages = [times(each, found[part]) for each, found in zip(some, moved, strict=True)]
         totals[f"{prefix}words"] = NOTHING if bare else _larger(words, place, exchange.span)
         totals[f"{prefix}messages"] = _larger(messages, place, exchange.span)
@@ -71,16 +71,27 @@ def _words(module: Module, buffer: s.Expr | None, place: Place) -> Amount:
         extents = [static_value(extent, place.scope) for extent in module.shapes[buffer]]
     except NotStaticError as problem:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
-    return exactly(place.scope.facts.simplify(prod(extents, start=ONE)))
+    facts = place.scope.facts
+    words = facts.simplify(prod(extents, start=ONE))
+    return between_floors(words, facts) if place.moves(words) else exactly(words)
 
 
-def _positive(words: Amount, facts: Facts) -> Amount:
+def _positive(words: Amount, place: Place) -> Amount:
     """1 where there are words to send."""
     if isinstance(words, Unknown):
         return words
-    if facts.positive(words.upper):
+    facts = place.scope.facts
+    if facts.positive(words.lower):
         return UNIT
-    return exactly(facts.simplify(facts.positive_part(words.upper) - facts.positive_part(words.upper - 1)))
+    return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+
+
+def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
+    """1 where a number of words in sizes is not 0."""
+    if not words.names <= place.scope.fixed:
+        return otherwise
+    facts = place.scope.facts
+    return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
 def _moved(side: _Side, algorithm: s.Algorithm, place: Place) -> tuple[Amount, Amount]:
@@ -174,5 +185,5 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Place, most: Poly
     if not rest.names <= place.scope.fixed:
         return Known(ZERO, most)
     # Both ways around, one moves as far as the other.
-    ways = sorted((rest, -rest), key=lambda each: (str(each).startswith("-"), str(each)))
-    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(ways[0], extent))))
+    way = rest if next(iter(rest.terms.values())) > 0 else -rest
+    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))

@@ -44,20 +44,21 @@ def iterations_of(loop: s.Loop, scope: Scope) -> Range:
     last = found.value.substitute({found.variable: end}) + 1
     for atom in last.atoms():
         if isinstance(atom, a.CeilLog2) and last == Poly.of_atom(atom):
-            below = atom.argument - 1 - a.exponential(2, found.value)
-            return _Halving(found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=below)
+            return _Halving(
+                found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=atom.argument
+            )
     return found
 
 
 @dataclass(frozen=True)
 class _Halving(Range):
-    """The range of `for s in 0..ceil(log2(p))`, in which 2^s < p."""
+    """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
 
     below: Poly = ZERO
 
     @property
     def inside(self) -> Facts:
-        return super().inside.with_nonnegative(self.below)
+        return super().inside.with_nonnegative(self.below - 2)
 
 
 def _fresh(name: str, facts: Facts) -> str:

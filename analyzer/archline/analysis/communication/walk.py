@@ -160,7 +160,7 @@ class Walk:
             return lost(f"the bounds of this loop: {problem.reason}", loop)
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = Spent({"work": UNIT}).then(self._block(loop.body, algorithm, place.with_scope(scope)))
-        return body.map(iterations.sum)
+        return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
 
     def _range(self, loop: s.Loop, place: Place) -> Range:
         """The iterations of any processor, where they differ."""
@@ -201,6 +201,17 @@ class Walk:
             facts = place.scope.facts
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
         return Spent({name: _up(add(arm.of(name), other.of(name))) for name in METRICS}, declared)
+
+
+def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
+    """The sum over the iterations; from above, where it has no closed form, the largest as often as there are some."""
+    found = iterations.sum(amount)
+    if isinstance(amount, Unknown) or isinstance(found, Known):
+        return found
+    if not above:
+        return Known(ZERO, ZERO)
+    most = iterations.largest(amount)
+    return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
 
 
 def _up(amount: Amount) -> Amount:

@@ -26,17 +26,17 @@ from archline.ir.ranges import Range, fork_depth
 from archline.ir.scope import (
     NotStaticError,
     Scope,
+    behind,
     declared,
     floor_of_bound,
     static_value,
-    with_all,
     with_fact,
     without_condition,
 )
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
-from archline.language.model import BoundBy, Module, Signature, ViewType
+from archline.language.model import BoundBy, Module, Signature
 
 Result = tuple[Tally, tuple[Step, ...]]
 
@@ -111,7 +111,7 @@ class Statements:
         if (known := self.model.call(call)) is not None:
             return known
         body, _ = self.algorithm(target)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         facts = scope.facts
         if self._solves and component(self.module, target) and _vary(sizes, scope):
             body = self.recursions.plain(target)
@@ -121,7 +121,8 @@ class Statements:
 
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
-    def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+    def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+        """The sizes and indices of a callee, in those of the caller."""
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
@@ -160,55 +161,28 @@ class Statements:
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
             scope = self.behind(statement, scope)
-            holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
+            holds_array = holds_array or (isinstance(statement, s.Local) and statement.is_array)
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
     def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
-        """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
-        match statement:
-            case s.Let(name=name, value=value) if not isinstance(self.module.types.get(value), ViewType):
-                try:
-                    return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
-                except NotStaticError:
-                    return scope
-            case s.Assume(facts=assumed):
-                return scope.with_facts(with_all(scope.facts, assumed, scope))
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                return scope
+        """What is known behind a statement."""
+        return behind(statement, scope)
 
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         match statement:
             case s.Let(value=value):
                 return evaluation(value, scope, self), "let", ()
             case s.Local():
-                return self._local(statement, scope), "operators of the right side", ()
+                return self._stored(statement, scope), "operators of the right side", ()
             case s.Assign():
-                return self._assign(statement, scope), "operators", ()
-            case s.Return(value=value):
-                return evaluation(value, scope, self), "operators", ()
+                cost = self._stored(statement, scope).then(update(statement, scope, self.model), scope.facts)
+                return cost, "operators", ()
             case s.Invoke(call=call, spawned=spawned):
                 return self._invoke(call, spawned, scope)
             case s.Sync():
                 return self.model.sync, "sync", ()
-            case s.Pass() | s.Assume():
-                return FREE, "", ()
             case s.Costs(amounts=amounts):
                 return (
                     declared_amounts(amounts, scope, f"costs at line {statement.span.line}", self.model),
@@ -223,8 +197,10 @@ class Statements:
                 return self._if(branches, scope)
             case s.Transfer():
                 return FREE, "", ()
-            case s.Communicate() | s.Split():
+            case s.Communication() | s.Split():
                 return unknown("nothing is sent on one processor", statement.span), "", ()
+            case s.Simple():
+                return evaluations(s.evaluated(statement), scope, self), "operators", ()
 
     def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         cost = evaluation(call, scope, self)
@@ -239,30 +215,19 @@ class Statements:
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
-    def _local(self, local: s.Local, scope: Scope) -> Tally:
-        if local.value is None:
-            return FREE
-        if isinstance(local.type, s.ArrayType):
-            return self._fill(local, local.type.shape, local.value, scope)
-        return evaluation(local.value, scope, self)
-
-    def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
-        target, value = assign.target, assign.value
-        place = evaluation(target, scope, self)
-        if isinstance(self.module.types.get(target), ViewType):
-            return place.then(self._fill(assign, self.module.shapes[target], value, scope), scope.facts)
-        operator = update(assign, scope, self.model)
-        return evaluation(value, scope, self).then(place, scope.facts).then(operator, scope.facts)
-
-    def _fill(self, statement: s.Local | s.Assign, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
+    def _stored(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
+        """The value is evaluated once, then stored: in every element where an array is filled."""
+        cost = evaluations(s.evaluated(statement), scope, self)
+        shape = self.module.filled(statement)
+        if shape is None:
+            return cost
         extents = []
         for each in shape:
             found = extent_range(each, scope)
             if found is None:
                 return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
             extents.append(found)
-        # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self).then(self.model.fill(statement, extents, scope.facts), scope.facts)
+        return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:

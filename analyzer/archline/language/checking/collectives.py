@@ -95,12 +95,12 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
         if keyword != "along" and len(clause.values) > most:
             what = {"by": "the amount of a shift", "from": "a root", "onto": "a root"}.get(keyword, f"`{keyword}`")
-            along = " along the axis" if keyword in ("by", "from", "onto") else ""
-            body.report(rules.CLAUSE, f"{what} is one value{along}", clause.span)
+            where = " along the axis" if keyword in ("by", "from", "onto") else ""
+            body.report(rules.CLAUSE, f"{what} is one value{where}", clause.span)
         elif keyword in ("by", "from", "onto"):
             static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
-            along = clauses["along"].values if "along" in clauses else ()
-            axes = [each.id for each in along if isinstance(each, s.Name)]
+            joined = clauses["along"].values if "along" in clauses else ()
+            axes = [each.id for each in joined if isinstance(each, s.Name)]
             _check_agreed(body, operation, clause, axes or [axis.name for axis in body.algorithm.grid])
         elif keyword == "with":
             _check_operator(body, clause.values[0])

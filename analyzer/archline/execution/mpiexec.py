@@ -1,0 +1,118 @@
+"""Starting the ranks of a run under MPI: with the `mpiexec` that lies beside Python, in processes of their own.
+
+A folder for the time of the run holds the program with its data and, at the end, the result or the error.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from archline.execution import run_rules as rules
+from archline.execution.externs import register_extern, registered
+from archline.execution.results import Run
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.model import Module
+
+RANK = "import sys; from archline.execution.mpiexec import main; main(sys.argv[1])"
+JOB, OUTCOME = "job", "outcome"
+MAX_SHOWN = 12
+"""Lines of what ranks printed last that an error shows."""
+
+
+def started_rank() -> int | None:
+    """The rank of this process, where it was started under MPI."""
+    rank = os.environ.get("PMI_RANK")
+    return None if rank is None else int(rank)
+
+
+def run_on_ranks(
+    count: int, module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], options: Mapping[str, Any]
+) -> Run:
+    """Run on as many ranks, started here; `options` are those of `execute`.
+
+    Raises ArchlineError as a run does, and where there is no MPI (AL536), a function of an extern cannot be sent to
+    other processes (AL538), or the ranks end without a result (AL539).
+    """
+    starter = _starter()
+    externs = {name: function for name in module.externs if (function := registered(name)) is not None}
+    job = (module, algorithm, dict(arguments), dict(options), _sendable(externs))
+    with tempfile.TemporaryDirectory(prefix="archline") as folder:
+        Path(folder, JOB).write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
+        command = [str(starter), "-n", str(count), sys.executable, "-c", RANK, folder]
+        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        outcome = Path(folder, OUTCOME)
+        if not outcome.exists():
+            last = "\n".join(done.stderr.splitlines()[-MAX_SHOWN:]) or "and printed nothing"
+            raise error(rules.RANK_LOST, f"the ranks ended without a result (exit code {done.returncode}): {last}")
+        sys.stderr.write(done.stderr)
+        result = pickle.loads(outcome.read_bytes())
+    if isinstance(result, Exception):
+        raise result
+    assert isinstance(result, Run)
+    return result
+
+
+def _starter() -> Path:
+    starter = Path(sys.executable).with_name("mpiexec")
+    missing = [name for name, there in (("mpi4py", _installed()), ("mpiexec", starter.exists())) if not there]
+    if missing:
+        message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} beside Python"
+        hint = "pip install 'archline[mpi]'; or start archline itself under the mpiexec of another MPI"
+        raise error(rules.NO_MPI, message, hint=hint)
+    return starter
+
+
+def _installed() -> bool:
+    return importlib.util.find_spec("mpi4py") is not None
+
+
+def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Functions that other processes find by their names. Raises ArchlineError (AL538)."""
+    for name, function in externs.items():
+        try:
+            pickle.dumps(function)
+            found = function.__module__ != "__main__"
+        except (pickle.PicklingError, AttributeError, TypeError):
+            found = False
+        if not found:
+            message = f"the function registered for the extern `{name}` is not known to other processes"
+            hint = "put it into a module at its top level, or start the program itself by `mpiexec`"
+            raise error(rules.ENGINE, message, hint=hint)
+    return externs
+
+
+def main(folder: str) -> None:
+    """One rank: run, and write the outcome on rank 0."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from archline.execution.mpi import portable
+    from archline.execution.run import execute
+
+    module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
+    for name, function in externs.items():
+        register_extern(name, function)
+    outcome: Run | Exception
+    try:
+        outcome = execute(module, algorithm, arguments, engine="mpi", **options)
+    except Exception as problem:
+        outcome = problem
+    if started_rank() in (0, None):
+        Path(folder, OUTCOME).write_bytes(portable(outcome))

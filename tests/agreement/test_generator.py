@@ -13,7 +13,7 @@ from archline.language.loader import load_text
 from archline.language.parser import parse_program
 from archline.language.printer import format_program
 from archline.language.source import Source
-from archline.language.syntax import structure
+from archline.language.structure import structure
 from effort import drawn
 from programs import program_from_seed, programs
 from programs.choice import Seeded

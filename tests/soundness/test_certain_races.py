@@ -25,6 +25,8 @@ RACY = {
     "read under a sign": "x[i] = -x[i + 1]",
     "read by a function": "x[i] = max(1.0, x[i + 1])",
     "read left of an operator": "x[i] = x[i + 1]*2.0",
+    "read as an argument": "x[i] = 1.0\n        g(x[i + 1])",
+    "an inner loop that an assume lets run": "assume n > 1\n        for k in 1..n:\n            t[k] = x[i]",
 }
 CLEAN = {
     "its own element": "x[i] = x[i] + 1.0",
@@ -38,6 +40,7 @@ CLEAN = {
     "every other element": "for k in 0..n step 2:\n            t[k] = x[i]",
     "its own register": "local r: real = x[i]\n        r += 1.0\n        x[i] = r",
     "its own array": "local w: real[4] = 0\n        w[0] = x[i]\n        x[i] = w[0]",
+    "a view of its own": "let v = x[2*i ..+ 2]\n        v[0] = t[i]",
     "by data": "t[key[i]] = x[i]",
 }
 FRAME = """algorithm f(x: inout real[2*n + 2], t: inout real[n], key: index[n] below n):
@@ -45,6 +48,9 @@ FRAME = """algorithm f(x: inout real[2*n + 2], t: inout real[n], key: index[n] b
     parallel for i in 0..n:
         {}
     t[0] = s
+
+algorithm g(v: real):
+    pass
 """
 
 

@@ -76,7 +76,7 @@ def test_every_verdict_has_its_place_in_front(here: Path) -> None:
     lines = cli("check", path).out.splitlines()
     assert f"{path}:2: holds  flops == n*(n - 1)" in lines
     assert f"{path}:3: fails  flops == n^2" in lines
-    assert lines[-1] == "1 hold, 1 fail"
+    assert lines[-1] == "1 claim holds, 1 fails"
 
 
 def test_places_inside_the_current_folder_are_relative(here: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_program_on_standard_input() -> None:
 def test_unknown_is_counted_apart_and_fails_a_strict_check(here: Path) -> None:
     path = write(here / "u.algo", UNKNOWN)
     result = cli("check", path)
-    assert (result.code, result.out.splitlines()[-1]) == (0, "1 unknown")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "1 claim is unknown")
     assert cli("check", path, "--strict").code == 1
     held = write(here / "h.algo", PAIRS.format("flops >= 0"))
     assert cli("check", held, "--strict").code == 0

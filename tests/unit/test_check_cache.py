@@ -62,10 +62,10 @@ def test_a_second_run_reads_the_cache_until_the_file_changes(here: Path) -> None
     file = here / "sum.algo"
     file.write_text(SUM.format("n"))
     first = cli("check", "sum.algo")
-    assert "1 hold" in first.out
+    assert "1 claim holds" in first.out
     assert cli("check", "sum.algo") == first
     plant(entry(here), '"holds"', '"unknown"')
-    assert "1 unknown" in cli("check", "sum.algo").out
+    assert "1 claim is unknown" in cli("check", "sum.algo").out
     assert cli("check", "sum.algo", "--no-cache") == first
     file.write_text(SUM.format("2*n"))
     assert "derived: n" in cli("check", "sum.algo").out
@@ -75,20 +75,20 @@ def test_options_and_the_current_folder_have_entries_of_their_own(here: Path, mo
     (here / "sum.algo").write_text(SUM.format("n"))
     cli("check", "sum.algo")
     plant(entry(here), '"holds"', '"unknown"')
-    assert "1 hold" in cli("check", "sum.algo", "--where", "n >= 2").out
-    assert "1 hold" in cli("check", "sum.algo::total").out
+    assert "1 claim holds" in cli("check", "sum.algo", "--where", "n >= 2").out
+    assert "1 claim holds" in cli("check", "sum.algo::total").out
     other = here / "other"
     other.mkdir()
     (other / "sum.algo").write_text(SUM.format("3*n"))
     monkeypatch.chdir(other)
-    assert "1 fail" in cli("check", "sum.algo").out
+    assert "1 claim fails" in cli("check", "sum.algo").out
 
 
 def test_what_a_file_uses_counts_too(here: Path) -> None:
     (here / "using.algo").write_text(USING)
     helper = here / "helper.algo"
     helper.write_text(HELPER.format(""))
-    assert "1 hold" in cli("check", "using.algo").out
+    assert "1 claim holds" in cli("check", "using.algo").out
     helper.write_text(HELPER.format("2.0*"))
     assert "derived: 4*n" in cli("check", "using.algo").out
 
@@ -96,7 +96,7 @@ def test_what_a_file_uses_counts_too(here: Path) -> None:
 def test_a_file_that_appears_before_the_one_used_counts_too(here: Path) -> None:
     program = "use dense.lu\n\nalgorithm run(A: inout real[n, n]):\n    ensures work <= n^3 + n + 2\n    lu(A)\n"
     (here / "run.algo").write_text(program)
-    assert "1 hold" in cli("check", "run.algo").out
+    assert "1 claim holds" in cli("check", "run.algo").out
     (here / "dense").mkdir()
     (here / "dense" / "lu.algo").write_text("algorithm other(x: inout real[n]):\n    x[0] = 1.0\n")
     assert cli("check", "run.algo").code == 2
@@ -130,7 +130,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(here: Path, monkeypatch: pyt
     (here / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "file"))
     result = cli("check", "sum.algo")
-    assert "1 hold" in result.out
+    assert "1 claim holds" in result.out
     assert (result.code, result.err) == (0, "")
 
 

@@ -15,6 +15,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_target, load_text, stdlib_modules
 from archline.language.model import BoundBy, Kind, Module, ViewType
+from archline.language.structure import structure
 
 DATA = Path(__file__).parents[1] / "data"
 SKETCHES = sorted((DATA / "sketches").glob("*.algo"))
@@ -544,7 +545,7 @@ algorithm f(x: inout real[n], A: real[n, 7], c: int):
 """
     module = load_text(text)
     shown = {
-        call.span.line: {name: s.structure(value) for name, value in bound.items()}
+        call.span.line: {name: structure(value) for name, value in bound.items()}
         for call, bound in module.bindings.items()
     }
     n, h = ("Name", "n"), ("Name", "h")

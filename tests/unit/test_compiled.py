@@ -82,6 +82,14 @@ def test_a_factor_of_0_rules_out_one_without_a_value() -> None:
     guarded = a.at_least_zero(N - 2) * a.floor_div(M * 3, N)
     assert value(guarded, 0, 5) == 0
     assert value(guarded, 2, 5) == 7
+    assert value(M * N**-1, 0, 0) == 0
+
+
+def test_sums_over_powers_are_divided_once() -> None:
+    expression = N**2 * M**-1 / 6 + a.exponential(2, -N) * 3 - N * M**-2
+    for n, m in ((3, 1), (4, 6), (0, 5), (-2, 3)):
+        expected = Fraction(n * n, 6 * m) + 3 * Fraction(2) ** -n - Fraction(n, m * m)
+        assert value(expression, n, m) == expected
 
 
 def test_open_functions_get_their_arguments() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,13 +18,14 @@ from test_examples import LAUNCH, ROOT
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "analyzer" / "archline"
 NEW = re.compile(r"^```\w+ new=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CHANGE = re.compile(r"^```diff in=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^archline (.*)$", re.MULTILINE)
 FOLDER = re.compile(r"^\| `([\w/]+)/` \|", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what archline needs to run, with the files that CONTRIBUTING adds."""
+    """A copy of what archline needs to run, with the files that CONTRIBUTING adds, and its changes."""
     place = tmp_path_factory.mktemp("checkout")
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, place / "analyzer" / "archline", ignore=without)
@@ -34,12 +36,31 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert not new.exists(), name
         new.parent.mkdir(exist_ok=True)
         new.write_text(text, encoding="utf-8")
+    for name, hunks in CHANGE.findall(CONTRIBUTING):
+        changed = place / name
+        text = changed.read_text(encoding="utf-8")
+        for hunk in hunks.split("@@\n"):
+            before, after = side(hunk, "-"), side(hunk, "+")
+            assert text.count(before) == 1, (name, before)
+            text = text.replace(before, after)
+        changed.write_text(text, encoding="utf-8")
     return place
 
 
+def side(hunk: str, sign: str) -> str:
+    """The lines of a change as they are before it (`-`) or after it (`+`)."""
+    return "".join(line[1:] for line in hunk.splitlines(keepends=True) if line[0] in (" ", sign))
+
+
 def printed(copy: Path, command: str) -> str:
+    """What a command prints."""
+    return output(copy, LAUNCH, *shlex.split(command))
+
+
+def output(copy: Path, program: str, *arguments: str) -> str:
+    """What a Python program prints in the copy."""
     ran = subprocess.run(
-        [sys.executable, "-c", LAUNCH, *shlex.split(command)],
+        [sys.executable, "-c", program, *arguments],
         cwd=copy,
         env={**os.environ, "PYTHONPATH": str(copy / "analyzer"), "NO_COLOR": "1"},
         capture_output=True,
@@ -47,7 +68,7 @@ def printed(copy: Path, command: str) -> str:
         timeout=120,
         check=False,
     )
-    assert (ran.returncode, ran.stderr) == (0, ""), command
+    assert (ran.returncode, ran.stderr) == (0, ""), arguments
     return ran.stdout
 
 
@@ -76,9 +97,80 @@ def test_an_output_format_is_one_file(copy: Path) -> None:
     assert len(lines) == 2
 
 
+SWAPS = """algorithm by_data(x: inout real[n], y: inout real[n], key: index[n] below n):
+    for i in 0..n:
+        swap x[key[i]], y[i]
+
+algorithm side_by_side(x: inout real[n], y: inout real[n]):
+    parallel for i in 0..n:
+        swap x[i], y[i]
+
+algorithm inwards(x: inout real[n]):
+    if n > 1:
+        swap x[0], x[n - 1]
+        if n > 2:
+            inwards(x[1..n - 1])
+"""
+RUNS = """
+import json, sys
+import archline as al
+from archline.analysis.analyse import derive, derive_metric
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cost import ends_at
+from archline.execution.run import execute
+from archline.language.loader import load_text
+
+module = load_text(sys.argv[1])
+for algorithm in module.algorithms.values():
+    metrics = {**derive(module, algorithm).metrics, **derive_metric(module, algorithm, "accesses").metrics}
+    derived = [metrics["work"], metrics["span"], metrics["accesses"], io_cost(module, algorithm)]
+    for n in range(1, 12):
+        data = {"x": [float(i) for i in range(n)], "y": [-1.0 - i for i in range(n)], "key": [3*i % n for i in range(n)]}
+        given = {each.name: data[each.name] for each in algorithm.parameters}
+        for Z, L in ((1, 1), (2, 1), (4, 4), (8, 4), (36, 4)):
+            run = execute(module, algorithm, given, cache=al.Cache(Z=Z, L=L), compiled=False)
+            counts = [run.counts.work, run.counts.span, run.counts.accesses, run.counts.io]
+            ends = [tuple(map(float, ends_at(each, {"n": n, "Z": Z, "L": L}))) for each in derived]
+            print(json.dumps([algorithm.name, given, {name: list(each) for name, each in run.outputs.items()}, ends, counts]))
+"""
+
+
+def exchanged(name: str, given: dict[str, list[float]]) -> dict[str, list[float]]:
+    """What a program of swaps leaves behind."""
+    x, y = list(given["x"]), list(given.get("y", ()))
+    match name:
+        case "by_data":
+            for i, place in enumerate(given["key"]):
+                x[int(place)], y[i] = y[i], x[int(place)]
+        case "side_by_side":
+            x, y = y, x
+        case _:
+            x.reverse()
+    return {"x": x, "y": y} if y else {"x": x}
+
+
+def test_a_statement_is_a_few_lines_in_six_files(copy: Path) -> None:
+    assert len({name for name, _ in CHANGE.findall(CONTRIBUTING)}) == 6
+    out = printed(copy, command("cost"))
+    # 1 for the call, and 1 for each iteration.
+    assert re.search(r"^  work +ceil\(\(n \+ 1\)/2\) +exact", out, re.MULTILINE)
+    programs = (copy / "examples" / "reverse.algo").read_text(encoding="utf-8") + "\n" + SWAPS
+    runs = [json.loads(line) for line in output(copy, RUNS, programs).splitlines()]
+    assert len(runs) == 4 * 11 * 5
+    for name, given, left, ends, counts in runs:
+        assert left == exchanged(name, given)
+        within = [low <= count <= high for (low, high), count in zip(ends, counts, strict=True)]
+        assert all(within), (name, given, ends, counts)
+
+
 def test_every_example_is_followed() -> None:
-    assert [name.split("/")[0] for name, _ in NEW.findall(CONTRIBUTING)] == ["machines", "analyzer", "analyzer"]
-    assert sorted(each.split()[0] for each in COMMAND.findall(CONTRIBUTING)) == ["check", "energy", "machines"]
+    assert [name.split("/")[0] for name, _ in NEW.findall(CONTRIBUTING)] == [
+        "machines",
+        "analyzer",
+        "analyzer",
+        "examples",
+    ]
+    assert sorted(each.split()[0] for each in COMMAND.findall(CONTRIBUTING)) == ["check", "cost", "energy", "machines"]
 
 
 def packages(folder: Path) -> set[str]:

@@ -144,7 +144,7 @@ def test_the_program_of_the_readme_keeps_its_promises(tmp_path: Path) -> None:
     (tmp_path / "readme.algo").write_text(block.text, encoding="utf-8")
     ran = cli("check", str(tmp_path / "readme.algo"))
     assert ran.code == 0
-    assert "2 hold" in ran.out
+    assert "2 claims hold" in ran.out
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if fenced(path, "python")], ids=named)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from archline.language.parser import parse_expression, parse_facts, parse_program
 from archline.language.printer import format_expression, format_fact, format_program
 from archline.language.source import Source
-from archline.language.syntax import structure
+from archline.language.structure import structure
 from effort import drawn
 from programs import programs
 

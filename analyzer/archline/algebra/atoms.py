@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, isqrt, lcm
 
+from archline.algebra.division import divide_exactly, monomial_key
 from archline.algebra.effort import TooComplexError
 from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
 from archline.numbers import fmpq
 
 MAX_CONSTANT_EXPONENT = 100_000
-MAX_DIVISION = 4
-"""Steps of a division of polynomials for each term of what is divided."""
 
 
 class PositivePart(Atom):
@@ -270,15 +269,11 @@ def positive_part(value: Poly) -> Poly:
         return value if value.constant_term > 0 else ZERO
     scale = content(value)
     primitive = value.scaled(1 / scale)
-    first = min((monomial for monomial in primitive.terms if monomial), key=_monomial_key)
+    first = min((monomial for monomial in primitive.terms if monomial), key=monomial_key)
     if primitive.terms[first] < 0:
         # max(0, -e) = max(0, e) - e
         return (Poly.of_atom(PositivePart(-primitive)) + primitive).scaled(scale)
     return Poly.of_atom(PositivePart(primitive)).scaled(scale)
-
-
-def _monomial_key(monomial: tuple[tuple[Atom, int], ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((atom.key, power) for atom, power in monomial)
 
 
 def maximum(left: Poly, right: Poly) -> Poly:
@@ -298,7 +293,7 @@ def at_least_zero(value: Poly) -> Poly:
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
     """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
-    inner = _single_atom(value)
+    inner = single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
         return floor_div(inner.argument, inner.modulus * modulus)
     if modulus.is_constant:
@@ -363,7 +358,7 @@ def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly,
     if not divisor:
         return None
     if len(divisor.terms) != 1:
-        quotient_ = _divide_exactly(value, divisor)
+        quotient_ = divide_exactly(value, divisor)
         return None if quotient_ is None else (quotient_, ZERO)
     ((factor, scale),) = divisor.terms.items()
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
@@ -387,30 +382,6 @@ def _monomial_quotient(
         if powers[atom] < 0 and not (exact and isinstance(atom, Exponential)):
             return None
     return tuple(sorted(((atom, power) for atom, power in powers.items() if power), key=lambda pair: pair[0].key))
-
-
-def _divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
-    """Value / divisor where the division of polynomials leaves no remainder, else None."""
-    lead = max(divisor.terms, key=_rank)
-    powers = dict(lead)
-    whole = ZERO
-    for _ in range(len(value.terms) * MAX_DIVISION):
-        if not value:
-            return whole
-        monomial = max(value.terms, key=_rank)
-        have = dict(monomial)
-        if any(have.get(atom, 0) < power for atom, power in powers.items()):
-            return None
-        left = tuple((atom, power - powers.get(atom, 0)) for atom, power in monomial if power > powers.get(atom, 0))
-        step = Poly({left: value.terms[monomial] / divisor.terms[lead]})
-        whole = whole + step
-        value = value - step * divisor
-    return None
-
-
-def _rank(monomial: tuple[tuple[Atom, int], ...]) -> tuple[tuple[str, int], ...]:
-    """An order of monomials that products keep: by the power of the last atom, then of the one before it."""
-    return _monomial_key(monomial[::-1])
 
 
 def ceil_div(value: Poly, modulus: Poly) -> Poly:
@@ -440,7 +411,7 @@ def common_divisor(left: Poly, right: Poly) -> Poly:
     if left.is_constant and right.is_constant:
         return integer(gcd(int(left.constant_term.p), int(right.constant_term.p)))
     for one, other in ((left, right), (right, left)):
-        times = _divide_exactly(other, one)
+        times = divide_exactly(other, one)
         if times is not None and is_integral(times):
             return one
     return Poly.of_atom(CommonDivisor(*sorted((left, right), key=lambda part: part.key, reverse=True)))
@@ -535,7 +506,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
             continue
         power = int(coefficient.p)
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
-        atom = _single_atom(inner)
+        atom = single_atom(inner)
         if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
             result = result * _monomial_power(atom.argument, power)
         else:
@@ -576,7 +547,7 @@ def exponent_of_two(value: Poly) -> Poly | None:
     return result
 
 
-def _single_atom(value: Poly) -> Atom | None:
+def single_atom(value: Poly) -> Atom | None:
     """The atom that the polynomial is, if it is one."""
     if len(value.terms) == 1:
         ((monomial, coefficient),) = value.terms.items()
@@ -605,7 +576,7 @@ def as_gaps(value: Poly) -> Poly:
 
 def symbol_of(value: Poly) -> str | None:
     """The name, where the polynomial is a plain symbol."""
-    atom = _single_atom(value)
+    atom = single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 
 

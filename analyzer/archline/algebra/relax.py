@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
@@ -11,6 +13,8 @@ from archline.algebra.sums.pairs import pair_of
 from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
 
 MAX_ROUNDS = 12
+MAX_REPLACED = 1_000
+"""Atoms that are replaced in one expression; bounds of two symbols may be each other."""
 
 
 def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
@@ -141,6 +145,22 @@ def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Po
     return None
 
 
+def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, upper: bool) -> Poly | None:
+    """The value with the atoms that `find` returns replaced, one after the other, by their least or greatest values.
+
+    It is done when `find` returns None; None where an atom has no bound.
+    """
+    for _ in range(MAX_REPLACED):
+        atom = find(value)
+        if atom is None:
+            return value
+        bounded = bound_atom(value, atom, facts, upper)
+        if bounded is None:
+            return None
+        value = bounded
+    return None
+
+
 def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
     """The expression with an atom replaced by its least or greatest value, term by term.
 
@@ -203,7 +223,9 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             if modulus.is_constant:
                 scale = 1 / modulus.constant_term
                 return (argument - modulus + 1).scaled(scale), argument.scaled(scale)
-            return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
+            if not facts.nonnegative(argument):
+                return None, None
+            return ZERO, argument * modulus**-1 if len(modulus.terms) == 1 else argument
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):

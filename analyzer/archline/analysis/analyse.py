@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
+from archline.analysis.communication.derive import derive_paths, metrics_on_grid
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
@@ -94,6 +95,8 @@ def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
 
 
 def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
+    if algorithm.grid:
+        return _derive_on_grid(module, algorithm)
     statements, (tally, steps) = _within_budget(module, algorithm, model, recursive)
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
@@ -119,6 +122,25 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     return costs
 
 
+def _derive_on_grid(module: Module, algorithm: s.Algorithm) -> Costs:
+    """The costs of the longest paths through the processors of a grid."""
+    metrics: Mapping[str, Cost] = {}
+    for coarse in (False, True):
+        try:
+            with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+                metrics = derive_paths(module, algorithm, coarse)
+                break
+        except TooComplexError as problem:
+            reason = str(problem)
+        except RecursionError:
+            reason = "its closed form is nested too deeply to derive"
+        names = metrics_on_grid(algorithm)
+        metrics = {name: Cost(name, "unknown", None, None, reason, algorithm.span) for name in names}
+    costs = _costs(module, algorithm, metrics, {}, ())
+    _assert_invariants(costs, module, algorithm, declared(module, algorithm))
+    return costs
+
+
 def _costs(
     module: Module,
     algorithm: s.Algorithm,
@@ -130,7 +152,7 @@ def _costs(
     facts = declared(module, algorithm).facts
     return Costs(
         algorithm.name,
-        (*signature.size_names, *signature.indices),
+        (*signature.size_names, *signature.indices, *_processors(algorithm)),
         _assumptions(module, algorithm),
         metrics,
         kinds,
@@ -138,6 +160,11 @@ def _costs(
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
         index_range(signature.indices, facts, signature.size_names),
     )
+
+
+def _processors(algorithm: s.Algorithm) -> tuple[str, ...]:
+    """P, where the axes of the grid are not all given by sizes."""
+    return ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
 
 
 @lru_cache(maxsize=MAX_MODULES)

@@ -30,9 +30,7 @@ def run_generated(
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.cost()
     point = report.point(at, report.names.for_a_run, option)
-    cache, chosen_cache = cache_at(point, cache, chosen_cache)
-    if algorithm.node.grid and not chosen_cache:
-        cache = None
+    cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     arguments = generate(*algorithm.executed, sizes, seed)
     return run(
@@ -70,7 +68,7 @@ def run_matrix(
     """
     report = algorithm.cost()
     point = report.point(at, (), option)
-    cache, chosen_cache = cache_at(point, cache, chosen_cache)
+    cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
     matrix = read_matrix(path)
     arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
@@ -87,6 +85,13 @@ def run_matrix(
         chosen_cache=chosen_cache,
         _report=report,
     )
+
+
+def _cache(algorithm: Algorithm, point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+    """The cache of a run: on a grid there is none unless it is asked for."""
+    if algorithm.node.grid and not chosen:
+        cache = None
+    return cache_at(point, cache, chosen)
 
 
 def split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:

@@ -262,7 +262,7 @@ def _processors(value: object) -> int:
 
 
 def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
-    """What to know of an answer: a cache that is not the machine's, a time that no device reaches."""
+    """What to know of an answer: a cache that is not the machine's, a power above its limit."""
     word, line, fast = (on.machine.values.get(name) for name in ("word", "line", "fast_memory"))
     if cache is not None and word and line and word * cache.line != line:
         yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
@@ -271,12 +271,6 @@ def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
-    peak, flops, time = on.machine.values.get("peak"), estimate.amounts.get("flops"), estimate.time
-    if on.model.name == "ice" and peak and flops and time and time.upper and flops.lower > peak * time.upper:
-        yield (
-            f"{float(flops.lower / time.upper / peak):.3g} times the machine's peak flop/s: ICE counts unlimited "
-            "cores, so time is too short and power too high (the model `roofline` is bounded by the peak)"
-        )
 
 
 def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:

@@ -7,7 +7,7 @@ import sys
 from archline.language.parser import parse_program
 from archline.language.printer import format_program
 from archline.language.source import Source
-from archline.language.syntax import structure
+from archline.language.structure import structure
 
 # Blocks nest up to 320 levels and expressions up to 200; a level takes several calls.
 _RECURSION_LIMIT = 20_000

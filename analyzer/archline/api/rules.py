@@ -86,7 +86,8 @@ NEEDS_BOUND = Rule(
     "a needed cost is unknown",
     """
     The energy of a run needs its work and span, a plot its io. Where one of them cannot be derived, there is nothing to
-    compute with; the message gives the reason.
+    compute with; the message gives the reason. A recursion in which no size shrinks needs a `decreases` in its header,
+    such as `decreases n - k`.
     """,
 )
 NO_VALUE = Rule(

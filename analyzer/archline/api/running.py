@@ -109,7 +109,9 @@ class Run:
         return RunView(
             algorithm=self.algorithm.name,
             at=point,
-            counts=CountsView(self._executed(), derived, statuses, kinds, derived_kinds),
+            counts=CountsView(
+                self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
+            ),
             cache=self._cache_view(),
             matrix=self.matrix,
             data=self.data,

@@ -42,6 +42,7 @@ from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import processors_of, substituted, substituted_fact
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
@@ -55,8 +56,9 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 class Verdict:
     """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
 
-    Of a failing one, `derived` is the cost as text, `deciding` the sizes of the point that the claim or the cost depend
-    on, and `guarded` the claim with a `when` under which it is proved to hold, if one is known.
+    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
+    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
+    proved to hold, if one is known.
     """
 
     ensures: s.Ensures
@@ -72,7 +74,19 @@ class Verdict:
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
     """The verdict on every `ensures` of the algorithm, in order."""
     scope = declared(module, algorithm)
-    return tuple(_decide(ensures, algorithm, costs, scope) for ensures in algorithm.ensures)
+    written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
+    found = (_decide(each, algorithm, costs, scope) for each in written)
+    return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+
+
+def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
+    """The claim with P as the product of the grid's axes, where these are sizes."""
+    processors = processors_of(algorithm)
+    if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
+        return ensures
+    values = {"P": processors}
+    when = tuple(substituted_fact(fact, values) for fact in ensures.when)
+    return replace(ensures, bound=substituted(ensures.bound, values), when=when)
 
 
 def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
@@ -89,7 +103,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         solved = _by_recursion(ensures, algorithm, costs, cost, scope)
         found = found if solved is None or solved.outcome == "unknown" else solved
     if found.outcome != "fails":
-        return found
+        return _explained(found, costs, cost)
 
     def proved(guarded: s.Ensures) -> bool:
         some = next(points(algorithm, scope, costs, guarded), None)
@@ -132,8 +146,8 @@ def _along_one_size(_: str, counterexample: Mapping[str, object]) -> bool:
 
 
 def _explained(verdict: Verdict, costs: Costs, cost: Cost) -> Verdict:
-    """A failing verdict with what a reader needs to check it by hand."""
-    if verdict.outcome != "fails":
+    """A verdict that does not hold with what a reader needs to check it by hand."""
+    if verdict.outcome == "holds":
         return verdict
     derived = cost_text(costs, cost)
     if verdict.point is None or (cost.ends is not None and not cost.exact):

@@ -7,11 +7,9 @@ with 1 where a claim fails; with --strict also where one is not decided.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from importlib import import_module
 from itertools import chain
-from pathlib import Path
 
 from archline.cli import options as shared
 from archline.report.checks import formats
@@ -49,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
     problems: dict[str, Diagnostic] = {}
     views: list[CheckView] = []
     tasks: list[Task] = []
-    for target in dict.fromkeys(chain.from_iterable(map(_files, options.targets))):
+    for target in dict.fromkeys(chain.from_iterable(map(shared.programs, options.targets))):
         try:
             source = shared.standard_input() if target == "-" else None
         except ArchlineError as problem:
@@ -67,11 +65,3 @@ def execute(options: argparse.Namespace) -> int:
     if problems:
         raise ArchlineError(report.problems)
     return 1 if any(map(report.wrong, report.all)) else 0
-
-
-def _files(target: str) -> list[str]:
-    """The programs of a folder, sorted; any other target is one itself."""
-    if not os.path.isdir(target):
-        return [target]
-    # A folder without programs is reported as one that is read.
-    return sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file()) or [target]

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from archline.cli import options as shared
 
-FORMATS = ("text", "json", "csv")
+FORMATS = ("text", "json", "latex", "markdown", "csv")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
     parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
     parser.add_argument("--growth", action="store_true", help="the table of growth as well as the verdicts")
-    parser.add_argument("--certificates", action="store_true", help="show how growth is proved")
+    parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
     shared.add_format(parser, FORMATS)
 

@@ -1,4 +1,7 @@
-"""Rewrite programs in canonical form, comments kept. A file with syntax errors is left alone."""
+"""Rewrite programs in canonical form, comments kept. A file with syntax errors is left alone.
+
+A folder stands for all its `.algo` files, in folders inside too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import difflib
 import os
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +22,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files to format; `-` reads stdin and writes stdout")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files or folders to format; `-` reads stdin and writes stdout"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     parser.add_argument("--diff", action="store_true", help="write nothing, show the changes; exit with 1 if any")
 
@@ -30,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
 
     problems: list[Diagnostic] = []
     formatted: list[tuple[Source, str]] = []
-    for name in options.files:
+    for name in dict.fromkeys(chain.from_iterable(map(shared.programs, options.files))):
         try:
             source = _read(name)
             formatted.append((source, format_source(source)))
@@ -44,8 +50,12 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(name: str) -> Source:
+    from archline.language import input_rules
+    from archline.language.diagnostics import error
     from archline.language.source import read_source
 
+    if os.path.isdir(name):
+        raise error(input_rules.DIRECTORY, f"the folder `{name}` has no `.algo` file", path=name)
     return shared.standard_input() if name == "-" else read_source(Path(name))
 
 

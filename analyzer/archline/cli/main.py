@@ -6,6 +6,7 @@ Nothing heavy is imported here, so that `--help` and mistyped commands answer at
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import gc
 import io
@@ -73,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def collect_seldom() -> None:
     """Look for unused circles of objects seldom: for processes of their own, whose settings nobody else relies on."""
     gc.set_threshold(GARBAGE)
+    # At the end all memory goes back at once: to look through it first takes a tenth of the time and more.
+    atexit.register(gc.freeze)
 
 
 def _run(arguments: list[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -185,12 +186,21 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
 def read_words(text: str) -> dict[str, int]:
     """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
+    from dataclasses import replace
+
     from archline.api import rules
     from archline.api.settings import NO_ROOM, read_settings
-    from archline.language.diagnostics import did_you_mean, error
+    from archline.language.diagnostics import ArchlineError, did_you_mean, error
+    from archline.language.syntax_rules import UNEXPECTED
 
+    try:
+        given = read_settings(text, "--cache")
+    except ArchlineError as problem:
+        hint = "write --cache Z=32768,L=8: the words of fast memory and of a line"
+        problems = [replace(each, hint=hint) if each.rule is UNEXPECTED else each for each in problem.diagnostics]
+        raise ArchlineError(problems) from None
     words: dict[str, int] = {}
-    for name, (value, span) in read_settings(text, "--cache").items():
+    for name, (value, span) in given.items():
         if name not in ("Z", "L"):
             hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
             raise error(rules.WRONG_CACHE, f"a cache has Z and L, not `{name}`", span=span, hint=hint)
@@ -243,6 +253,16 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     if options.matrix is None:
         return run_generated(subject, at, **common)
     return run_matrix(subject, Path(options.matrix), at, block=options.block, **common)
+
+
+def programs(target: str) -> list[str]:
+    """The programs of a folder and of those inside, sorted; any other target is one itself."""
+    from pathlib import Path
+
+    if not os.path.isdir(target):
+        return [target]
+    # A folder without programs is reported as one that is read.
+    return sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file()) or [target]
 
 
 def standard_input() -> Source:

@@ -2,8 +2,9 @@
 
 io (the default): derived bounds, and what optimal replacement fetches in a run on generated data. Exits with 1 where a
 simulated point lies outside the bounds, which is a defect in archline. `--kind roofline`: shares of peak flop/s and
-flop/J and power of a machine, with the intensities of TARGETs; `--kind greenup`: which (f*W, Q/m) take less time and
-energy than (W, Q) of an intensity; `--kind balance`: a machine with trends. Without `--out` the points are printed.
+flop/J and power of a machine, with the intensities of TARGETs; `--kind greenup` with `--intensity I`: which (f*W, Q/m)
+take less time and energy than (W, Q) of that intensity; `--kind balance`: a machine with trends. Without `--out` the
+points are printed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_at(parser)
     shared.add_where(parser)
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
-    parser.add_argument("--intensity", type=_intensity, metavar="I", help="greenup: flop/B of the algorithm as it is")
+    parser.add_argument("--intensity", type=_intensity, metavar="I", help="flop/B as it is; greenup needs it")
     parser.add_argument("--years", type=_years, metavar="FROM..TO", help="balance (default: 15 from the machine's on)")
     parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
@@ -101,7 +102,7 @@ def _check(options: argparse.Namespace) -> None:
     if kind != "io" and len(options.machines) != 1:
         raise error(rules.OPTIONS_CLASH, f"`--kind {kind}` takes one machine", hint="give --machine NAME once")
     if kind == "greenup" and options.intensity is None:
-        raise error(rules.OPTIONS_CLASH, "`--kind greenup` needs an intensity in flop/B", hint="--intensity 4")
+        raise error(rules.OPTIONS_CLASH, "`--kind greenup` needs `--intensity`, in flop/B", hint="--intensity 4")
 
 
 def _picture(options: argparse.Namespace) -> Picture:

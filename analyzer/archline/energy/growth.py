@@ -13,6 +13,7 @@ from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
+from archline.language.structure import same
 from archline.language.substitution import substituted
 
 
@@ -27,7 +28,7 @@ class Growth:
     @property
     def tight(self) -> bool:
         """Whether both are known and the same."""
-        return self.lower is not None and s.same(self.lower, self.upper)
+        return self.lower is not None and same(self.lower, self.upper)
 
     @property
     def is_zero(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -23,6 +24,7 @@ from archline.language.parser import parse_expression
 from archline.language.source import Span
 from archline.resources import resource
 
+MOST_CANDIDATES = 4
 KINDS = ("peak", "measured", "fitted", "rated", "inferred", "assumed", "definition")
 DERIVED, GIVEN = "derived", "given"
 """Kinds of what a formula gives, and of what the command line does."""
@@ -224,13 +226,25 @@ def machine(name: str) -> Machine:
     match found:
         case [entry]:
             return read_machine(resource("machines") / f"{entry}.toml", entry.partition("/")[0], variant)
+        case [] if os.path.isdir(plain):
+            message = f"`{plain}` is a folder; a machine is a name or a `.toml` file"
+            raise error(rules.UNKNOWN_MACHINE, message, hint="name a file in it; `archline machines` lists the names")
         case []:
-            candidates = [*known, *(entry.partition("/")[2] for entry in known)]
-            hint = did_you_mean(plain.lower(), candidates) or "`archline machines` lists the machines"
+            hint = _candidates(plain.lower(), known) or "`archline machines` lists the machines"
             raise error(rules.UNKNOWN_MACHINE, f"there is no machine `{plain}`", hint=hint)
         case _:
             hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
             raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{plain}`", hint=hint)
+
+
+def _candidates(name: str, known: Sequence[str]) -> str | None:
+    """The machines whose names hold a name that is none, else one that is spelt like it."""
+    holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
+    if not holding:
+        return did_you_mean(name, [*known, *(entry.partition("/")[2] for entry in known)])
+    more = len(holding) - MOST_CANDIDATES
+    *before, last = [*holding[:MOST_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
+    return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"
 
 
 def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:

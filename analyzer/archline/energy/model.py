@@ -74,6 +74,8 @@ class Model:
     """Formulas of quantities that have to be above 0."""
     processors: str = ""
     """What a number of processors sets: the `span` (by Brent's theorem), a quantity or a metric; empty: it has none."""
+    unlimited: bool = False
+    """Whether it takes processors to be unlimited, so that its time may be shorter than the machine's peak allows."""
     scale: tuple[str, ...] = ()
     """Quantities that time is proportional to and energy independent of: ratios need no value of theirs."""
     definitions: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -379,6 +381,15 @@ class Estimate:
     def energy_delay(self) -> Interval | None:
         """The energy-delay product in J*s."""
         return None if self.energy is None or self.time is None else self.energy * self.time
+
+    @property
+    def times_peak(self) -> Fraction | None:
+        """How many times the machine's peak the flop rate is at least; None where it may be within the peak."""
+        peak, flops = self.machine.values.get("peak"), self.amounts.get("flops")
+        if not self.model.unlimited or not peak or flops is None or self.time is None or not self.time.upper:
+            return None
+        found = flops.lower / self.time.upper / peak
+        return found if found > 1 else None
 
     def by(self, quantity: str) -> Interval | None:
         """`energy`, `time`, `power` or `energy_delay`."""

@@ -64,6 +64,26 @@ class Counts:
     own: Mapping[str, int] = field(default_factory=dict)
     total: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def words(self) -> int | None:
+        """Words moved between nodes along the critical path; None for one processor."""
+        return self.communication.get("words")
+
+    @property
+    def messages(self) -> int | None:
+        """Messages between nodes along the critical path."""
+        return self.communication.get("messages")
+
+    @property
+    def node_words(self) -> int | None:
+        """Words moved within a node along the critical path; None where each processor is a node."""
+        return self.communication.get("node_words")
+
+    @property
+    def node_messages(self) -> int | None:
+        """Messages within a node along the critical path."""
+        return self.communication.get("node_messages")
+
     def counted(self, metric: Metric) -> int:
         """A metric of the registry that is a sum over events, without what is declared of it alone."""
         assert metric.counts is not None

@@ -16,7 +16,6 @@ from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal
 from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
-from archline.execution.codegen.reach import reachable
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.distributed import OnGrid, grid_shape, launch_on_grid, outputs_on_grid, simulated
@@ -69,7 +68,7 @@ def execute(
     symbols = frozenset(cost_symbols(module.externs.values())) | MACHINE
     bound = bind(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
-    racing = races and has_parallelism(reachable(module, algorithm))
+    racing = races and has_parallelism(module, algorithm)
     options = Options(False, tracing, racing, events)
     plan = Plan(module, algorithm, bound, line, cache, options, progress)
     if not algorithm.grid:
@@ -98,6 +97,7 @@ def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
 def _of_grid(plan: Plan, finished: OnGrid) -> Run:
     """The result of a run on a grid, whichever engine ran it."""
     counts = [counts_of(each) for each in finished.processors]
+    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     path = finished.path
     return Run(
         Counts(
@@ -109,8 +109,8 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
             memory=max(finished.memory),
-            communication={name: path[name] for name in METRICS_OF_PATHS[2:]},
-            node_memory=finished.node_memory,
+            communication={name: path[name] for name in METRICS_OF_PATHS[2:] if two_levels or "node" not in name},
+            node_memory=finished.node_memory if two_levels else None,
             own=finished.own,
             total=finished.total,
         ),

@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
-from archline.language.syntax import structure
+from archline.language.structure import structure
 
 Sizes = dict[str, int]
 Arrays = dict[str, NDArray[Any]]

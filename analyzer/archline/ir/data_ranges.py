@@ -13,6 +13,7 @@ from archline.algebra.sums.summation import depends
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import NotStaticError, Scope, holds_data, static_value
 from archline.language import syntax as s
+from archline.language.structure import structure
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
         case (
             s.Element(array=array, subscripts=(start,)),
             s.Element(array=other, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
-        ) if array == other and s.structure(left) == s.structure(start):
+        ) if array == other and structure(left) == structure(start):
             return scope.segments.get(array)
         case _:
             return None

@@ -15,7 +15,7 @@ from archline.ir.environment import Place
 from archline.ir.layout import whole
 from archline.ir.loops import static_range
 from archline.ir.monotone import stream
-from archline.ir.scope import NotStaticError, Scope, declared, floor_of_bound, static_value, with_all
+from archline.ir.scope import NotStaticError, Scope, behind, declared, floor_of_bound, static_value
 from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
 from archline.ir.unsupported import UntracedError
 from archline.ir.views import is_exact, shape_of, static, whole_view
@@ -78,68 +78,56 @@ class Program(Callees):
 
     def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
         match statement:
-            case s.Let(value=value) if not self.is_view(value):
-                yield from self.reads(value, place)
-            case s.Let(value=value):
-                yield from self._bounds_of(value, place)
-            case s.Return(value=value):
-                yield from self.reads(value, place)
-            case s.Local(type=type, value=value):
-                if value is not None and isinstance(type, s.ArrayType):
-                    yield from self._filled(after.views[statement.name], value, place, statement)
-                elif value is not None:
-                    yield from self.reads(value, place)
-            case s.Assign():
-                yield from self._assign(statement, place)
-            case s.Invoke(call=call):
-                yield from self.reads(call, place)
+            case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
+                yield from self._filled(after.views[name], value, place, statement)
+            case s.Assign(target=target, value=value) if self.module.is_view(target):
+                yield from self.reads(target, place)
+                yield from self._filled(self.view(target, place), value, place, statement)
+            case s.Simple():
+                yield from self._simple(statement, place)
             case s.Loop():
                 yield from self._loop(statement, place)
             case s.While():
                 yield from self._while(statement, place)
             case s.If(branches=branches):
                 yield from self._if(branches, place)
-            case s.Sync() | s.Pass() | s.Assume() | s.Costs() | s.Transfer() | s.Communicate() | s.Split():
+            case s.Split():
                 pass
+
+    def _simple(self, statement: s.Simple, place: Place) -> Iterator[Node]:
+        """What a statement evaluates, then the elements that it writes, at once where it just read them."""
+        again = statement.revisited
+        for part in statement.reads:
+            if part in again or part not in statement.writes:
+                yield from self.reads(part, place)
+        for target in statement.writes:
+            if isinstance(target, s.Element):
+                *before, access = self._element(target, place)
+                assert isinstance(access, Access)
+                if target in again:
+                    yield access
+                else:
+                    yield from before
+                    yield replace(access, times=2 if target in statement.updates else 1)
 
     def _after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares, sets and assumes."""
         before, place = place, place.after(statement)
         match statement:
-            case s.Let(name=name, value=value) if self.is_view(value):
+            case s.Let(name=name, value=value) if self.module.is_view(value):
                 return replace(place, views={**place.views, name: self.view(value, place)})
-            case s.Let(name=name, value=value):
-                try:
-                    found = place.scope.facts.simplify(static_value(value, place.scope))
-                except NotStaticError:
-                    return replace(place, scope=place.scope.without_value(name))
-                return replace(place, scope=place.scope.with_value(name, found))
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
                 return self._declare(name, shape, layout, place)
-            case s.Local(name=name, type=type, value=value, when=when):
+            case s.Local(name=name, value=value, when=when):
                 place = replace(place, scope=place.scope.without_value(name))
-                plain = value is not None and when is None and type.element == "int"
+                plain = value is not None and when is None and statement.is_integer
                 first = static(value, before.knowing) if value is not None and plain else None
                 return place if first is None else replace(place, integers={**place.integers, name: first})
-            case s.Assume(facts=assumed) if place.always:
-                facts = with_all(place.scope.facts, assumed, place.scope)
-                return replace(place, scope=place.scope.with_facts(facts))
-            case (
-                s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
+            case s.Assume() if not place.always:
                 return place
+            case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
+                scope = behind(statement, place.scope)
+                return place if scope is place.scope else replace(place, scope=scope)
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
         """The place behind the declaration of a local array."""
@@ -154,27 +142,10 @@ class Program(Callees):
         views = {**place.views, name: replace(whole_view(array), exact=exact)}
         return replace(place, views=views, stack=place.stack + whole(array), locals=(*place.locals, array))
 
-    def _assign(self, assign: s.Assign, place: Place) -> Iterator[Node]:
-        target, value = assign.target, assign.value
-        if self.is_view(target):
-            yield from self._bounds_of(target, place)
-            yield from self._filled(self.view(target, place), value, place, assign)
-            return
-        yield from self.reads(value, place)
-        if isinstance(target, s.Element):
-            *before, access = self._element(target, place)
-            yield from before
-            assert isinstance(access, Access)
-            yield replace(access, times=1 if assign.op == "=" else 2)
-
     def _filled(self, target: View, value: s.Expr, place: Place, node: s.Node) -> Iterator[Node]:
         """The loop nest over the elements of a view that is filled or copied to."""
-        source = None
-        if self.is_view(value):
-            yield from self._bounds_of(value, place)
-            source = self.view(value, place)
-        else:
-            yield from self.reads(value, place)
+        yield from self.reads(value, place)
+        source = self.view(value, place) if self.module.is_view(value) else None
         facts = place.scope.facts
         opened: list[tuple[str, Poly]] = []
         for extent_ in target.extents:
@@ -275,8 +246,10 @@ class Program(Callees):
 
     # Expressions
     def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:
-        """What evaluating an expression reads, calls of algorithms included."""
+        """What evaluating an expression reads, calls of algorithms included; of a view, what its bounds do."""
         match expr:
+            case s.Element() if self.module.is_view(expr):
+                yield from self._bounds_of(expr, place)
             case s.Element():
                 yield from self._element(expr, place)
             case s.Unary(operand=operand):
@@ -286,30 +259,23 @@ class Program(Callees):
                 yield from self.reads(right, place.under(None) if op in ("and", "or") else place)
             case s.Call(arguments=arguments):
                 for argument in arguments:
-                    yield from (
-                        self._bounds_of(argument, place) if self.is_view(argument) else self.reads(argument, place)
-                    )
+                    yield from self.reads(argument, place)
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
                     yield from self.call(expr, target, place)
-            case s.Integer() | s.Real() | s.Name() | s.Reshape():
+            case s.Reshape(base=base, shape=shape):
+                for part in (base, *shape):
+                    yield from self.reads(part, place)
+            case s.Integer() | s.Real() | s.Name():
                 pass
 
-    def _bounds_of(self, expr: s.Expr, place: Place) -> Iterator[Node]:
+    def _bounds_of(self, view: s.Element, place: Place) -> Iterator[Node]:
         """What the bounds of a view read."""
-        match expr:
-            case s.Element(subscripts=subscripts):
-                for each in subscripts:
-                    parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
-                    for part in parts:
-                        if part is not None:
-                            yield from self.reads(part, place)
-            case s.Reshape(base=base, shape=shape):
-                yield from self._bounds_of(base, place)
-                for part in shape:
+        for each in view.subscripts:
+            parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
+            for part in parts:
+                if part is not None:
                     yield from self.reads(part, place)
-            case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Binary() | s.Call():
-                pass
 
     def _element(self, expr: s.Element, place: Place) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
@@ -364,7 +330,7 @@ class Program(Callees):
         views = {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if self.is_view(argument)
+            if self.module.is_view(argument)
         }
         scope, given = self.callee(call, target, place)
         loops = (*place.loops, *(each.variable for each in given))
@@ -387,11 +353,11 @@ class Program(Callees):
 
 def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place) -> frozenset[Element]:
     """The elements that statements of a branch set wherever it is taken."""
+    written = (target for each in statements if isinstance(each, s.Simple) for target in each.writes)
     targets = {
-        each.target.span
-        for each in statements
-        if isinstance(each, s.Assign) and isinstance(each.target, s.Element)
-        if each.target.array in place.views and place.views[each.target.array].exact
+        each.span
+        for each in written
+        if isinstance(each, s.Element) and each.array in place.views and place.views[each.array].exact
     }
     found = (node for node in nodes if isinstance(node, Access) and node.span in targets)
     return frozenset((node.array, node.place) for node in found if None not in node.place)

@@ -93,13 +93,10 @@ def _first(names: Terms, shift: int, around: Around, values: Mapping[str, Poly])
 
 def assigned(node: s.Node) -> Iterator[str]:
     """The names that a statement gives other values."""
-    for each in s.nodes((node,)):
-        match each:
-            case s.Assign(target=s.Name(id=name)) | s.Local(name=name):
-                yield name
-            case _:
-                # No other node sets an integer of the data.
-                pass
+    for each in s.nodes(node):
+        # What a `let` or a loop names is no integer of the data.
+        if isinstance(each, s.Simple) and not isinstance(each, s.Let):
+            yield from each.sets
 
 
 def _terms(expr: s.Expr, added: bool) -> Iterator[tuple[str, bool] | int | None]:
@@ -123,10 +120,12 @@ def _way(name: str, loop: s.Loop | s.While) -> str:
         ways.add("falls" if loop.down else "rises")
     for node in s.nodes(loop.body):
         match node:
-            case s.Local(name=own) | s.Let(name=own) | s.Loop(variable=own) if own == name:
-                ways.add("set")
             case s.Assign(target=s.Name(id=own), op=op, value=value) if own == name:
                 ways.add(_step(name, op, value))
+            case s.Simple(sets=own) if name in own:
+                ways.add("set")
+            case s.Loop(variable=own) if own == name:
+                ways.add("set")
             case _:
                 # No other node sets the name.
                 pass

@@ -48,8 +48,8 @@ class Followed(Bodies):
     def _unknown(self, statement: s.Stmt, place: Place, after: Place) -> set[str]:
         """The integers that a statement gives values of the data."""
         found = place.integers.keys() - after.integers.keys()
-        if (isinstance(statement, s.Let) and not self.is_view(statement.value)) or (
-            isinstance(statement, s.Local) and _is_integer(statement.type) and statement.value is not None
+        if (isinstance(statement, s.Let) and not self.module.is_view(statement.value)) or (
+            isinstance(statement, s.Local) and statement.is_integer and statement.value is not None
         ):
             found |= {statement.name}
         return found - after.knowing.values.keys()
@@ -115,7 +115,7 @@ class Followed(Bodies):
             return
         views = {}
         for parameter, argument in zip(target.parameters, call.arguments, strict=True):
-            if self.is_view(argument):
+            if self.module.is_view(argument):
                 try:
                     views[parameter.name] = self.view(argument, place)
                 except UntracedError:
@@ -145,7 +145,3 @@ def _knowing(place: Place, condition: s.Expr) -> Place:
     """Where a condition holds."""
     facts = with_fact(place.scope.facts, condition, place.scope)
     return replace(place, scope=place.scope.with_facts(facts))
-
-
-def _is_integer(type: s.ScalarType | s.ArrayType) -> bool:
-    return isinstance(type, s.ScalarType) and type.element == "int"

@@ -69,7 +69,7 @@ class Bodies(Program):
         views = {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if self.is_view(argument)
+            if self.module.is_view(argument)
         }
         sizes = {name: scope.values[name] for name in self.module.bindings[call]}
         known = all(array.exact and not array.within and array.layout != "zmorton" for array in place.locals)

@@ -14,7 +14,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
-from archline.language.model import Module
+from archline.language.model import Kind, Module
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class Scope:
     the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
     one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
     symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
+    `element` is what the elements of `any` arrays are.
     """
 
     module: Module
@@ -37,6 +38,7 @@ class Scope:
     settled: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     names_data: bool = False
+    element: Kind = Kind.REAL
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -221,6 +223,20 @@ def has_function(value: Poly) -> bool:
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())
 
 
+def behind(statement: s.Stmt, scope: Scope) -> Scope:
+    """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+    match statement:
+        case s.Let(name=name, value=value) if not scope.module.is_view(value):
+            try:
+                return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
+            except NotStaticError:
+                return scope.without_value(name)
+        case s.Assume(facts=assumed):
+            return scope.with_facts(with_all(scope.facts, assumed, scope))
+        case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
+            return scope
+
+
 # Facts of a program
 def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     """Learn from several facts, in terms of one scope."""
@@ -305,7 +321,9 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name, (ONE,))
         if name not in own:
             values[name] = Poly.symbol(name)
-    facts = _with_division(facts, algorithm.where, signature.at_least)
+    # On a grid P is a size like others.
+    least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
+    facts = _with_division(facts, algorithm.where, least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
     for fact in algorithm.where:
@@ -315,8 +333,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
     """The names that an algorithm's parameters and statements define."""
-    named = (each for each in s.nodes(algorithm) if isinstance(each, s.Parameter | s.Let | s.Local | s.Loop))
-    return frozenset(each.variable if isinstance(each, s.Loop) else each.name for each in named)
+    return s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

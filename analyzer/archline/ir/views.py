@@ -13,7 +13,7 @@ from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import Array, View
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
-from archline.language.model import Module, ViewType
+from archline.language.model import Module
 
 
 @dataclass(eq=False)
@@ -21,10 +21,6 @@ class Views:
     """The views of a module's algorithms."""
 
     module: Module
-
-    def is_view(self, expr: s.Expr) -> bool:
-        """Whether an expression is a view."""
-        return isinstance(self.module.types.get(expr), ViewType)
 
     def view(self, expr: s.Expr, place: Place) -> View:
         """The view that an expression is."""

@@ -43,6 +43,12 @@ def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, No
     return found
 
 
+def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
+    """The arrays that an algorithm makes itself, or lets what it calls make."""
+    for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
+        yield from (node for node in s.nodes(each.body) if isinstance(node, s.Local) and node.is_array)
+
+
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
     """What a call may execute, itself included: each component after those that it calls."""
     return _components(_graph(module).callees, algorithm)

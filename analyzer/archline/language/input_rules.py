@@ -12,8 +12,11 @@ MISSING_FILE = Rule(
 )
 DIRECTORY = Rule(
     "AL002",
-    "a directory where a file is expected",
-    "Commands read one file; name a file inside the directory. `archline check` takes one with `.algo` files in it.",
+    "a folder where a file is expected",
+    """
+    The command reads a file; name one in the folder. `archline check`, `fmt` and `list` take a folder, for all `.algo`
+    files in it.
+    """,
 )
 UNREADABLE = Rule(
     "AL003", "file cannot be read", "The operating system refused to open the file; its reason is in the message."

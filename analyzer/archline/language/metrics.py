@@ -125,15 +125,26 @@ METRICS = _registry(
     ),
     Metric("writebacks", "line", "lines written back to slow memory", executed=True),
     Metric("traffic", "B", "bytes moved between slow and fast memory", taken=True),
-    Metric("words", "word", "words sent by one processor", declared=True, claimed=True, taken=True),
-    Metric("messages", "message", "messages sent by one processor", declared=True, claimed=True, taken=True),
+    Metric(
+        "words", "word", "words moved between nodes along the critical path",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
+    Metric(
+        "messages", "message", "messages between nodes along the critical path",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
     Metric(
         "memory", "word", "words of memory used on one processor",
         declared=True, claimed=True, executed=True, taken=True,
     ),
-    Metric("node_words", "word", "words sent between nodes", declared=True, claimed=True),
-    Metric("node_messages", "message", "messages sent between nodes", declared=True, claimed=True),
-    Metric("node_memory", "word", "words of memory used on one node", declared=True, claimed=True),
+    Metric(
+        "node_words", "word", "words moved between processors of a node", declared=True, claimed=True, executed=True
+    ),
+    Metric(
+        "node_messages", "message", "messages between processors of a node",
+        declared=True, claimed=True, executed=True,
+    ),
+    Metric("node_memory", "word", "words of memory used on one node", declared=True, claimed=True, executed=True),
     Metric("energy", "J", "energy", claimed=True),
     Metric("time", "s", "time", claimed=True),
 )  # fmt: skip

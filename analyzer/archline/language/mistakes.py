@@ -9,6 +9,9 @@ _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` 
 _SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
 _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
 
+_LOGARITHM = r"(?:log2?|lg|ln)\b"
+_ARGUMENT = r"(\w+|\([^()]*\))"
+
 # Patterns are searched in the line without its comment; the first that is found speaks.
 _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
@@ -70,6 +73,8 @@ def line_hint(line: str) -> str | None:
 def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
     """A hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
     before = line[: column - 1]
+    if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
+        return left_out
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
         return "equality is written `==`"
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
@@ -87,6 +92,21 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
         return "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
+    return None
+
+
+def _left_out(before: str, rest: str) -> str | None:
+    """The hint for a `*` or for brackets that mathematics leaves out, as in `2T(n/2)`, `n log n` and `log n`."""
+    number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
+    if number is not None and factor is not None and factor[0] != "e":
+        return f"a product is written with `*`: `{number[0]}*{factor[0]}`"
+    left, logarithm = re.search(r"(\w+) +$|\) *$", before), re.match(rf"{_LOGARITHM} *{_ARGUMENT}", rest)
+    if left is not None and logarithm is not None:
+        of = logarithm[1].strip("()")
+        return f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
+    argument = re.match(_ARGUMENT, rest)
+    if re.search(rf"\b{_LOGARITHM} +$", before) and argument is not None:
+        return f"a logarithm is written with brackets: `log2({argument[1]})`"
     return None
 
 

@@ -9,13 +9,17 @@ from enum import Enum
 from archline.language.syntax import (
     Algorithm,
     ArrayType,
+    Assign,
     Call,
     Communicate,
     Expr,
     Extern,
     Invoke,
+    Local,
+    Node,
     Parameter,
     Program,
+    Stmt,
 )
 
 
@@ -114,6 +118,21 @@ class Module:
     shapes: Mapping[Expr, tuple[Expr, ...]] = field(repr=False)
     bindings: Mapping[Call, Mapping[str, Expr | None]] = field(repr=False)
     collectives: Mapping[Communicate, Collective] = field(repr=False)
+
+    def is_view(self, expr: Expr) -> bool:
+        """Whether an expression is an array or a view of one."""
+        return isinstance(self.types.get(expr), ViewType)
+
+    def filled(self, statement: Stmt) -> tuple[Expr, ...] | None:
+        """The extents of the array, or view, that a statement fills, or copies to, as a whole; None for others."""
+        match statement:
+            case Local(type=ArrayType(shape=shape), value=Node()):
+                return shape
+            case Assign(target=target) if self.is_view(target):
+                return self.shapes[target]
+            case _:
+                # Other statements write single elements, or nothing.
+                return None
 
 
 def is_buffer(parameter: Parameter) -> bool:

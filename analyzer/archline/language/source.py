@@ -53,8 +53,10 @@ def read_source(path: Path) -> Source:
     except FileNotFoundError:
         raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name) from None
     except IsADirectoryError:
-        hint = "name a file in it, such as `" + str(path / "name.algo") + "`"
-        raise error(rules.DIRECTORY, f"`{name}` is a directory", path=name, hint=hint) from None
+        first = next((each for form in ("*.algo", "*/*.algo") for each in sorted(path.glob(form))), None)
+        hint = f"name a file in it, such as `{first}`; `check`, `fmt` and `list` take folders" if first else None
+        message = f"`{name}` is a folder; a file is expected"
+        raise error(rules.DIRECTORY, message, path=name, hint=hint) from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(rules.UNREADABLE, f"`{name}` cannot be read: {reason}", path=name) from None

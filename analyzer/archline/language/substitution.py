@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 
 from archline.language import syntax as s
 
@@ -21,3 +22,24 @@ def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
             return replace(expr, arguments=tuple(substituted(each, values) for each in arguments))
         case s.Integer() | s.Real() | s.Element() | s.Reshape():
             return expr
+
+
+def substituted_fact(fact: s.Fact, values: Mapping[str, s.Expr]) -> s.Fact:
+    """The fact with values in place of names."""
+    match fact:
+        case s.IsPower(value=value, base=base):
+            return replace(fact, value=substituted(value, values), base=substituted(base, values))
+        case s.IsSquare(value=value):
+            return replace(fact, value=substituted(value, values))
+        case s.Divides(divisor=divisor, value=value):
+            return replace(fact, divisor=substituted(divisor, values), value=substituted(value, values))
+        case _:
+            return substituted(fact, values)
+
+
+def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
+    """The number of processors of a grid in sizes; None where the extents of the axes are in terms of P."""
+    if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
+        return None
+    extents = [axis.extent for axis in algorithm.grid]
+    return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)

@@ -1,6 +1,6 @@
 """The syntax tree: frozen dataclasses, each with the span it came from. docs/reference/language.md says what they mean.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure` compares meaning.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure.py` compares meaning.
 """
 
 from __future__ import annotations
@@ -204,15 +204,63 @@ class Axis(Node):
 
 # Statements.
 @tree
-class Let(Node):
+class Simple(Node):
+    """A statement without blocks inside it. Passes that say nothing of a kind of statement go by these properties."""
+
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        """What it evaluates, in order; a place that it updates too."""
+        return ()
+
+    @property
+    def writes(self) -> tuple[Name | Element, ...]:
+        """The places that it writes to."""
+        return ()
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names that it gives values; not those of arrays whose elements it writes to."""
+        return tuple(each.id for each in self.writes if isinstance(each, Name))
+
+    @property
+    def updates(self) -> tuple[Name | Element, ...]:
+        """The places that it both reads and writes to."""
+        return tuple(each for each in self.writes if each in self.reads)
+
+    @property
+    def revisited(self) -> tuple[Name | Element, ...]:
+        """Those that it accesses others between: all where it writes to several, since it first reads, then writes."""
+        return self.updates if len(self.writes) > 1 else ()
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that it makes whenever it is reached."""
+        return tuple(each for each in self.reads if isinstance(each, Call))
+
+
+@tree
+class Communication(Simple):
+    """A statement by which processors exchange data."""
+
+
+@tree
+class Let(Simple):
     """`let name = value`: names a size or a view."""
 
     name: str
     value: Expr
 
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return (self.name,)
+
 
 @tree
-class Local(Node):
+class Local(Simple):
     """`local name: type = value when condition`: a register or an array that lives to the end of its block."""
 
     name: str
@@ -220,9 +268,27 @@ class Local(Node):
     value: Expr | None
     when: Expr | None
 
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return () if self.value is None else (self.value,)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it makes an array."""
+        return isinstance(self.type, ArrayType)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a register for integers of the data."""
+        return isinstance(self.type, ScalarType) and self.type.element == "int"
+
 
 @tree
-class Assign(Node):
+class Assign(Simple):
     """`target op value`, op one of = += -= *= /= min= max= or `NAME=`, where NAME is a parameter of type operator.
 
     It may be atomic; a view as target fills or copies.
@@ -233,42 +299,58 @@ class Assign(Node):
     value: Expr
     atomic: bool
 
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return (self.value,) if self.op == "=" else (self.value, self.target)
+
+    @property
+    def writes(self) -> tuple[Name | Element, ...]:
+        return (self.target,)
+
 
 @tree
-class Invoke(Node):
+class Invoke(Simple):
     """A call as a statement, or `spawn` of one; `along` are the axes of the grid whose processors it joins."""
 
     call: Call
     spawned: bool
     along: tuple[Name, ...] = ()
 
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return (self.call,)
+
 
 @tree
-class Sync(Node):
+class Sync(Simple):
     """`sync`: wait for this body's spawned calls."""
 
 
 @tree
-class Pass(Node):
+class Pass(Simple):
     """`pass`."""
 
 
 @tree
-class Return(Node):
+class Return(Simple):
     """`return value`."""
 
     value: Expr
 
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
 
 @tree
-class Assume(Node):
+class Assume(Simple):
     """`assume facts`: checked by the executor, used by the analysis, reported as declared."""
 
     facts: tuple[Fact, ...]
 
 
 @tree
-class Costs(Node):
+class Costs(Simple):
     """`costs amount metric, ...`: declared costs."""
 
     amounts: tuple[tuple[Expr, str], ...]
@@ -312,7 +394,7 @@ class If(Node):
 
 
 @tree
-class Transfer(Node):
+class Transfer(Communication):
     """`input local = global when c` (direction "input") or `output global = local when c`."""
 
     direction: str
@@ -334,7 +416,7 @@ class Clause(Node):
 
 
 @tree
-class Communicate(Node):
+class Communicate(Communication):
     """A communication: an exchange, send or receive, or a collective operation."""
 
     operation: str
@@ -352,23 +434,8 @@ class Split(Node):
     body: tuple[Stmt, ...]
 
 
-Stmt: TypeAlias = (
-    Let
-    | Local
-    | Assign
-    | Invoke
-    | Sync
-    | Pass
-    | Return
-    | Assume
-    | Costs
-    | Loop
-    | While
-    | If
-    | Transfer
-    | Communicate
-    | Split
-)
+SimpleStmt: TypeAlias = Let | Local | Assign | Invoke | Sync | Pass | Return | Assume | Costs | Transfer | Communicate
+Stmt: TypeAlias = SimpleStmt | Loop | While | If | Split
 
 
 # Contracts and the file's items.
@@ -466,33 +533,10 @@ class Program:
 
 
 @cache
-def _parts(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes."""
-    return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
-
-
-@cache
 def _inner(kind: type[Node]) -> tuple[str, ...]:
-    """Those but for the ones that hold a bare value, the last first."""
-    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool")}
-    return tuple(name for name in reversed(_parts(kind)) if name not in bare)  # type: ignore[arg-type]
-
-
-def structure(value: object) -> object:
-    """The tree as nested tuples without spans: equal for two programs of the same meaning."""
-    if isinstance(value, Node):
-        parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
-        return (type(value).__name__, *(structure(part) for part in parts))
-    if isinstance(value, Program):
-        return tuple(structure(item) for item in value.items)
-    if isinstance(value, tuple):
-        return tuple(structure(part) for part in value)
-    return value
-
-
-def same(one: Node | None, other: Node | None) -> bool:
-    """Whether two parts of programs are written the same; nodes themselves are compared by identity."""
-    return one is other or (one is not None and other is not None and structure(one) == structure(other))
+    """The fields of a kind of node that may hold nodes, the last first."""
+    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool", "Span")}
+    return tuple(each.name for each in reversed(fields(kind)) if each.name not in bare)
 
 
 def nodes(value: object) -> Iterator[Node]:
@@ -514,25 +558,15 @@ def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
             return (body,)
         case If(branches=branches):
             return tuple(each.body for each in branches)
-        case (
-            Let()
-            | Local()
-            | Assign()
-            | Invoke()
-            | Sync()
-            | Pass()
-            | Return()
-            | Assume()
-            | Costs()
-            | Transfer()
-            | Communicate()
-        ):
+        case Simple():
             return ()
 
 
-def own_parts(statement: Stmt) -> tuple[Node, ...]:
-    """The parts of a statement that are no blocks inside it: the statement itself where there are none."""
+def evaluated(statement: Stmt) -> tuple[Expr, ...]:
+    """The expressions and places that a statement evaluates, those of blocks inside it apart; each once, in order."""
     match statement:
+        case Simple(reads=reads, writes=writes):
+            return tuple(dict.fromkeys((*reads, *writes)))
         case Loop(lo=lo, hi=hi, step=step):
             return (lo, hi) if step is None else (lo, hi, step)
         case While(condition=condition, limit=limit):
@@ -541,20 +575,17 @@ def own_parts(statement: Stmt) -> tuple[Node, ...]:
             return tuple(each.condition for each in branches if each.condition is not None)
         case Split(parts=parts):
             return (parts,)
-        case (
-            Let()
-            | Local()
-            | Assign()
-            | Invoke()
-            | Sync()
-            | Pass()
-            | Return()
-            | Assume()
-            | Costs()
-            | Transfer()
-            | Communicate()
-        ):
-            return (statement,)
+
+
+def set_names(value: object) -> frozenset[str]:
+    """The names that statements in a part of a program give values, variables of loops among them."""
+    found: set[str] = set()
+    for node in nodes(value):
+        if isinstance(node, Simple):
+            found.update(node.sets)
+        elif isinstance(node, Loop):
+            found.add(node.variable)
+    return frozenset(found)
 
 
 def names(value: object) -> frozenset[str]:

@@ -156,6 +156,9 @@ def run(view: RunView) -> dict[str, Any]:
         "cache": None if view.cache is None else _cache(view.cache),
         "data": view.data,
     }
+    for name, values in (("own", counts.own), ("total", counts.total)):
+        if values:
+            document[name] = {metric: _count(count) for metric, count in values.items()}
     if view.matrix is not None:
         document["matrix"] = vars(view.matrix).copy()
     if view.processor_io:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from archline.report import io, lru
 from archline.report.layout import indented, table, wrap
@@ -105,6 +106,20 @@ def contracts(found: Sequence[Contract], width: int) -> list[str]:
     return table(rows, width) if rows else []
 
 
+_OUTCOMES = {
+    "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
+    "not decided yet": ("is not decided yet", "are not decided yet"),
+}  # fmt: skip
+
+
+def tally(found: Iterable[Contract]) -> str:
+    """`4 claims hold, 1 fails`; empty for no claims."""
+    counts = Counter(each.outcome for each in found)
+    parts = [(count, said[count > 1]) for each, said in _OUTCOMES.items() if (count := counts[each])]
+    nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
+    return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
+
+
 def reasons(contract: Contract) -> list[str]:
     """Why a contract fails or is not decided, and the guard under which it holds."""
     if contract.outcome not in ("fails", "unknown"):
@@ -119,7 +134,7 @@ def reasons(contract: Contract) -> list[str]:
 
 def run(view: RunView, width: int) -> str:
     """Counts of an execution between the derived bounds."""
-    blocks = [table(counted(view), width - 2, right=frozenset((1, 2, 3)))]
+    blocks = [table(counted(view), width - 2, right=frozenset((1, 2, 3, 5, 6)))]
     if view.processor_io:
         blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
     blocks.append([line for note in notes(view) for line in wrap(note, width - 2)])
@@ -137,9 +152,12 @@ def run_heading(view: RunView) -> str:
 def counted(view: RunView) -> list[list[str]]:
     """Rows of counts between derived bounds, below a head."""
     counts = view.counts
-    rows = [["metric", "derived lower", "executed", "derived upper", ""]]
+    more = ["one processor", "all"] if counts.own else []
+    rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]
     for metric, count in counts.executed.items():
-        rows.append(_count(metric, counts.derived.get(metric), count, _verdict(view, metric)))
+        beside = [readable(each[metric]) if metric in each else "" for each in (counts.own, counts.total)]
+        row = _count(metric, counts.derived.get(metric), count, _verdict(view, metric))
+        rows.append([*row, *beside] if more else row)
         if metric == "flops" and len(counts.kinds) > 1:
             rows.extend(
                 _count(f"  {kind}", counts.derived_kinds.get(kind), each, _verdict(view, f"flops ({kind})"))
@@ -151,7 +169,14 @@ def counted(view: RunView) -> list[list[str]]:
 def notes(view: RunView) -> list[str]:
     """The cache and the data of a run, and why some counts are not checked."""
     matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
-    return [*matrix, cache_note(view.cache), view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+    costs = [ON_PATHS] if view.counts.own else [cache_note(view.cache)]
+    return [*matrix, *costs, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+
+
+ON_PATHS = (
+    "executed: along the longest path through the processors, each metric by itself; beside it the most that one "
+    "processor did, and what all did"
+)
 
 
 def _count(name: str, values: Values | None, count: Number, verdict: str) -> list[str]:

@@ -136,9 +136,9 @@ def shown_place(place: str) -> str:
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
-    `certificates` prove growth that holds, where they are asked for. Of a failing one, `derived` is the cost as text;
-    if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a `when` under which it is
-    proved to hold.
+    `certificates` prove growth that holds, where they are asked for. Of a failing or unknown one, `derived` is the cost
+    as text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a
+    `when` under which it is proved to hold.
     """
 
     text: str
@@ -196,6 +196,8 @@ class CostView:
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[Schedule, ...] = ()
     """What io is on several processors under schedules out of serial order."""
+    on_grid: bool = False
+    """Whether costs are those of paths through the processors of a grid, where there is no io."""
 
     def large(self, found: InFull) -> list[str]:
         """How large extents are where calls touch a part in full."""
@@ -269,7 +271,8 @@ class CheckReport:
 class Counts:
     """What an execution counted, by metric, and what was derived for it where there is a derivation.
 
-    `kinds` and `derived_kinds` say the same of each kind of flops.
+    `kinds` and `derived_kinds` say the same of each kind of flops. On a grid what is executed is the longest path;
+    `own` is the most that one processor did, `total` what all did.
     """
 
     executed: Mapping[str, Number]
@@ -277,11 +280,17 @@ class Counts:
     statuses: Mapping[str, str]
     kinds: Mapping[str, Number]
     derived_kinds: Mapping[str, Values]
+    own: Mapping[str, Number] = field(default_factory=dict)
+    total: Mapping[str, Number] = field(default_factory=dict)
 
     @property
     def outside(self) -> tuple[str, ...]:
         """The counts that lie outside their derived bounds: a defect."""
-        metrics = [name for name, values in self.derived.items() if not values.hold(self.executed[name])]
+        metrics = [
+            name
+            for name, values in self.derived.items()
+            if name in self.executed and not values.hold(self.executed[name])
+        ]
         kinds = [f"flops ({name})" for name, values in self.derived_kinds.items() if not values.hold(self.kinds[name])]
         return (*metrics, *kinds)
 
@@ -360,6 +369,7 @@ def cost_view(
             for each in algorithm.parameters
             if isinstance(each.type, s.ArrayType | s.IndexArrayType)
         },
+        on_grid=bool(algorithm.grid),
     )
 
 

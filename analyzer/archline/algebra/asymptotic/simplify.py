@@ -12,6 +12,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.language.structure import same
 
 ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12
@@ -129,7 +130,7 @@ def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
     """Whether f = O(g) is proved."""
     try:
-        return s.same(f, g) or proves(f, g, domain)
+        return same(f, g) or proves(f, g, domain)
     except ArchlineError:
         return False
 

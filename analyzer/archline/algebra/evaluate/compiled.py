@@ -6,14 +6,14 @@ computed when it is first asked for; so have powers of atoms. Numbers are intege
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import MAX_BITS, EvaluationError, function_value
-from archline.algebra.polynomial import ONE, Atom, Poly, Symbol
+from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.numbers import fmpq
 
 Number = int | Fraction
@@ -47,13 +47,29 @@ class Compiler:
     def of(self, value: Poly) -> Compute:
         """The function of an environment; it raises EvaluationError where the expression has no value."""
         scale = lcm(*(int(each.q) for each in value.terms.values()))
-        terms = [
-            (int((coefficient * scale).p), tuple([self._place(factor) for factor in monomial]))
-            for monomial, coefficient in value.terms.items()
-        ]
+        terms = self._terms(value.terms, scale, {})
         if scale == 1 and all(len(factors) <= 1 for _, factors in terms):
             return self._linear(terms)
-        return self._sum(terms, scale)
+        below: dict[Atom, int] = {}
+        for atom, power in (pair for monomial in value.terms for pair in monomial if pair[1] < 0):
+            below[atom] = max(below.get(atom, 0), -power)
+        plain = self._sum(terms, scale)
+        if not below:
+            return plain
+        # Integers all the way to one division: fractions take ten times as long.
+        whole = self._sum(self._terms(value.terms, scale, below), 1)
+        return _over(whole, self._sum([(scale, tuple(map(self._place, below.items())))], 1), plain)
+
+    def _terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
+        """Terms times a number and powers of atoms."""
+        found = []
+        for monomial, coefficient in terms.items():
+            powers = dict(monomial)
+            for atom, power in above.items():
+                powers[atom] = powers.get(atom, 0) + power
+            factors = tuple([self._place(factor) for factor in powers.items() if factor[1]])
+            found.append((int((coefficient * scale).p), factors))
+        return found
 
     def _linear(self, terms: Sequence[_Term]) -> Compute:
         computed = self._computed
@@ -91,29 +107,31 @@ class Compiler:
         return lambda environment: (least(environment) >= 1) is expected
 
     def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
+        """The sum divided by a number. A factor that is 0 (a guard that fails) rules out one without a value."""
+        computed = self._computed
+
         def run(environment: Environment) -> Number:
             total: Number = 0
+            failure: EvaluationError | None = None
             for coefficient, factors in terms:
-                total += coefficient * self._product(factors, environment)
-            return total if scale == 1 and isinstance(total, int) else _whole(Fraction(total, scale))
+                product: Number = coefficient
+                for place in factors:
+                    number = environment[place]
+                    if number is None:
+                        try:
+                            number = environment[place] = computed[place](environment)
+                        except EvaluationError as problem:
+                            failure = failure or problem
+                            continue
+                    product *= number
+                if failure is not None:
+                    if product:
+                        raise failure
+                    failure = None
+                total += product
+            return _ratio(total, scale)
 
         return run
-
-    def _product(self, factors: tuple[int, ...], environment: Environment) -> Number:
-        """The product. A factor that is 0 (a guard that fails) rules out one without a value."""
-        product: Number = 1
-        failure: EvaluationError | None = None
-        for place in factors:
-            try:
-                number = environment[place]
-                if number is None:
-                    number = environment[place] = self._computed[place](environment)
-                product *= number
-            except EvaluationError as problem:
-                failure = failure or problem
-        if failure is not None and product:
-            raise failure
-        return product
 
     def _place(self, factor: tuple[Atom, int]) -> int:
         """The place of a power of an atom."""
@@ -189,6 +207,27 @@ def _unknown(atom: Atom) -> Compute:
         raise EvaluationError(f"`{atom.key}` depends on the data")
 
     return run
+
+
+def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
+    """A quotient, and what there is `otherwise` where it has none: terms that are 0 may not need the division."""
+
+    def run(environment: Environment) -> Number:
+        try:
+            divisor = bottom(environment)
+        except EvaluationError:
+            divisor = 0
+        return _ratio(top(environment), divisor) if divisor else otherwise(environment)
+
+    return run
+
+
+def _ratio(top: Number, bottom: Number) -> Number:
+    """A quotient by a number that is not 0."""
+    if isinstance(top, int) and isinstance(bottom, int):
+        whole, rest = divmod(top, bottom)
+        return Fraction(top, bottom) if rest else whole
+    return _whole(Fraction(top) / bottom)
 
 
 def _scaled(coefficient: int, place: int, constant: int) -> Compute:

@@ -219,7 +219,9 @@ class EliminationSearch:
             case a.Applied():
                 return (ZERO,), ()
             case a.Exponential():
-                return ((atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)), ()
+                lowest: tuple[Poly, ...] = (atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
+                lower, upper = self._power_bounds(atom)
+                return (*lower, *lowest), upper
             case a.RealFunction(function="log2"):
                 if self.holds(atom.argument - 1):
                     return (ZERO,), (atom.argument - 1,)
@@ -235,6 +237,16 @@ class EliminationSearch:
                 )
             case _:
                 return (), ()
+
+    def _power_bounds(self, atom: a.Exponential) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """Of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 where e may be 1. Of base^v: at the greatest v."""
+        inner = a.single_atom(atom.exponent)
+        if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.holds(inner.argument - 1):
+            slack = 2 if self.holds(inner.argument - 2) else 1
+            return (inner.argument,), (inner.argument.scaled(2) - slack,)
+        if isinstance(inner, Symbol):
+            return (), tuple(a.exponential(atom.base, bound) for bound in self._bounds(inner).upper)
+        return (), ()
 
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus

@@ -41,7 +41,7 @@ from archline.ir.lower import Program
 from archline.ir.tree import accesses
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import reachable, recurses
+from archline.language.call_graph import local_arrays, recurses
 from archline.language.model import Module
 from archline.language.printer import format_fact
 
@@ -146,15 +146,10 @@ def _fixed(facts: Facts) -> dict[str, Poly]:
 
 def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """The lines of all arrays of a program that makes none itself."""
-    reached = (algorithm, *reachable(module, algorithm))
-    if any(isinstance(node, s.Local) and isinstance(node.type, s.ArrayType) for node in s.nodes(_bodies(reached))):
+    if any(local_arrays(module, algorithm)):
         return None
     scope, views = Program(module).given(algorithm)
     return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
-
-
-def _bodies(algorithms: Iterable[s.Algorithm]) -> tuple[s.Stmt, ...]:
-    return tuple(statement for each in algorithms for statement in each.body)
 
 
 def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:

@@ -8,7 +8,7 @@ the serial order, bounds are known up to constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, ends_at
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import local_arrays
 from archline.language.model import Module
 
 CONDITION = "every processor runs its part in serial order, with optimal replacement"
@@ -27,7 +27,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
-    local = next(_local_arrays(module, algorithm), None)
+    local = next(local_arrays(module, algorithm), None)
     if local is not None:
         reason = f"the stacks of processors give `{local.name}` other lines than the serial one"
         return Cost(metric, "unknown", None, None, reason, local.span)
@@ -72,7 +72,7 @@ def schedules(
 
     Nor are there any with local arrays, which lie elsewhere on the stacks of several processors.
     """
-    if io.upper is None or next(_local_arrays(module, algorithm), None) is not None:
+    if io.upper is None or any(local_arrays(module, algorithm)):
         return ()
     return (
         Schedule(
@@ -86,10 +86,3 @@ def schedules(
             "Blelloch, Gibbons, Effectively Sharing a Cache Among Threads, SPAA 2004",
         ),
     )
-
-
-def _local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
-    for each in (algorithm, *reachable(module, algorithm)):
-        for node in s.nodes(each.body):
-            if isinstance(node, s.Local) and isinstance(node.type, s.ArrayType):
-                yield node

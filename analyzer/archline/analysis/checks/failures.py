@@ -16,7 +16,7 @@ from archline.language.checking.points import Frame, Free, Requirement, Sampler
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression, format_type
-from archline.language.model import Module, ViewType
+from archline.language.model import Module
 from archline.language.type_rules import SHAPE
 
 ENDLESS = Rule(
@@ -129,13 +129,13 @@ def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -
     """The first call of one of the algorithms that is made however the body is run; of branches one in each."""
     for statement in body:
         match statement:
-            case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
-                found = call if module.targets.get(call) in endless else None
+            case s.Simple():
+                found = next((each for each in statement.calls if module.targets.get(each) in endless), None)
             case s.If(branches=branches) if branches[-1].condition is None:
                 calls = [_next(module, branch.body, endless) for branch in branches]
                 found = None if None in calls else calls[0]
             case _:
-                # What is run by a loop, a spawn or one branch only need not be made; nothing else makes calls.
+                # What is run by a loop, a spawn or one branch only need not be made.
                 continue
         if found is not None:
             return found
@@ -258,7 +258,7 @@ class _Runs:
         match statement:
             case s.Let(name=name, value=value):
                 self._evaluate(value, frame)
-                if isinstance(self._module.types.get(value), ViewType):
+                if self._module.is_view(value):
                     frame.extents[name] = self._extents(value, frame)
                 else:
                     frame.define(name, frame.value(value))
@@ -266,12 +266,9 @@ class _Runs:
                 self._evaluate(value, frame)
                 frame.define(name, None)
                 frame.extents[name] = frame.all(type_.shape) if isinstance(type_, s.ArrayType) else ()
-            case s.Assign(target=target, value=value):
-                self._evaluate(value, frame)
-                self._evaluate(target, frame)
-            case s.Invoke(call=value) | s.Return(value=value) | s.While(condition=value):
-                # Whether a `while` goes on is for the data to say: no iteration is certain.
-                self._evaluate(value, frame)
+            case s.While(condition=condition):
+                # Whether it goes on is for the data to say: no iteration is certain.
+                self._evaluate(condition, frame)
             case s.Assume(facts=facts):
                 if any(holds(fact, frame.values) is False for fact in facts):
                     raise _StopError
@@ -279,7 +276,10 @@ class _Runs:
                 self._loop(statement, frame)
             case s.If(branches=branches):
                 self._if(branches, frame)
-            case s.Sync() | s.Pass() | s.Costs() | s.Transfer() | s.Communicate() | s.Split():
+            case s.Simple():
+                for each in s.evaluated(statement):
+                    self._evaluate(each, frame)
+            case s.Split():
                 # Nothing here is evaluated by one processor alone.
                 pass
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from archline.algebra.polynomial import Poly, Symbol
-from archline.ir.scope import NotStaticError, Scope, declared, static_value
+from archline.ir.scope import NotStaticError, Scope, behind, declared, static_value
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.model import Module, ViewType
+from archline.language.model import Module
 
 RACE = Rule(
     "AL301",
@@ -52,45 +52,16 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
 
 def _in_block(body: tuple[s.Stmt, ...], scope: Scope) -> Iterator[Diagnostic]:
     for statement in body:
-        match statement:
-            case s.Loop(variable=variable, body=inner):
-                entered = scope.with_value(variable, Poly.symbol(variable))
-                if statement.parallel:
-                    found = _race(statement, entered)
-                    if found is not None:
-                        yield found
-                        continue
-                yield from _in_block(inner, entered)
-            case s.While(body=inner):
-                yield from _in_block(inner, scope)
-            case s.If(branches=branches):
-                for branch in branches:
-                    yield from _in_block(branch.body, scope)
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                pass
-        scope = _with_let(statement, scope)
-
-
-def _with_let(statement: s.Stmt, scope: Scope) -> Scope:
-    if isinstance(statement, s.Let) and not isinstance(scope.module.types.get(statement.value), ViewType):
-        try:
-            return scope.with_value(statement.name, static_value(statement.value, scope))
-        except NotStaticError:
-            return scope
-    return scope
+        entered, found = scope, None
+        if isinstance(statement, s.Loop):
+            entered = scope.with_value(statement.variable, Poly.symbol(statement.variable))
+            found = _race(statement, entered) if statement.parallel else None
+        if found is not None:
+            yield found
+            continue
+        for inner in s.blocks(statement):
+            yield from _in_block(inner, entered)
+        scope = behind(statement, scope)
 
 
 def _race(loop: s.Loop, scope: Scope) -> Diagnostic | None:
@@ -125,35 +96,29 @@ def _accesses(body: tuple[s.Stmt, ...], variable: str, scope: Scope, own: frozen
     """Accesses that every iteration makes: none under a guard or a loop whose range differs between iterations."""
     for statement in body:
         match statement:
-            case s.Local(name=name):
-                own = own | {name}
-                if statement.value is not None:
-                    yield from _reads(statement.value, scope, own)
-            case s.Assign(target=target, value=value):
-                yield from _reads(value, scope, own)
-                access = _access(target, scope, own, writes=True, atomic=statement.atomic)
-                if access is not None:
-                    yield access
+            case s.Simple():
+                if isinstance(statement, s.Let | s.Local):
+                    own = own | {statement.name}
+                yield from _of_simple(statement, scope, own)
             case s.Loop():
                 inner = scope.with_value(statement.variable, Poly.symbol(statement.variable))
                 if _same_for_all(statement, variable, scope):
                     yield from _accesses(statement.body, variable, inner, own)
-            case (
-                s.Let()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
+            case s.While() | s.If() | s.Split():
                 pass
-        scope = _with_let(statement, scope)
+        scope = behind(statement, scope)
+
+
+def _of_simple(statement: s.Simple, scope: Scope, own: frozenset[str]) -> Iterator[_Access]:
+    """What a statement reads, then what it writes; the read of an update races with what its write does."""
+    for part in statement.reads:
+        if part not in statement.writes:
+            yield from _reads(part, scope, own)
+    atomic = isinstance(statement, s.Assign) and statement.atomic
+    for target in statement.writes:
+        access = _access(target, scope, own, writes=True, atomic=atomic)
+        if access is not None:
+            yield access
 
 
 def _same_for_all(loop: s.Loop, variable: str, scope: Scope) -> bool:
@@ -193,11 +158,10 @@ def _access(
     target: s.Name | s.Element, scope: Scope, own: frozenset[str], *, writes: bool, atomic: bool
 ) -> _Access | None:
     if isinstance(target, s.Name):
-        whole = isinstance(scope.module.types.get(target), ViewType)
-        if whole or target.id in own or target.id in scope.values:
+        if scope.module.is_view(target) or target.id in own or target.id in scope.values:
             return None
         return _Access(target.id, (), writes, atomic, target)
-    if target.array in own or isinstance(scope.module.types.get(target), ViewType):
+    if target.array in own or scope.module.is_view(target):
         return None
     try:
         subscripts = tuple(static_value(each, scope) for each in target.subscripts if not isinstance(each, s.Slice))

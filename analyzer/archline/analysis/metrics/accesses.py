@@ -21,7 +21,7 @@ from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import METRICS
-from archline.language.model import Module, ViewType
+from archline.language.model import Module
 
 METRIC = "accesses"
 MAX_KNOWN = 64
@@ -71,13 +71,9 @@ class WordModel(CostModel):
         value = Poly.constant(count) if isinstance(count, int) else count
         return self.tally({METRIC: exactly(value)}) if value else FREE
 
-    def is_view(self, expr: s.Expr) -> bool:
-        """Whether an expression is a view of an array."""
-        return isinstance(self._module.types.get(expr), ViewType)
-
     def elements(self, part: object) -> list[s.Element]:
-        """The elements that are named in an expression or a statement, each of which is accessed once."""
-        return [each for each in s.nodes(part) if isinstance(each, s.Element) and not self.is_view(each)]
+        """The elements that are named in an expression, or in several, each of which is accessed once."""
+        return [each for each in s.nodes(part) if isinstance(each, s.Element) and not self._module.is_view(each)]
 
 
 class Accesses(WordModel):
@@ -90,17 +86,12 @@ class Accesses(WordModel):
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         if statement not in self._known:
-            again = self._updates - 1 if self._is_update(statement) else 0
-            self._known[statement] = self.words(len(self.elements(accessing(statement))) + again)
+            again = 0
+            if isinstance(statement, s.Simple):
+                updates = statement.updates if self._updates > 1 else statement.revisited
+                again = sum(isinstance(each, s.Element) for each in updates)
+            self._known[statement] = self.words(len(self.elements(s.evaluated(statement))) + again)
         return self._known[statement]
-
-    def _is_update(self, statement: s.Stmt) -> bool:
-        match statement:
-            case s.Assign(target=s.Element() as target, op=op):
-                return op != "=" and not self.is_view(target)
-            case _:
-                # Other statements are no updates.
-                return False
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
         """The test of a `while` again."""
@@ -108,15 +99,5 @@ class Accesses(WordModel):
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Each element is written, and that of a view on the right is read."""
-        copied = statement.value is not None and self.is_view(statement.value)
+        copied = statement.value is not None and self._module.is_view(statement.value)
         return nest(FREE, self.words(2 if copied else 1), extents, facts)
-
-
-def accessing(statement: s.Stmt) -> tuple[s.Node, ...]:
-    """The parts of a statement whose elements are accessed each time it is reached."""
-    match statement:
-        case s.Costs() | s.Assume():
-            return ()
-        case _:
-            # All that it names, blocks inside it apart.
-            return s.own_parts(statement)

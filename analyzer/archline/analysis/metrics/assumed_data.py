@@ -13,8 +13,8 @@ from itertools import permutations
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
-from archline.algebra.relax import bound_atom
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.relax import bound_away
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.max_plus import Path, serial
@@ -22,8 +22,6 @@ from archline.ir.scope import NotStaticError, Scope, never_negative, static_valu
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.numbers import fmpq
-
-MAX_ROUNDS = 12
 
 
 def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scope:
@@ -43,13 +41,8 @@ def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scop
 def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
     """The integers of the block itself that nothing assigns to from the `assume` on."""
     place = body.index(assume)
-    mine = {
-        each.name
-        for each in body[:place]
-        if isinstance(each, s.Local) and isinstance(each.type, s.ScalarType) and each.type.element == "int"
-    }.difference(MACHINE_SYMBOLS)
-    behind = (node for each in body[place:] for node in s.nodes(each))
-    return mine - {node.target.id for node in behind if isinstance(node, s.Assign) and isinstance(node.target, s.Name)}
+    mine = {each.name for each in body[:place] if isinstance(each, s.Local) and each.is_integer}
+    return mine - s.set_names(tuple(body[place:])).union(MACHINE_SYMBOLS)
 
 
 def _nonnegative(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
@@ -141,14 +134,12 @@ def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
     whole = facts.with_bounds(
         {**facts.bounds, name: Bounds(tuple(filter(_is_whole, known.lower)), tuple(filter(_is_whole, known.upper)))}
     )
-    for _ in range(MAX_ROUNDS):
-        if not any(atom != symbol and name in atom.names for atom in value.atoms()):
-            return _by_terms(value, symbol, facts, upper)
-        bounded = bound_atom(value, symbol, whole, upper)
-        if bounded is None:
-            return None
-        value = bounded
-    return None
+
+    def inside(value: Poly) -> Atom | None:
+        return symbol if any(atom != symbol and name in atom.names for atom in value.atoms()) else None
+
+    bounded = bound_away(value, inside, whole, upper)
+    return None if bounded is None else _by_terms(bounded, symbol, facts, upper)
 
 
 def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | None:

@@ -8,7 +8,7 @@ from types import UnionType
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly
-from archline.algebra.relax import bound_atom
+from archline.algebra.relax import bound_away
 from archline.ir.amounts import Amount, Known, Unknown, map_known
 from archline.language import syntax as s
 
@@ -46,14 +46,11 @@ def _without(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Nod
 
 def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """At least the value, or at most, without atoms of the given kinds; None where no bound is found."""
-    while True:
-        found = next((atom for atom in sorted(value.atoms(), key=str) if holds(kinds, atom)), None)
-        if found is None:
-            return value
-        bounded = bound_atom(value, found, facts, upper)
-        if bounded is None:
-            return None
-        value = bounded
+
+    def first(value: Poly) -> Atom | None:
+        return min((atom for atom in value.atoms() if holds(kinds, atom)), key=str, default=None)
+
+    return bound_away(value, first, facts, upper)
 
 
 def holds(kinds: _Kinds, atom: Atom) -> bool:

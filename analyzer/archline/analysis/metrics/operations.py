@@ -74,7 +74,8 @@ def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: O
 def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     """Whether a scalar is static, int data or real."""
     found = scope.module.types.get(expr, Kind.STATIC)
-    return found.element if isinstance(found, ViewType) else found
+    kind = found.element if isinstance(found, ViewType) else found
+    return scope.element if kind is Kind.ANY else kind
 
 
 def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
@@ -89,7 +90,8 @@ def update(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
     """The operation in `+=` and its kin; nothing for `=`."""
     if assign.op == "=":
         return FREE
-    return _operator(FLOP_KINDS[assign.op], (assign.target, assign.value), 1, scope, model)
+    # Flops are not told by kind on a grid, where alone a parameter may hold the operator.
+    return _operator(FLOP_KINDS.get(assign.op, "add"), (assign.target, assign.value), 1, scope, model)
 
 
 def _call(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:

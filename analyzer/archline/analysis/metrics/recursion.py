@@ -129,7 +129,10 @@ class Recursions:
             self._ended[algorithm] = function is None or ends(function, promised)
         if self._ended[algorithm]:
             return None
-        reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls"
+        reason = (
+            f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
+            "`decreases` in its header says what does"
+        )
         return Unknown(reason, algorithm.span)
 
     def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:

@@ -159,7 +159,7 @@ class Bodies(Statements):
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not self._openness.hides(target):
             return super().call(call, scope)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
@@ -192,17 +192,13 @@ class Bodies(Statements):
             # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
             self._unsettled = declared_before
 
-    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
-        scope = super()._after(statement, scope)
+    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
+        scope = super().behind(statement, scope)
         if self._loops:
             return scope
         if isinstance(statement, s.Let):
             self._lets[statement.name] = substituted(statement.value, self._lets)
-        if (
-            isinstance(statement, s.Local)
-            and isinstance(statement.type, s.ScalarType)
-            and statement.type.element == "int"
-        ):
+        if isinstance(statement, s.Local) and statement.is_integer:
             self._unsettled[statement.name] = None
         for name in [each for each in self._unsettled if self._last_assigned.get(each, (0, 0)) <= _last(statement)]:
             # From here on the integer keeps its value.
@@ -240,11 +236,11 @@ class Bodies(Statements):
         """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
         facts = scope.facts
         behind = self._following[self._following.index(statement) + 1 :]
-        for call in (call for each in behind if (call := _made(each)) is not None):
+        for call in (call for each in behind if isinstance(each, s.Simple) for call in each.calls):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
-            sizes, least = self._sizes(call, target, scope), self.module.signatures[target].at_least
+            sizes, least = self.sizes(call, target, scope), self.module.signatures[target].at_least
             for name, value in sizes.items():
                 if settled in value.names and name in least:
                     facts = facts.with_nonnegative(value - least[name])
@@ -344,23 +340,14 @@ def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ..
             return [()]
 
 
-def _made(statement: s.Stmt) -> s.Call | None:
-    """The call that a statement of a block makes whenever it is reached."""
-    match statement:
-        case s.Invoke(call=call) | s.Local(value=s.Call() as call) | s.Assign(value=s.Call() as call):
-            return call
-        case _:
-            # Calls elsewhere add no facts about their sizes.
-            return None
-
-
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
     """Where each scalar is assigned to for the last time."""
     found: dict[str, tuple[int, int]] = {}
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Assign) and isinstance(node.target, s.Name):
-            place = node.span.line, node.span.column
-            found[node.target.id] = max(place, found.get(node.target.id, place))
+        for target in node.writes if isinstance(node, s.Simple) else ():
+            if isinstance(target, s.Name):
+                place = node.span.line, node.span.column
+                found[target.id] = max(place, found.get(target.id, place))
     return found
 
 

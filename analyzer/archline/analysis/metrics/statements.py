@@ -22,23 +22,22 @@ from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, 
 from archline.ir.indicators import indicator
 from archline.ir.loops import serial_path, static_range
 from archline.ir.max_plus import Path
-from archline.ir.ranges import fork_depth
+from archline.ir.ranges import Range, fork_depth
 from archline.ir.scope import (
     NotStaticError,
     Scope,
+    behind,
     declared,
     floor_of_bound,
     static_value,
-    with_all,
     with_fact,
     without_condition,
 )
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
-from archline.language.model import BoundBy, Module, Signature, ViewType
+from archline.language.model import BoundBy, Module, Signature
 
-_LATER = "the costs of {} are not derived in this version"
 Result = tuple[Tally, tuple[Step, ...]]
 
 
@@ -94,8 +93,6 @@ class Statements:
         return result
 
     def _derive(self, algorithm: s.Algorithm) -> Result:
-        if algorithm.grid:
-            return unknown(_LATER.format("algorithms on a grid"), algorithm.span), ()
         try:
             scope = declared(self.module, algorithm)
             tally, steps = self.block(algorithm.body, scope)
@@ -114,7 +111,7 @@ class Statements:
         if (known := self.model.call(call)) is not None:
             return known
         body, _ = self.algorithm(target)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         facts = scope.facts
         if self._solves and component(self.module, target) and _vary(sizes, scope):
             body = self.recursions.plain(target)
@@ -124,7 +121,8 @@ class Statements:
 
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
-    def _sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+    def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+        """The sizes and indices of a callee, in those of the caller."""
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
@@ -162,56 +160,29 @@ class Statements:
                 steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
-            scope = self._after(statement, scope)
-            holds_array = holds_array or (isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType))
+            scope = self.behind(statement, scope)
+            holds_array = holds_array or (isinstance(statement, s.Local) and statement.is_array)
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
-    def _after(self, statement: s.Stmt, scope: Scope) -> Scope:
-        """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
-        match statement:
-            case s.Let(name=name, value=value) if not isinstance(self.module.types.get(value), ViewType):
-                try:
-                    return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
-                except NotStaticError:
-                    return scope
-            case s.Assume(facts=assumed):
-                return scope.with_facts(with_all(scope.facts, assumed, scope))
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Costs()
-                | s.Loop()
-                | s.While()
-                | s.If()
-                | s.Transfer()
-                | s.Communicate()
-                | s.Split()
-            ):
-                return scope
+    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
+        """What is known behind a statement."""
+        return behind(statement, scope)
 
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         match statement:
             case s.Let(value=value):
                 return evaluation(value, scope, self), "let", ()
             case s.Local():
-                return self._local(statement, scope), "operators of the right side", ()
+                return self._stored(statement, scope), "operators of the right side", ()
             case s.Assign():
-                return self._assign(statement, scope), "operators", ()
-            case s.Return(value=value):
-                return evaluation(value, scope, self), "operators", ()
+                cost = self._stored(statement, scope).then(update(statement, scope, self.model), scope.facts)
+                return cost, "operators", ()
             case s.Invoke(call=call, spawned=spawned):
                 return self._invoke(call, spawned, scope)
             case s.Sync():
                 return self.model.sync, "sync", ()
-            case s.Pass() | s.Assume():
-                return FREE, "", ()
             case s.Costs(amounts=amounts):
                 return (
                     declared_amounts(amounts, scope, f"costs at line {statement.span.line}", self.model),
@@ -224,8 +195,12 @@ class Statements:
                 return self._while(statement, scope)
             case s.If(branches=branches):
                 return self._if(branches, scope)
-            case s.Transfer() | s.Communicate() | s.Split():
-                return unknown(_LATER.format("communication"), statement.span), "", ()
+            case s.Transfer():
+                return FREE, "", ()
+            case s.Communication() | s.Split():
+                return unknown("nothing is sent on one processor", statement.span), "", ()
+            case s.Simple():
+                return evaluations(s.evaluated(statement), scope, self), "operators", ()
 
     def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         cost = evaluation(call, scope, self)
@@ -240,30 +215,19 @@ class Statements:
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
-    def _local(self, local: s.Local, scope: Scope) -> Tally:
-        if local.value is None:
-            return FREE
-        if isinstance(local.type, s.ArrayType):
-            return self._fill(local, local.type.shape, local.value, scope)
-        return evaluation(local.value, scope, self)
-
-    def _assign(self, assign: s.Assign, scope: Scope) -> Tally:
-        target, value = assign.target, assign.value
-        place = evaluation(target, scope, self)
-        if isinstance(self.module.types.get(target), ViewType):
-            return place.then(self._fill(assign, self.module.shapes[target], value, scope), scope.facts)
-        operator = update(assign, scope, self.model)
-        return evaluation(value, scope, self).then(place, scope.facts).then(operator, scope.facts)
-
-    def _fill(self, statement: s.Local | s.Assign, shape: tuple[s.Expr, ...], value: s.Expr, scope: Scope) -> Tally:
+    def _stored(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
+        """The value is evaluated once, then stored: in every element where an array is filled."""
+        cost = evaluations(s.evaluated(statement), scope, self)
+        shape = self.module.filled(statement)
+        if shape is None:
+            return cost
         extents = []
         for each in shape:
             found = extent_range(each, scope)
             if found is None:
                 return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
             extents.append(found)
-        # The value is evaluated once, then stored in every element.
-        return evaluation(value, scope, self).then(self.model.fill(statement, extents, scope.facts), scope.facts)
+        return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
     def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
@@ -288,7 +252,7 @@ class Statements:
         return other
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
-        iterations = static_range(loop, scope)
+        iterations = self.iterations(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
@@ -297,6 +261,10 @@ class Statements:
             side_by_side = each.map(iterations.sum, lambda path: max_plus.serial(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
         return each.map(iterations.sum, lambda path: serial_path(path, iterations, loop)), children
+
+    def iterations(self, loop: s.Loop, scope: Scope) -> Range:
+        """The range of a loop between sizes. Raises NotStaticError."""
+        return static_range(loop, scope)
 
     def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)

@@ -14,13 +14,13 @@ from operator import mul
 from typing import TypeGuard
 
 from archline.algebra.facts import Facts
-from archline.analysis.metrics.accesses import WordModel, accessing
+from archline.analysis.metrics.accesses import WordModel
 from archline.analysis.metrics.cost_model import nest
 from archline.analysis.metrics.tally import FREE, Tally, repeated, unknown
 from archline.ir.amounts import Amount
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import reachable, recurses
+from archline.language.call_graph import local_arrays, recurses
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 
@@ -101,7 +101,8 @@ class Streamed(WordModel):
             self._prepare(statement)
 
     def _prepare(self, statement: s.Stmt) -> None:
-        self._before[statement] = self._words(accessing(statement))
+        again = statement.revisited if isinstance(statement, s.Simple) else ()
+        self._before[statement] = self._words((*s.evaluated(statement), *again))
         match statement:
             case s.Loop() if self._sharing and _is_innermost(statement):
                 self._walked_along(statement)
@@ -110,9 +111,7 @@ class Streamed(WordModel):
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
-            case s.Local(type=s.ArrayType(), value=s.Node()):
-                self._fill(statement)
-            case s.Assign(target=target) if self.is_view(target):
+            case s.Local() | s.Assign() if self._module.filled(statement) is not None:
                 self._fill(statement)
             case _:
                 # Nothing is walked along, filled or kept: each element that it names costs a line.
@@ -125,7 +124,7 @@ class Streamed(WordModel):
         return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
 
     def _fill(self, statement: s.Local | s.Assign) -> None:
-        views = [each for each in (getattr(statement, "target", None), statement.value) if each and self.is_view(each)]
+        views = filter(self._module.is_view, s.evaluated(statement))
         walked = [in_rows(each, self._own) for each in views]
         if isinstance(statement, s.Local):
             walked.append(_is_by_rows(statement.type))
@@ -138,10 +137,10 @@ class Streamed(WordModel):
         target = self._module.targets.get(call)
         if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
             return None
-        if any(makes_arrays(each) for each in (target, *reachable(self._module, target))):
+        if any(local_arrays(self._module, target)):
             return None
         total = 0
-        for each in filter(self.is_view, call.arguments):
+        for each in filter(self._module.is_view, call.arguments):
             shape = self._module.shapes.get(each, ())
             extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
             if not extents or len(extents) < len(shape):
@@ -199,7 +198,7 @@ class Streamed(WordModel):
 
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
         """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
-        changing = frozenset(_named(around or loop))
+        changing = s.set_names(around or loop)
         steady = [each for part in _always(loop.body) for each in s.nodes(part)]
         counters = {} if around else _counters(loop.body)
         found: dict[str, Walk] = {}
@@ -216,7 +215,7 @@ class Streamed(WordModel):
         inner = (each for each in loop.body if isinstance(each, s.Loop))
         parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
         steady = [each for part in parts for each in s.nodes(part)]
-        for each, counter in self._moving(loop, frozenset(_named(loop))):
+        for each, counter in self._moving(loop, s.set_names(loop)):
             if counter == loop.variable and each in steady:
                 yield format_expression(each)
 
@@ -250,7 +249,7 @@ class Made(WordModel):
                 case s.Local(type=s.ArrayType() as type_) if statement not in before:
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
-                    changing = frozenset(_named(statement))
+                    changing = s.set_names(statement)
                     made = [each for each in s.nodes(statement.body) if isinstance(each, s.Local)]
                     arrays = {each: each.type for each in made if isinstance(each.type, s.ArrayType)}
                     still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
@@ -293,12 +292,6 @@ def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
         known = {each: frozenset(name for name in names if (each, name) not in apart) for each, names in known.items()}
 
 
-def makes_arrays(algorithm: s.Algorithm) -> bool:
-    """Whether the body of an algorithm makes local arrays."""
-    local = (each.type for each in s.nodes(algorithm.body) if isinstance(each, s.Local))
-    return any(isinstance(each, s.ArrayType) for each in local)
-
-
 def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
     """Whether a view of some array of the names has its rows in theirs, none of whose elements is left out."""
     match view:
@@ -338,29 +331,12 @@ def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
     return any(isinstance(each, kinds) for each in s.nodes(parts))
 
 
-def _settled(body: tuple[s.Stmt, ...]) -> Iterator[str]:
-    """The names that get values in a body."""
-    for each in s.nodes(body):
-        match each:
-            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
-                yield name
-            case _:
-                # No other node sets a scalar, counters of loops apart.
-                pass
-
-
-def _named(loop: s.Loop | s.While) -> Iterator[str]:
-    """The names that get values in a loop."""
-    yield from _settled(loop.body)
-    yield from (each.variable for each in s.nodes(loop) if isinstance(each, s.Loop))
-
-
 def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
     """Parts of a body that are executed whenever it is."""
     for statement in body:
         match statement:
-            case s.Assign() | s.Local(when=None):
-                yield statement
+            case s.Simple():
+                yield from s.evaluated(statement)
             case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
                 yield _first(condition)
             case _:
@@ -386,8 +362,9 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
         match each:
             case s.Assign(target=s.Name(id=name), op="+=" | "-=" as op, value=s.Integer(value=1)):
                 moves.setdefault(name, []).append(op)
-            case s.Assign(target=s.Name(id=name)) | s.Local(name=name) | s.Let(name=name):
-                moves.setdefault(name, []).append(None)
+            case s.Simple(sets=names):
+                for name in names:
+                    moves.setdefault(name, []).append(None)
             case _:
                 # No other node sets a scalar, counters of loops apart.
                 pass

@@ -57,6 +57,7 @@ MODEL = Model(
         "pi_io": "pi0*tau_mem*line",
     },
     coarser={"computation": "eps_op*flops/flop_per_op"},
+    unlimited=True,
     scale=("pi0",),
     processors="span",
     error="none stated: the paper compares ratios of energies, not energies (figures 5 to 8)",

@@ -24,31 +24,11 @@ from archline.language.source import Span
 
 def spawns(statements: tuple[s.Stmt, ...]) -> bool:
     """Whether these statements spawn calls of their own: iterations of parallel loops spawn theirs."""
-    for statement in statements:
-        match statement:
-            case s.Invoke(spawned=True):
-                return True
-            case s.Loop(parallel=False, body=body) | s.While(body=body) | s.Split(body=body):
-                if spawns(body):
-                    return True
-            case s.If(branches=branches):
-                if any(spawns(branch.body) for branch in branches):
-                    return True
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Loop()
-                | s.Transfer()
-                | s.Communicate()
-            ):
-                pass
+    for each in statements:
+        if isinstance(each, s.Invoke) and each.spawned:
+            return True
+        if not (isinstance(each, s.Loop) and each.parallel) and any(map(spawns, s.blocks(each))):
+            return True
     return False
 
 

@@ -136,39 +136,10 @@ def _share(fn: Function, body: tuple[s.Stmt, ...]) -> None:
     """Give registers that iterations share, since the loop's body assigns them, a shadow to find races by."""
     if not fn.options.races:
         return
-    for name in sorted(_assigned(body)):
+    for name in sorted(s.set_names(body)):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.temp("new_shadow()", "shadow")))
-
-
-def _assigned(statements: tuple[s.Stmt, ...]) -> set[str]:
-    """The names that are assigned somewhere in these statements."""
-    found: set[str] = set()
-    for statement in statements:
-        match statement:
-            case s.Assign(target=s.Name(id=name)):
-                found.add(name)
-            case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
-                found |= _assigned(body)
-            case s.If(branches=branches):
-                for branch in branches:
-                    found |= _assigned(branch.body)
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-                | s.Communicate()
-            ):
-                pass
-    return found
 
 
 def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:

@@ -16,7 +16,7 @@ from archline.execution.codegen.elements import read_register
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Linear, Register, Static, View
-from archline.execution.codegen.views import is_view, view
+from archline.execution.codegen.views import view
 from archline.execution.slots import NAME_LIMIT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
@@ -124,7 +124,7 @@ def _own_axes(fn: Function) -> list[int]:
 
 
 def _payload(fn: Function, sent: s.Expr) -> str:
-    if is_view(fn, sent):
+    if fn.module.is_view(sent):
         return place_text(view(fn, sent))
     register, name = _register(fn, sent)
     return f"grid.processor.word({read_register(fn, name, register)}, {int(register.kind is Kind.REAL)})"
@@ -137,14 +137,14 @@ def _register(fn: Function, expr: s.Expr) -> tuple[Register, s.Name]:
 
 def _target(fn: Function, received: s.Expr) -> tuple[str, str]:
     """The buffer that a message is received into, and its words."""
-    if not is_view(fn, received):
+    if not fn.module.is_view(received):
         return "", "1"
     given = view(fn, received)
     return fn.temp(place_text(given), "z"), " * ".join(given.extents)
 
 
 def _deliver(fn: Function, received: s.Expr, place: str, got: str) -> None:
-    if is_view(fn, received):
+    if fn.module.is_view(received):
         fn.emit(f"grid.processor.write({place}, {got})")
         return
     register, _ = _register(fn, received)
@@ -179,7 +179,7 @@ def group_of(fn: Function, node: s.Node, callee: s.Algorithm, along: tuple[s.Nam
 
 def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
     """An argument for a parameter `any[w]`: a vector, and what is to be done after the call."""
-    if not is_view(fn, argument):
+    if not fn.module.is_view(argument):
         return _register_buffer(fn, argument, written)
     given = view(fn, argument)
     if len(given.extents) == 1 and isinstance(given.place, Linear):
@@ -223,7 +223,7 @@ def copy_buffer(fn: Function, node: s.Communicate, target: s.Expr, source: s.Exp
     _settle(fn)
     text = f"`{_shown(source)}` is sent with words that are not set"
     payload = fn.temp(_payload(fn, source), "x")
-    if is_view(fn, source):
+    if fn.module.is_view(source):
         fn.emit(f"{payload} = grid.processor.read({payload}, {fn.site(rules.UNSET, node.span, text)})")
     place, count = _target(fn, target)
     size = "the buffer has {0} words, and the one that the result goes into has {1}"
@@ -238,7 +238,7 @@ def transfer(fn: Function, node: s.Transfer) -> None:
     clause = s.Clause("", (), node.when, span=node.span)
     _settle(fn)
     with _guarded(fn, clause):
-        if is_view(fn, node.target):
+        if fn.module.is_view(node.target):
             target, source = view(fn, node.target), view(fn, node.value)
             same_extents(fn, target, source, node)
             _move(fn, node, place_text(target), place_text(source))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from archline.execution.codegen.algorithms import measured_names, write_algorithm
 from archline.execution.codegen.layout import Layout, plan
-from archline.execution.codegen.reach import reachable, recursive_algorithms
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.sites import Site, Tables
 from archline.execution.codegen.writer import Options
 from archline.language import syntax as s
+from archline.language.call_graph import component, reachable
 from archline.language.model import Module
 
 
@@ -41,8 +41,8 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
 
     Raises ArchlineError for what does not run: blocks nested too deeply.
     """
-    called = reachable(module, algorithm)
-    recursive = recursive_algorithms(module, called)
+    called = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
+    recursive = tuple(each for each in called if component(module, each))
     measured = {each: len(each.decreases) or len(measured_names(module, each)) for each in recursive}
     layout = plan(module, recursive, measured)
     tables = Tables()
@@ -70,34 +70,10 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
     return Generated(functions, frozenset(generators), entry, layout, tables, options)
 
 
-def has_parallelism(algorithms: Mapping[s.Algorithm, object] | tuple[s.Algorithm, ...]) -> bool:
-    """Whether any of the algorithms has a parallel loop or spawns."""
-    return any(_parallel(each.body) for each in algorithms)
-
-
-def _parallel(statements: tuple[s.Stmt, ...]) -> bool:
-    for statement in statements:
-        match statement:
-            case s.Invoke(spawned=True) | s.Loop(parallel=True):
-                return True
-            case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
-                if _parallel(body):
-                    return True
-            case s.If(branches=branches):
-                if any(_parallel(branch.body) for branch in branches):
-                    return True
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Invoke()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-                | s.Communicate()
-            ):
-                pass
-    return False
+def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether a run of the algorithm may come to a parallel loop or a spawn."""
+    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
+    return any(
+        each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
+        for each in s.nodes(bodies)
+    )

@@ -18,7 +18,7 @@ from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import WORK
 from archline.execution.codegen.values import Code, Register, Static, named
-from archline.execution.codegen.views import is_view, view
+from archline.execution.codegen.views import view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NO_INT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
@@ -106,7 +106,7 @@ def _communicate(fn: Function, node: s.Communicate) -> None:
 
 
 def _let(fn: Function, node: s.Let) -> None:
-    if is_view(fn, node.value):
+    if fn.module.is_view(node.value):
         fn.define(node.name, view(fn, node.value))
         return
     value = integer(fn, node.value)
@@ -119,7 +119,7 @@ def _let(fn: Function, node: s.Let) -> None:
 def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
     """The value is evaluated before the array exists."""
     value = node.value
-    if value is not None and is_view(fn, value):
+    if value is not None and fn.module.is_view(value):
         source = view(fn, value)
         made = allocate(fn, node, type_)
         copy(fn, made.view, source, node, value, node.name)
@@ -138,9 +138,9 @@ def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
 def _local_on_grid(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
     """A local array, which may start as part of a global one, and where a condition holds only."""
     value = node.value
-    if value is None or (node.when is None and not (is_view(fn, value) and view(fn, value).shared)):
+    if value is None or (node.when is None and not (fn.module.is_view(value) and view(fn, value).shared)):
         return _local_array(fn, node, type_)
-    shared = is_view(fn, value) and view(fn, value).shared
+    shared = fn.module.is_view(value) and view(fn, value).shared
     with fn.uncounted():
         test = condition(fn, node.when) if node.when is not None else "True"
     made = allocate(fn, node, type_)
@@ -149,7 +149,7 @@ def _local_on_grid(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocatio
     with fn.counted(f"if {test}:", node.span):
         if shared:
             load_shared(fn, made.view, view(fn, value), node, value)
-        elif is_view(fn, value):
+        elif fn.module.is_view(value):
             copy(fn, made.view, view(fn, value), node, value, node.name)
         else:
             fill(fn, made.view, fn.temp(scalar(fn, value, made.view.element).text, "v"), node, node.name)
@@ -180,7 +180,7 @@ def _local(fn: Function, node: s.Local) -> None:
 
 def _assign(fn: Function, node: s.Assign) -> None:
     target = node.target
-    if is_view(fn, target):
+    if fn.module.is_view(target):
         _assign_view(fn, node)
     elif isinstance(target, s.Name):
         _assign_register(fn, node, target)
@@ -190,7 +190,7 @@ def _assign(fn: Function, node: s.Assign) -> None:
 
 def _assign_view(fn: Function, node: s.Assign) -> None:
     name = format_expression(node.target)
-    if is_view(fn, node.value):
+    if fn.module.is_view(node.value):
         source = view(fn, node.value)
         copy(fn, view(fn, node.target), source, node, node.value, name)
         return

@@ -12,12 +12,6 @@ from archline.execution.codegen.values import Atom, Linear, Morton, View
 from archline.execution.slots import NAME_LIMIT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
-from archline.language.model import ViewType
-
-
-def is_view(fn: Function, expr: s.Expr) -> bool:
-    """Whether an expression is an array or a view of one."""
-    return isinstance(fn.module.types.get(expr), ViewType)
 
 
 def view(fn: Function, expr: s.Expr) -> View:

@@ -6,6 +6,7 @@ calls and exchanges. An algorithm of the file itself, or of one that it uses, co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archline.language import call_rules as rules
@@ -27,7 +28,7 @@ class _Form:
     """The clauses of an operation, its algorithm where none is named, and the arguments that it is given.
 
     An argument is a clause's keyword, or `x` for the buffer. `in_place`: with `into`, the result is made there from a
-    copy of the buffer.
+    copy of the buffer. `unequal` is the algorithm for pieces with `counts`. Without `along` all axes take part.
     """
 
     needed: tuple[str, ...]
@@ -35,21 +36,22 @@ class _Form:
     using: str
     arguments: tuple[str, ...]
     in_place: bool = False
+    unequal: str = "naive"
 
 
 _FORMS = {
     "shift": _Form(("along", "by"), (), "direct", ("x", "by")),
-    "broadcast": _Form(("along", "from"), (), "tree", ("x", "from")),
-    "reduce": _Form(("along", "onto", "with"), ("into",), "tree", ("x", "onto", "with"), True),
-    "allreduce": _Form(("along", "with"), ("into",), "recursive_doubling", ("x", "with"), True),
-    "scan": _Form(("along", "with"), ("into",), "recursive_doubling", ("x", "with"), True),
-    "gather": _Form(("along", "onto", "into"), ("counts",), "tree", ("x", "counts", "into", "onto")),
-    "scatter": _Form(("along", "from", "into"), ("counts",), "tree", ("x", "counts", "into", "from")),
-    "allgather": _Form(("along", "into"), ("counts",), "bruck", ("x", "counts", "into")),
+    "broadcast": _Form(("from",), ("along",), "tree", ("x", "from")),
+    "reduce": _Form(("onto", "with"), ("along", "into"), "tree", ("x", "onto", "with"), True),
+    "allreduce": _Form(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
+    "scan": _Form(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
+    "gather": _Form(("onto", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "onto")),
+    "scatter": _Form(("from", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "from")),
+    "allgather": _Form(("into",), ("along", "counts"), "bruck", ("x", "counts", "into"), unequal="ring"),
     "reduce_scatter": _Form(
-        ("along", "into", "with"), ("counts",), "recursive_halving", ("x", "counts", "into", "with")
+        ("into", "with"), ("along", "counts"), "recursive_halving", ("x", "counts", "into", "with")
     ),
-    "alltoall": _Form(("along", "into"), ("counts",), "naive", ("x", "counts", "into")),
+    "alltoall": _Form(("into",), ("along", "counts"), "naive", ("x", "counts", "into")),
     "barrier": _Form((), ("along",), "dissemination", ()),
 }
 
@@ -93,11 +95,13 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
         if keyword != "along" and len(clause.values) > most:
             what = {"by": "the amount of a shift", "from": "a root", "onto": "a root"}.get(keyword, f"`{keyword}`")
-            along = " along the axis" if keyword in ("by", "from", "onto") else ""
-            body.report(rules.CLAUSE, f"{what} is one value{along}", clause.span)
+            where = " along the axis" if keyword in ("by", "from", "onto") else ""
+            body.report(rules.CLAUSE, f"{what} is one value{where}", clause.span)
         elif keyword in ("by", "from", "onto"):
             static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
-            _check_agreed(body, operation, clause, clauses.get("along"))
+            joined = clauses["along"].values if "along" in clauses else ()
+            axes = [each.id for each in joined if isinstance(each, s.Name)]
+            _check_agreed(body, operation, clause, axes or [axis.name for axis in body.algorithm.grid])
         elif keyword == "with":
             _check_operator(body, clause.values[0])
     if operation == "alltoall" and "counts" in clauses and "into" in clauses and len(clauses["into"].values) < 2:
@@ -105,13 +109,13 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
         body.report(rules.CLAUSE, "unequal pieces arrive with their counts", clauses["into"].span, hint)
 
 
-def _check_agreed(body: Body, operation: str, clause: s.Clause, along: s.Clause | None) -> None:
+def _check_agreed(body: Body, operation: str, clause: s.Clause, axes: Sequence[str]) -> None:
     """Report a shift's distance or a root that depends on the coordinates of the group itself."""
-    for axis in along.values if along is not None else ():
-        if isinstance(axis, s.Name) and _depends(body, clause.values[0], axis.id):
+    for axis in axes:
+        if _depends(body, clause.values[0], axis):
             what = "be by an amount" if clause.keyword == "by" else "have a root"
             rule = rules.SHIFT_BY if clause.keyword == "by" else rules.ROOT
-            message = f"a {operation} along `{axis.id}` cannot {what} that depends on `{axis.id}`"
+            message = f"a {operation} along `{axis}` cannot {what} that depends on `{axis}`"
             body.report(rule, message, clause.span)
 
 
@@ -129,12 +133,17 @@ def _check_operator(body: Body, operator: s.Expr) -> None:
 def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause]) -> s.Algorithm | None:
     using = clauses.get("using")
     named = using.values[0] if using is not None else None
-    stem = statement.operation + ("v" if "counts" in clauses else "")
-    name = f"{stem}_{named.id if isinstance(named, s.Name) else form.using}"
+    stem, usual = statement.operation, form.using
+    if "counts" in clauses:
+        stem, usual = f"{stem}v", form.unequal
+    name = f"{stem}_{named.id if isinstance(named, s.Name) else usual}"
     library = body.library
     found = library.visible.get(name) or library.collectives.get(name)
     if found is None and library.complete:
-        known = [each.removeprefix(f"{stem}_") for each in library.collectives if each.startswith(f"{stem}_")]
+        # `reduce_scatter_ring` is no algorithm of `reduce`.
+        longer = tuple(f"{each}_" for each in _FORMS if each.startswith(f"{stem}_"))
+        mine = [each for each in library.collectives if each.startswith(f"{stem}_") and not each.startswith(longer)]
+        known = [each.removeprefix(f"{stem}_") for each in mine]
         hint = f"`{statement.operation}` has {', '.join(f'`using {each}`' for each in known)}" if known else None
         span = named.span if named is not None else statement.span
         body.report(name_rules.UNKNOWN_FUNCTION, f"there is no algorithm `{name}`", span, hint)

@@ -27,12 +27,12 @@ Reason = tuple[Rule, str, str | None]
 
 @dataclass(frozen=True, eq=False)
 class Formulas:
-    """Checks formulas. `known` says which names mean something, `why_not` what is wrong with another."""
+    """Checks formulas. `known` says which names mean something, `why_not` what to report of another."""
 
     findings: Findings
     facts: CheckedFacts
     known: Callable[[str], bool]
-    why_not: Callable[[s.Name], Reason]
+    why_not: Callable[[s.Name], Reason | None]
     algorithms: Library | None = None
 
     def quantity(self, expr: s.Expr) -> None:
@@ -70,8 +70,10 @@ class Formulas:
             case s.Name(id=name):
                 if self.known(name):
                     return Kind.STATIC
-                rule, message, hint = self.why_not(expr)
-                self.findings.add(rule, message, expr.span, hint)
+                reason = self.why_not(expr)
+                if reason is not None:
+                    rule, message, hint = reason
+                    self.findings.add(rule, message, expr.span, hint)
                 return None
             case s.Unary(op="not", operand=operand):
                 self.fact(operand)
@@ -154,13 +156,15 @@ def formulas_of(body: Body) -> Formulas:
             return name in MACHINE_SYMBOLS or name in body.library.cost_symbols
         return symbol.type is Kind.STATIC
 
-    def why_not(expr: s.Name) -> Reason:
+    def why_not(expr: s.Name) -> Reason | None:
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
             given = symbol.role is Role.SCALAR and symbol.type is Kind.INT
             hint = f"a size that the caller gives is declared `{expr.id}: size`" if given else None
             return name_rules.NOT_A_SIZE, message, hint
+        if not body.first_time(expr.id):
+            return None
         names = body.scope.names(lambda each: each.type is Kind.STATIC)
         hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"

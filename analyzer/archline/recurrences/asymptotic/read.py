@@ -12,6 +12,7 @@ from archline.language.builder import INTRINSICS, RESERVED
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
+from archline.language.structure import structure
 from archline.recurrences.asymptotic import rules
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 
@@ -197,8 +198,8 @@ class _Reader:
             raise error(rules.NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
         if len(call.arguments) != len(draft.parameters):
             raise error(rules.BAD_HEAD, _count(draft), span=span)
-        at = tuple(map(s.structure, call.arguments))
-        if any(tuple(map(s.structure, each.arguments)) == at for each in draft.bases):
+        at = tuple(map(structure, call.arguments))
+        if any(tuple(map(structure, each.arguments)) == at for each in draft.bases):
             raise error(rules.DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
         draft.bases.append(Base(call.arguments, value))
 

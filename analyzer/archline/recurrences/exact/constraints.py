@@ -193,12 +193,15 @@ class Context:
                 for exponent in exponents
             )
             for ends in zip(*ways, strict=True):
-                seen = [
-                    (point, value) for point in ends if point and (value := self._value(point, MAX_FAR)) is not None
-                ]
-                if len(seen) == len(ends):
-                    found.append((seen[0], seen[1]))
+                # Where there is no value, following the equations takes long, and no less farther away.
+                if (far := self._seen(ends[0])) is not None and (farther := self._seen(ends[1])) is not None:
+                    found.append((far, farther))
         return found
+
+    def _seen(self, point: Point | None) -> Seen | None:
+        """A far point with the function there; None where it is not known."""
+        value = None if point is None else self._value(point, MAX_FAR)
+        return None if point is None or value is None else (point, value)
 
     @cached_property
     def growths(self) -> list[tuple[Point, Point, Fraction]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report.growth import proof_text
 from archline.report.layout import MIN_WIDTH, indented, wrap
-from archline.report.text import reasons
+from archline.report.text import reasons, tally
 from archline.report.view import CheckReport, Contract
-
-COUNTED = {"holds": "hold", "fails": "fail", "unknown": "unknown", "not decided yet": "not decided yet"}
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -24,9 +21,7 @@ def render(report: CheckReport, width: int) -> str:
             if group.stop is not None:
                 shown += wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             lines += [group.name, *shown, ""]
-    tally = Counter(contract.outcome for contract in report.all)
-    parts = [f"{count} {COUNTED[outcome]}" for outcome in COUNTED if (count := tally[outcome])]
-    return "\n".join([*lines, (", ".join(parts) or "nothing is ensured")]) + "\n"
+    return "\n".join([*lines, tally(report.all) or "nothing is ensured"]) + "\n"
 
 
 def _group(found: Sequence[Contract], width: int, *, certificates: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison
+from archline.report.comparisons.text import beyond_peak
 from archline.report.energies.json import cache, ends
 from archline.report.numbers import exact
 
@@ -39,6 +40,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         "assumptions": list(found.assumptions),
         "convention": found.model.convention,
         "stated_error": found.model.error,
+        "notes": beyond_peak(found),
         "data": found.data,
     }  # fmt: skip
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

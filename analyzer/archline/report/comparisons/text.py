@@ -103,8 +103,18 @@ def notes(found: Comparison) -> Iterable[str]:
     yield found.data
     yield f"convention: {found.model.convention}"
     yield f"stated error of the model: {found.model.error}"
+    yield from beyond_peak(found)
     if any(each.verdict.verdict == OPEN for each in found.points):
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
+
+
+def beyond_peak(found: Comparison) -> list[str]:
+    """A warning where times that are compared are shorter than a machine's peak allows; energy depends on none."""
+    if found.by == "energy":
+        return []
+    # Without what time is proportional to, it is not known.
+    points = [each for each in found.points if each.machine.quantities.keys() >= set(found.model.scale)]
+    return shown.beyond_peak(each for point in points for each in (point.first, point.second) if each is not None)
 
 
 def growth_line(pair: Pair, relations: Mapping[str, Relation]) -> str:

@@ -6,7 +6,6 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
+from archline.report.text import tally
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
 FULL, SHORT = 44, 30
@@ -58,9 +58,10 @@ class Page:
 
 def page(view: CostView, metric: str | None = None) -> Page:
     """The page of derived costs, or of one metric."""
-    rows = [row for row in view.rows if metric in (None, row.metric)]
+    hidden = ("span", "io") if view.on_grid and metric is None else ()
+    rows = [row for row in view.rows if metric in (None, row.metric) and row.metric not in hidden]
     lines = [line for row in rows for line in _metric(view, row)]
-    if metric is None and (ratio := _parallelism(view)) is not None:
+    if metric is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     io = next((row for row in rows if row.metric == "io"), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
@@ -78,7 +79,7 @@ def _title(view: CostView) -> str:
         return view.algorithm
     sizes = {name: value for name, value in view.at.items() if name not in ("Z", "L")}
     at = [point_text(sizes)] if sizes else []
-    if {"Z", "L"} <= view.at.keys():
+    if {"Z", "L"} <= view.at.keys() and not view.on_grid:
         words, line = view.at["Z"], view.at["L"]
         at.append(f"Z = {readable(words)}, L = {readable(line)} ({readable(words // line)} lines)")
     return f"{view.algorithm} at {'; '.join(at)}"
@@ -171,10 +172,14 @@ def _parallelism(view: CostView) -> Line | None:
 
 
 def _regimes(view: CostView, row: Row) -> Iterator[Line]:
-    """Up to four upper bounds, each with the least Z for it."""
+    """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     named = {id(each): extent_of(each, row, view.shapes) for each in row.alternatives}
+    shown: set[str] = set()
     for each in _chosen(row.alternatives, named):
-        yield Line(named[id(each)], (_form(view, each.upper),), _bounded("Z >=", _least(view, each)))
+        form = _form(view, each.upper)
+        if form == LONG or form not in shown:
+            shown.add(form)
+            yield Line(named[id(each)], (form,), _bounded("Z >=", _least(view, each)))
 
 
 def _chosen(found: Sequence[AlternativeRow], named: Mapping[int, str]) -> Sequence[AlternativeRow]:
@@ -253,7 +258,9 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 
 
 def _notes(view: CostView) -> Iterator[Phrase]:
-    if view.at is not None and view.cache_assumed:
+    if view.on_grid:
+        yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
+    elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     if view.assumptions:
         yield "assuming ", *joined([piece for each in view.assumptions for piece in conditions(each)], ", ")
@@ -265,11 +272,11 @@ def _notes(view: CostView) -> Iterator[Phrase]:
 
 
 def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
-    """How many `ensures` hold, and those that do not."""
-    counts = Counter(each.outcome for each in found)
-    said = {"holds": ("ensures holds", "ensures hold"), "fails": ("fails", "fail"), "unknown": ("is unknown",) * 2}
-    parts = [f"{count} {said[each][count > 1]}" for each in said if (count := counts[each])]
-    yield (", ".join(parts),)
+    """How many claims hold, and those that do not, with the sizes at which they fail."""
+    yield (tally(found),)
     for each in found:
         if each.outcome != "holds":
-            yield (f"{each.outcome}: {each.text}: {each.reason}",)
+            at = f"at {point_text(each.point)}: " if each.point else ""
+            yield (f"{each.outcome}: {each.text}: {at}{each.reason}",)
+    if any(each.outcome == "fails" for each in found):
+        yield ("`archline check` shows more, and exits with 1 where a claim fails",)

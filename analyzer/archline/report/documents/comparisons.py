@@ -10,22 +10,24 @@ from archline.report.comparisons import text
 from archline.report.documents.model import Document, Phrase, Table, cells, with_growths
 
 MOST = 12
-"""So many points are shown, from the smallest sizes to the largest."""
+"""So many points are shown on a short page, from the smallest sizes to the largest."""
 
 
-def document(found: Comparison) -> Document:
-    """A table of points, or of how costs grow where there are none, and notes."""
+def document(found: Comparison, *, short: bool = True, growth: bool = False) -> Document:
+    """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
+    tables: list[Table] = []
+    notes: list[str] = []
     if found.points:
-        step = -(-len(found.points) // MOST)
+        step = -(-len(found.points) // MOST) if short else 1
         rows = tuple(cells(*text.row(found, each)) for each in found.points[::step])
-        tables = [Table(tuple(text.head(found)), rows)]
-        notes = list(text.notes(found))
-        notes += [text.growth_line(pair, relations) for pair, relations in found.growth.items()]
+        tables.append(Table(tuple(text.head(found)), rows))
         if step > 1:
-            notes.insert(0, f"one point in {step} is shown")
+            notes.append(f"one point in {step} is shown")
+        notes += text.notes(found)
+    if growth or not found.points:
+        tables += [_growth(pair, relations) for pair, relations in found.growth.items()]
     else:
-        tables = [_growth(pair, relations) for pair, relations in found.growth.items()]
-        notes = []
+        notes += [text.growth_line(pair, relations) for pair, relations in found.growth.items()]
     if found.assumptions:
         notes.append("assuming " + ", ".join(found.assumptions))
     return Document(text.heading(found), "", "", tuple(tables), tuple((each,) for each in notes))

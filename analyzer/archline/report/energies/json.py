@@ -37,7 +37,7 @@ def one(result: EnergyResult) -> dict[str, Any]:
         "convention": result.model.convention,
         "stated_error": result.model.error,
         "leaves_out": list(result.model.leaves_out),
-        "notes": list(result.notes),
+        "notes": shown.notes(result),
         "data": result.data,
     }
 

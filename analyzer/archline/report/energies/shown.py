@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from archline.energy.intervals import Interval
@@ -58,6 +58,24 @@ def heading(result: EnergyResult) -> str:
     procs = "" if result.processors is None or "P" in (result.at or {}) else f"P = {result.processors}"
     at = "" if not result.at else sizes_text(result.at)
     return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))
+
+
+def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
+    """A warning where the time is shorter than the machine's peak allows, since the model has unlimited cores."""
+    found = [(times, each.model.name) for each in estimates if (times := each.times_peak) is not None]
+    if not found:
+        return []
+    most, model = max(found)
+    end = "up to " if len({each for each, _ in found}) > 1 else ""
+    return [
+        f"{end}{float(most):.3g} times the machine's peak flop/s: model {model} counts unlimited cores, so time is too "
+        "short and power too high (the model roofline is bounded by the peak)"
+    ]
+
+
+def notes(result: EnergyResult) -> list[str]:
+    """What to know of an answer."""
+    return [*result.notes, *beyond_peak([result.estimate] if result.estimate is not None else [])]
 
 
 def whole(amount: Interval) -> str:

@@ -58,7 +58,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
     lines += ["", *indented(table(rows, width - 2)), ""]
     lines += indented(_facts(facts, width - 2))
     rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
-    notes = [rests, _width(estimate), *result.notes]
+    notes = [rests, _width(estimate), *shown.notes(result)]
     lines += ["", *indented([line for each in notes if each for line in wrap(each, width - 2)])]
     return "\n".join(lines) + "\n"
 
@@ -193,10 +193,18 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
     caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
     lines = wrap("; ".join([*filter(None, shared), *caches]), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
-    notes = dict.fromkeys(each.data for each in results)
+    notes = dict.fromkeys([*(each.data for each in results), *_notes(results)])
     reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
     lines += indented([line for each in (*reasons, *notes) for line in wrap(each, width - 2)])
     return "\n".join(lines) + "\n"
+
+
+def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
+    """The notes of all results, with the machine where there are several; one warning of times beyond the peak."""
+    several = len({each.machine.name for each in results}) > 1
+    for each in results:
+        yield from (f"{each.machine.name}: {note}" if several else note for note in each.notes)
+    yield from shown.beyond_peak(each.estimate for each in results if each.estimate is not None)
 
 
 def _reasons(result: EnergyResult) -> Iterable[str]:

@@ -17,11 +17,11 @@ from archline.analysis.cache.data_dependent.divided import Divided, UndividedErr
 from archline.analysis.cache.data_dependent.solve import FetchedLines, Making, Stack
 from archline.analysis.cache.data_dependent.sum import Around, Totals
 from archline.analysis.metrics.accesses import WordModel
-from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, makes_arrays, rows
+from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, rows
 from archline.ir.scope import NotStaticError
 from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable, recurses
+from archline.language.call_graph import component, local_arrays, reachable, recurses
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import NotComparableError
@@ -125,7 +125,7 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Tab
     callers = _callers(module, reached, streamed)
     makers: Mapping[s.Algorithm, Caller] = {}
     made: Mapping[s.Algorithm, Divided] = {}
-    if any(map(makes_arrays, reached)):
+    if any(local_arrays(module, algorithm)):
         making = Made(module, reached, line)
         made = divided(module, reached, making, together, line, way.by_words, lines)
         makers = _callers(module, reached, making)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.algebra.relax import bound_atom
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.relax import bound_away
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.metrics.accesses import METRIC, WordModel
 from archline.analysis.metrics.eliminate_data import at_sizes, holds
@@ -22,7 +22,6 @@ from archline.language.model import Module
 
 CALLS = "calls"
 BY_DATA = a.Data | a.Offset | a.Gap
-MAX_ROUNDS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,7 @@ class _Gathering(Derivation):
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not recurses(self.module, target):
             return super().call(call, scope)
-        sizes = self._sizes(call, target, scope)
+        sizes = self.sizes(call, target, scope)
         place = self.places.setdefault(call, _place(f"call {len(self.places)}", target, sizes, scope))
         return Tally(dict(place.amounts(call, sizes, scope.facts)))
 
@@ -125,16 +124,13 @@ def _by_data(value: Poly) -> bool:
 
 def _without(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
     """The most that a value is, in symbols of the caller alone; None where that is not found."""
-    for _ in range(MAX_ROUNDS):
+
+    def foreign(value: Poly) -> Atom | None:
         young = next((name for name in reversed(facts.bounds) if name in value.names - own), None)
-        atom = next((each for each in value.atoms() if holds(BY_DATA, each)), None) if young is None else Symbol(young)
-        if atom is None:
-            return value if value.names <= own else None
-        bounded = bound_atom(value, atom, facts, upper=True)
-        if bounded is None:
-            return None
-        value = bounded
-    return None
+        return next((each for each in value.atoms() if holds(BY_DATA, each)), None) if young is None else Symbol(young)
+
+    most = bound_away(value, foreign, facts, upper=True)
+    return most if most is not None and most.names <= own else None
 
 
 def _most(amounts: Mapping[str, Amount], kind: str) -> Poly:

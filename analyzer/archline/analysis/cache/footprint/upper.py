@@ -21,6 +21,7 @@ from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
 from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
+from archline.ir.shape import Shape, named, of_access, of_chain
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
 
 ROW = "row "
@@ -73,6 +74,14 @@ class Reference:
     def counters(self) -> frozenset[str]:
         """The counters of the loops around it."""
         return frozenset(loop.variable for loop in self.chain)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """All that lines are counted from, counters named by their depths."""
+        names = named(self.chain)
+        accesses = tuple(of_access(each, names) for each in self.accesses)
+        place = tuple(each and (each[0].substitute(names), each[1].substitute(names)) for each in self.place)
+        return of_chain(self.chain, self.facts), accesses, place, self.whole_lines
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:

@@ -27,6 +27,7 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
 from archline.ir.layout import LINE, WORDS
+from archline.ir.shape import Shape, of_nest
 from archline.ir.tree import Array, Chain, Loop, Node, accesses
 
 GROUP, FROM, TO = "group ", "from ", "to "
@@ -97,6 +98,7 @@ def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[s
 class _Builder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
+    _trees: dict[Shape, WindowTree] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
         found = spots(accesses(nodes))
@@ -110,9 +112,17 @@ class _Builder:
             inside = (*chain, loop)
             own = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
             if own:
-                families = tuple(self._of_loop(inside, own, len(nodes) > 1))
-                branches.append(WindowTree(families, self._branches(loop.body, inside, own)))
+                branches.append(self._tree(inside, own, len(nodes) > 1))
         return tuple(branches)
+
+    def _tree(self, chain: Chain, found: list[Spot], siblings: bool) -> WindowTree:
+        """The windows of the last loop and those in it; equal calls one behind the other have the same."""
+        *around, loop = chain
+        shape = (siblings, *of_nest(loop, tuple(around), self.facts)) if siblings else (loop,)
+        if shape not in self._trees:
+            families = tuple(self._of_loop(chain, found, siblings))
+            self._trees[shape] = WindowTree(families, self._branches(loop.body, chain, found))
+        return self._trees[shape]
 
     def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[Family]:
         """Groups of iterations, single ones, and whole executions, as far as these differ."""

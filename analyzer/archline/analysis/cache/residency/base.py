@@ -7,10 +7,11 @@ optimal replacement fetches no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
@@ -28,6 +29,8 @@ MAX_UNIT = 40_000
 """Term products for one unit."""
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
+_MEASURED: WeakKeyDictionary[Facts, dict[object, tuple[Product, Product]]] = WeakKeyDictionary()
+"""What units of a program hold and fetch, by content: equal calls have equal units."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
 """Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
 together; there are so many classes."""
@@ -68,8 +71,15 @@ class Resident:
         return space.value, misses.value
 
     def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-        space, misses = self.measure(references)
-        return of_sizes(space, references[0].facts), of_sizes(misses, references[0].facts)
+        facts, key = references[0].facts, (_by_content(self.measure), *_shapes(references))
+        known = _MEASURED.setdefault(facts, {})
+        if key not in known:
+            space, misses = self.measure(references)
+            found = of_sizes(space, facts), of_sizes(misses, facts)
+            if _counters(references) & (found[0].value.names | found[1].value.names):
+                return found
+            known[key] = found
+        return known[key]
 
     @property
     def space(self) -> Poly:
@@ -93,12 +103,29 @@ class Resident:
         return self.references[0].name
 
 
+def _by_content(measure: Measure) -> Hashable:
+    """A measure by what it is made of: keywords only hold what has been computed of the references."""
+    return (measure.func, measure.args) if isinstance(measure, partial) else measure
+
+
+def _shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
+    """References but for the names of counters: each with the loops that it shares and its place in the text."""
+    loops: dict[Loop, int] = {}
+    first = min(references[0].order)
+    for each in references:
+        shared = tuple(loops.setdefault(loop, len(loops)) for loop in each.chain)
+        yield each.shape, shared, tuple(number - first for number in each.order)
+
+
+def _counters(references: tuple[Reference, ...]) -> frozenset[str]:
+    return frozenset().union(*(each.counters for each in references))
+
+
 def known(unit: Resident) -> Resident:
     """The unit; raises UnboundedError where it is not known what it holds or fetches."""
-    counters = {loop.variable for reference in unit.references for loop in reference.chain}
     with of_its_own():
         names = unit.space.names | unit.misses.names
-    if counters & names:
+    if _counters(unit.references) & names:
         raise UnboundedError
     return unit
 

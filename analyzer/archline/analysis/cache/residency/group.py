@@ -27,14 +27,14 @@ def as_one(unions: Unions, depth: int) -> Resident | None:
             slides = depth > 0 and union.slides(chain[-1])
         splitting = partial(classes_of, references, union.spread, chain)
         loop = chain[-1] if depth else None
-        held, fit = partial(_held_together, unions, depth, slides), partial(_slide_together, depth, slides)
+        held, fit = partial(_held_together, depth, slides, unions=unions), partial(_slide_together, depth, slides)
         return known(Resident(references, loop, held, splitting=splitting, fit=fit))
     except UnboundedError:
         return None
 
 
 def _held_together(
-    unions: Unions, depth: int, slides: bool, references: tuple[Reference, ...]
+    depth: int, slides: bool, references: tuple[Reference, ...], unions: Unions
 ) -> tuple[Product, Product]:
     space = unions.at(depth, references).largest
     return space, unions.at(depth - 1 if slides else depth, references).total

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.analysis.cache.upper.plan import Plan, Way
 from archline.analysis.cache.upper.retained import TURN
-from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, used
+from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, used
 
 NEAREST = 8
 """So many plans are tried with rows that are parted."""
@@ -89,7 +89,7 @@ class _Program:
                 if found is not None:
                     chosen, saving = found
                     bound -= saving.saved
-                    spare = saving.left(spare)
+                    spare = left_of(spare, saving.taken)
                     groups.append([way for way in ways if not way.references & chosen.references])
         return bound
 

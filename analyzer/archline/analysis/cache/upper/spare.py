@@ -20,6 +20,8 @@ STEPS = 24
 Restore = Callable[[Poly], Poly]
 """An expression in terms of the program's own sizes."""
 Functions = tuple[Compute, ...]
+Taken = tuple[tuple[Number, tuple[int, ...]], ...]
+"""Lines, each with the regions in which they are used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Machine:
 class Saving:
     """Lines that are used in some regions, and the fetches that they save."""
 
-    taken: tuple[tuple[Number, tuple[int, ...]], ...]
+    taken: Taken
     saved: Fraction
 
     @property
@@ -57,17 +59,19 @@ class Saving:
         """The most lines that are used, and 1 at least."""
         return max([1, *(lines for lines, _ in self.taken)])
 
-    def fits(self, spare: Sequence[Number]) -> bool:
-        """Whether so many spare lines are enough."""
-        return min(self.left(spare), default=0) >= 0
 
-    def left(self, spare: Sequence[Number]) -> list[Number]:
-        """What is left of spare lines."""
-        left = list(spare)
-        for lines, regions in self.taken:
-            for region in regions:
-                left[region] -= lines
-        return left
+def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
+    """What is left of spare lines."""
+    left = list(spare)
+    for lines, regions in taken:
+        for region in regions:
+            left[region] -= lines
+    return left
+
+
+def fit(taken: Taken, spare: Sequence[Number]) -> bool:
+    """Whether so many spare lines are enough."""
+    return min(left_of(spare, taken), default=0) >= 0
 
 
 NOTHING = Saving((), Fraction(0))
@@ -81,7 +85,7 @@ class Here:
     point: Mapping[str, int]
     mixed: dict[Mixed, _Known] = field(default_factory=dict)
     stays: dict[Stays, list[tuple[int, Fraction]]] = field(default_factory=dict)
-    turned: dict[tuple[Parted, Number], Saving] = field(default_factory=dict)
+    taken: dict[tuple[Parted, Number], Taken] = field(default_factory=dict)
     parted: dict[tuple[Parted, tuple[Number, ...]], Saving] = field(default_factory=dict)
     _environments: dict[Number, Environment] = field(default_factory=dict)
 
@@ -176,11 +180,16 @@ class Stays:
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Some rows are kept by another unit: of each half what it holds, held before and fetches, and where."""
+    """Some rows are kept by another unit: of each half what it holds and held before, and where, and its fetches.
+
+    `misses` are those of all rows without that, then those of the halves.
+    """
 
     references: frozenset[Reference]
     ends: Functions
-    amounts: Functions
+    held: Functions
+    instead: Functions
+    misses: Functions
     regions: tuple[tuple[int, ...], ...]
     before: bool
 
@@ -192,27 +201,33 @@ class Parted:
         """With as many rows as fit into spare lines."""
         key = self, tuple(spare)
         if key not in here.parted:
-            step, last = here.at(self.ends)
-            most = ceil(last / Fraction(step))
-
-            def kept(rows: int) -> Saving:
-                return self._turned(here, min(last, (rows if self.before else most - rows) * step))
-
-            rows = _greatest(most, lambda each: kept(each).fits(spare))
-            found = kept(rows) if rows else NOTHING
-            here.parted[key] = found if found.saved > 0 and found.fits(spare) else NOTHING
+            here.parted[key] = self._most_rows(here, spare)
         return here.parted[key]
 
-    def _turned(self, here: Here, turn: Number) -> Saving:
-        """What is saved with rows parted at a place."""
+    def _most_rows(self, here: Here, spare: Sequence[Number]) -> Saving:
+        step, last = here.at(self.ends)
+        most = ceil(last / Fraction(step))
+
+        def turn(rows: int) -> Number:
+            return min(last, (rows if self.before else most - rows) * step)
+
+        rows = _greatest(most, lambda each: fit(self._taken(here, turn(each)), spare))
+        if not rows or not fit(taken := self._taken(here, turn(rows)), spare):
+            return NOTHING
+        # What is fetched is asked for once, what is held at each step of the search.
+        fetched, *halves = here.at(self.misses, turn(rows))
+        saved = Fraction(fetched - sum(max(0, misses) for misses in halves))
+        return Saving(taken, saved) if saved > 0 else NOTHING
+
+    def _taken(self, here: Here, turn: Number) -> Taken:
+        """The lines that are used with rows parted at a place."""
         key = self, turn
-        if key not in here.turned:
-            fetched, *halves = here.at(self.amounts, turn)
+        if key not in here.taken:
             # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
-            held = (max(0, ceil(lines)) - instead for lines, instead in zip(halves[::3], halves[1::3], strict=True))
-            left = sum(max(0, misses) for misses in halves[2::3])
-            here.turned[key] = Saving(tuple(zip(held, self.regions, strict=True)), Fraction(fetched - left))
-        return here.turned[key]
+            held, instead = here.at(self.held, turn), here.at(self.instead, turn)
+            lines = [max(0, ceil(each)) - before for each, before in zip(held, instead, strict=True)]
+            here.taken[key] = tuple(zip(lines, self.regions, strict=True))
+        return here.taken[key]
 
 
 def _greatest(most: int, holds: Callable[[int], bool]) -> int:
@@ -237,7 +252,9 @@ def used(way: Way, machine: Machine) -> Used:
         case Staying():
             return Stays(references, functions[:2], functions[2:], way.times, way.regions)
         case Parting():
-            return Parted(references, functions[:2], functions[2:], way.regions, way.split.before)
+            ends, (fetched, *halves) = functions[:2], functions[2:]
+            held, instead, misses = (tuple(halves[part::3]) for part in range(3))
+            return Parted(references, ends, held, instead, (fetched, *misses), way.regions, way.split.before)
 
 
 def about(value: Number) -> float:

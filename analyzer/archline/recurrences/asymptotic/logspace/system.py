@@ -12,6 +12,7 @@ from typing import TypeAlias
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.language.structure import structure
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
@@ -170,7 +171,7 @@ class _Reader:
     def _greatest(self, arguments: tuple[s.Expr, ...]) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
         """A max whose arguments all have the same call, as spans do."""
         parts = [self._parts(each) for each in arguments]
-        calls = {repr(s.structure(call)): call for each, _ in parts for _, call in each}
+        calls = {repr(structure(call)): call for each, _ in parts for _, call in each}
         if len(calls) > 1 or any(len(each) > 1 for each, _ in parts):
             raise OutOfReachError("the max of calls at different sizes")
         (call,) = calls.values()

@@ -1,0 +1,1 @@
+"""Costs on many processors: flops, words, messages and memory of programs on a grid."""

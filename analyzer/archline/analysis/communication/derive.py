@@ -1,0 +1,83 @@
+"""The costs of an algorithm on a grid, in its sizes and P."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.communication.memory import Memory
+from archline.analysis.communication.place import Place, at_start
+from archline.analysis.communication.stretches import Stretches
+from archline.analysis.communication.walk import METRICS, Spent, Walk, lost
+from archline.analysis.cost import Cost
+from archline.analysis.metrics.eliminate_data import closed_amount
+from archline.ir.amounts import Amount, Known, Unknown, add, exactly
+from archline.ir.scope import NotStaticError
+from archline.language import syntax as s
+from archline.language.model import Module
+
+
+def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
+    """Flops, work, words and messages of the longest path, by metric."""
+    upper, facts = _spent(module, algorithm, None, coarse)
+    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(algorithm)]
+    costs = {}
+    for metric in metrics_on_grid(algorithm):
+        call = Poly.constant(1 if metric == "work" else 0)
+        own_sums = [add(each.of(metric), exactly(call)) for each in own]
+        amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
+        costs[metric] = _cost(metric, amount, upper.declared, algorithm)
+    return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
+
+
+def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
+    """The metrics that are followed: those between nodes and within apart, where there are both."""
+    two_levels = any(axis.within is not None for axis in algorithm.grid)
+    return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
+
+
+def _corners(algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
+    """The processors whose own costs bound the longest path from below: those at the corners of the grid."""
+    names = [axis.name for axis in algorithm.grid]
+    for ends in product(("first", "last"), repeat=len(names)):
+        yield dict(zip(names, ends, strict=True))
+
+
+def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool) -> tuple[Spent, Facts]:
+    place: Place = at_start(module, algorithm, given)
+    facts = place.scope.facts
+    try:
+        stretches = Stretches(module, coarse)
+        spent = Walk(module, stretches).algorithm(algorithm, place)
+        memory = Memory(module, stretches).algorithm(algorithm, place)
+        spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
+    except NotStaticError as problem:
+        spent = lost(problem.reason, algorithm)
+    amounts = {name: closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
+    return Spent(amounts, spent.declared), facts
+
+
+def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
+    """The path: at most the sum of all maxima, at least what any processor does itself."""
+    if isinstance(upper, Unknown):
+        return upper
+    lowers = [each.lower for each in own if isinstance(each, Known)]
+    for lower in lowers:
+        if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
+            return exactly(upper.upper)
+    best = least
+    for lower in lowers:
+        if facts.nonnegative(lower - best):
+            best = lower
+    return Known(best, upper.upper)
+
+
+def _cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
+    trusted = tuple(sorted(declared))
+    if isinstance(amount, Unknown):
+        return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
+    status = "declared" if trusted else "exact" if amount.exact else "bounded"
+    return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]

@@ -1,0 +1,152 @@
+"""The most words of local arrays that a processor has at once."""
+
+from __future__ import annotations
+
+from math import prod
+
+from archline.algebra.polynomial import ONE, ZERO
+from archline.analysis.communication.place import Place, in_callee
+from archline.analysis.communication.stretches import Stretches, iterations_of
+from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
+from archline.ir.indicators import indicator
+from archline.ir.scope import NotStaticError, declared, static_value
+from archline.language import syntax as s
+from archline.language.call_graph import component, reachable
+from archline.language.model import Module
+
+
+class Memory:
+    """Follows a processor through its program, as `Walk` does."""
+
+    def __init__(self, module: Module, stretches: Stretches) -> None:
+        self._module = module
+        self._stretches = stretches
+        self._kernels: dict[s.Algorithm, Amount] = {}
+
+    def algorithm(self, algorithm: s.Algorithm, place: Place) -> Amount:
+        """What runs of the whole algorithm need, its own local parameters included."""
+        own: Amount = NOTHING
+        for parameter in algorithm.parameters:
+            if parameter.local:
+                own = add(own, self._words(parameter.type, parameter, place))
+        return add(own, self._block(algorithm.body, place))
+
+    def _words(self, type_: s.Type, at: s.Node, place: Place) -> Amount:
+        match type_:
+            case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
+                extents = shape
+            case s.OffsetsType(count=count):
+                extents = (s.Binary("+", count, s.Integer(1, span=count.span), span=count.span),)
+            case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
+                return NOTHING
+        try:
+            words = prod((static_value(extent, place.scope) for extent in extents), start=ONE)
+        except NotStaticError as problem:
+            return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
+        return self._most(exactly(place.scope.facts.simplify(words)), at, place)
+
+    def _most(self, amount: Amount, at: s.Node, place: Place) -> Amount:
+        found = place.most(amount, at.span)
+        if isinstance(found, Known) and place.moves(found.upper):
+            return Unknown("no bound of it holds for all processors", at.span)
+        return found
+
+    def _block(self, body: tuple[s.Stmt, ...], place: Place) -> Amount:
+        total: Amount = NOTHING
+        most: Amount = NOTHING
+        for statement in body:
+            facts = place.scope.facts
+            most = later(most, add(total, self._statement(statement, place)), facts)
+            if isinstance(statement, s.Local):
+                total = add(total, self._words(statement.type, statement, place))
+                most = later(most, total, facts)
+            place = place.with_scope(self._stretches.behind(statement, place.scope))
+        return most
+
+    def _statement(self, statement: s.Stmt, place: Place) -> Amount:
+        match statement:
+            case s.Loop():
+                return self._loop(statement, place)
+            case s.While(body=body):
+                return up_to(self._block(body, place))
+            case s.If(branches=branches):
+                return self._if(branches, place)
+            case s.Split():
+                return Unknown("the memory of `split` is not derived in this version", statement.span)
+            case s.Communicate() if statement in self._module.collectives:
+                invoke = self._module.collectives[statement].invoke
+                return self._calls(invoke, place, invoke.along)
+            case s.Invoke(along=along):
+                return self._calls(statement, place, along)
+            case (
+                s.Communicate()
+                | s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+            ):
+                return self._calls(statement, place, ())
+
+    def _calls(self, statement: s.Stmt, place: Place, along: tuple[s.Name, ...]) -> Amount:
+        most: Amount = NOTHING
+        for node in s.nodes(statement):
+            target = self._module.targets.get(node) if isinstance(node, s.Call) else None
+            if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
+                most = later(most, self._call(node, target, along, place), place.scope.facts)
+        return most
+
+    def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Place) -> Amount:
+        if component(self._module, callee):
+            return self._recursion(call, callee)
+        if callee.grid:
+            try:
+                return self._block(callee.body, in_callee(self._module, call, callee, along, place))
+            except NotStaticError as problem:
+                return Unknown(problem.reason, call.span)
+        if callee not in self._kernels:
+            scope = declared(self._module, callee)
+            found = self._block(callee.body, Place(scope, {}))
+            self._kernels[callee] = closed_amount(found, scope.facts, callee)
+        sizes = self._stretches.sizes(call, callee, place.scope)
+        return self._most(at_sizes(self._kernels[callee], sizes, place.scope.facts, call), call, place)
+
+    def _recursion(self, call: s.Call, callee: s.Algorithm) -> Amount:
+        """Nothing, where no local array is met in it."""
+        for each in (callee, *reachable(self._module, callee)):
+            if any(isinstance(node, s.Local) and isinstance(node.type, s.ArrayType) for node in s.nodes(each.body)):
+                return Unknown("the memory of recursion is not derived in this version", call.span)
+        return NOTHING
+
+    def _loop(self, loop: s.Loop, place: Place) -> Amount:
+        try:
+            iterations = iterations_of(loop, place.scope)
+        except NotStaticError:
+            scope = place.scope.without_value(loop.variable)
+            return up_to(self._block(loop.body, place.with_scope(scope)))
+        scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
+        return self._most(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop, place)
+
+    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Amount:
+        first, *rest = branches
+        if first.condition is None:
+            return self._block(first.body, place)
+        facts = place.scope.facts
+        taken = indicator(first.condition, place.scope)
+        taken = None if taken is None else facts.simplify(taken)
+        opposite = s.Unary("not", first.condition, span=first.condition.span)
+        if taken == ZERO:
+            return self._if(tuple(rest), place.knowing(opposite)) if rest else NOTHING
+        arm = self._block(first.body, place.knowing(first.condition))
+        if taken == ONE:
+            return arm
+        other = self._if(tuple(rest), place.knowing(opposite)) if rest else NOTHING
+        if taken is not None and not place.moves(taken):
+            return weigh(taken, arm, other)
+        found = either(arm, other, facts)
+        return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found

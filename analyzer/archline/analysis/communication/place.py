@@ -1,0 +1,184 @@
+"""Where a processor is in a program: what names mean there, and its coordinates on the axes of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import between_floors
+from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.ranges import Range
+from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
+from archline.language import syntax as s
+from archline.language.model import Kind, Module, ViewType
+from archline.language.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis: this processor's coordinate, the number of processors, whether they share a node (None: some do)."""
+
+    coordinate: Poly
+    extent: Poly
+    within: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
+
+    Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any.
+    """
+
+    scope: Scope
+    axes: Mapping[str, Axis]
+    ranged: tuple[tuple[str, Poly], ...] = ()
+
+    @property
+    def size(self) -> Poly:
+        """The number of processors of the group."""
+        return prod((axis.extent for axis in self.axes.values()), start=ONE)
+
+    def with_scope(self, scope: Scope) -> Place:
+        """The same processor, elsewhere in the program."""
+        return replace(self, scope=scope)
+
+    def knowing(self, fact: s.Fact) -> Place:
+        """Where a condition holds."""
+        return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
+
+    def moves(self, value: Poly) -> bool:
+        """Whether a value depends on the coordinates."""
+        return any(name in value.names for name, _ in self.ranged)
+
+    def most(self, amount: Amount, span: Span) -> Amount:
+        """The largest amount of any processor, from above; of the given one as it is."""
+        for name, extent in reversed(self.ranged):
+            if isinstance(amount, Known) and name in amount.upper.names:
+                amount = between_floors(amount.upper, self.scope.facts)
+            if isinstance(amount, Known) and name in amount.upper.names:
+                over = Range(name, ZERO, extent, Poly.symbol(name), self.scope.facts, span)
+                found = over.largest(Known(ZERO, amount.upper))
+                amount = found if isinstance(found, Unknown) else Known(ZERO, found.upper)
+        return amount
+
+    def largest(self, value: Poly, span: Span) -> Poly | None:
+        """An upper bound of a value that does not depend on the coordinates."""
+        found = self.most(Known(ZERO, value), span)
+        return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
+
+
+def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Place:
+    """A processor at the start of the program: at the first or last coordinates given by axis, else any."""
+    scope = declared(module, algorithm)
+    facts = scope.facts
+    axes: dict[str, Axis] = {}
+    ranged: list[tuple[str, Poly]] = []
+    extents = {axis.name: facts.simplify(static_value(axis.extent, scope)) for axis in algorithm.grid}
+    if not any("P" in s.names(axis.extent) for axis in algorithm.grid):
+        scope = scope.with_value("P", prod(extents.values(), start=ONE))
+    for axis in algorithm.grid:
+        extent = extents[axis.name]
+        facts = facts.with_nonnegative(extent - 1)
+        if given is not None:
+            coordinate = ZERO if given[axis.name] == "first" else extent - 1
+        else:
+            coordinate = Poly.symbol(axis.name)
+            facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))
+            ranged.append((axis.name, extent))
+        axes[axis.name] = Axis(coordinate, extent, axis.within is not None)
+        scope = scope.with_value(axis.name, coordinate)
+    return Place(scope.with_facts(facts), axes, tuple(ranged))
+
+
+def in_callee(module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Place) -> Place:
+    """The processor at the start of an algorithm that its group calls. Raises NotStaticError."""
+    scope = place.scope
+    values: dict[str, Poly] = {}
+    for name, bound in module.bindings[call].items():
+        if bound is None:
+            raise NotStaticError(f"the data decides the size `{name}` of `{callee.name}`", call)
+        values[name] = scope.facts.simplify(static_value(bound, scope))
+    joined = [place.axes[axis.id] for axis in along] if along else list(place.axes.values())
+    if len(callee.grid) == 1:
+        joined = [_flat(joined)]
+    axes = {axis.name: each for axis, each in zip(callee.grid, joined, strict=True)}
+    values["P"] = prod((each.extent for each in joined), start=ONE)
+    values |= {name: each.coordinate for name, each in axes.items()}
+    values |= {name: scope.values[name] for name in ("K", "L", "Z") if name in scope.values and name not in values}
+    inner = replace(
+        scope, values=values, below={}, segments={}, settled=frozenset(), element=_element(call, callee, scope)
+    )
+    for fact in callee.where:
+        inner = inner.with_facts(with_fact(inner.facts, fact, inner))
+    return Place(inner, axes, place.ranged)
+
+
+def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
+    """What the elements of `any` arrays are in a callee."""
+    for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+        if isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any":
+            found = scope.module.types[argument]
+            kind = found.element if isinstance(found, ViewType) else found
+            return scope.element if kind is Kind.ANY else kind
+    return scope.element
+
+
+def _flat(joined: list[Axis]) -> Axis:
+    """Several axes as one, in row-major order."""
+    coordinate, extent = ZERO, ONE
+    for each in joined:
+        coordinate = coordinate * each.extent + each.coordinate
+        extent = extent * each.extent
+    within = {each.within for each in joined}
+    return Axis(coordinate, extent, within.pop() if len(within) == 1 else None)
+
+
+def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
+    """The global arrays of an algorithm on a grid, and the views of them that have names."""
+    found = {each.name for each in algorithm.parameters if not each.local}
+    for node in s.nodes(algorithm.body):
+        if (
+            isinstance(node, s.Let)
+            and isinstance(module.types.get(node.value), ViewType)
+            and _base(node.value) in found
+        ):
+            found.add(node.name)
+    return frozenset(found)
+
+
+def _base(expr: s.Expr) -> str:
+    match expr:
+        case s.Name(id=name) | s.Element(array=name):
+            return name
+        case s.Reshape(base=base):
+            return _base(base)
+        case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+            return ""
+
+
+def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
+    """The statements that only say where data starts and ends, which are free, and the loops that hold nothing else."""
+    shared = shared_names(module, algorithm)
+    for node in s.nodes(algorithm.body):
+        match node:
+            case s.Local(value=value) if value is not None and _is_view(module, value) and _base(value) in shared:
+                yield node
+            case s.Loop(body=body) if _only_transfers(body):
+                yield node
+            case _:
+                pass
+
+
+def _is_view(module: Module, expr: s.Expr) -> bool:
+    return isinstance(module.types.get(expr), ViewType)
+
+
+def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
+    plain = all(
+        isinstance(each, s.Transfer | s.Let | s.Pass) or (isinstance(each, s.Loop) and _only_transfers(each.body))
+        for each in body
+    )
+    return plain and any(isinstance(each, s.Transfer | s.Loop) for each in body)

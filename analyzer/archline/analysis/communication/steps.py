@@ -1,0 +1,189 @@
+"""What a step costs: the share of one exchange, of a processor that is given, or the most of any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.place import Axis, Place
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, times, up_to
+from archline.ir.indicators import indicator
+from archline.ir.scope import NotStaticError, static_value
+from archline.language import syntax as s
+from archline.language.model import Module, ViewType
+from archline.language.source import Span
+
+MAYBE = Known(ZERO, ONE)
+Share = Mapping[str, Amount]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One direction of an exchange: to (or from) whom, under which condition, how many words."""
+
+    clause: s.Clause
+    words: Amount
+
+
+def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Place) -> Share:
+    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received."""
+    clauses = {clause.keyword: clause for clause in exchange.clauses}
+    received = clauses["into"].values[0] if "into" in clauses else None
+    sides = (
+        _Side(clauses["to"], _words(module, exchange.buffer, place)),
+        _Side(clauses["from"], _words(module, received, place)),
+    )
+    moved = [_moved(side, algorithm, place) for side in sides]
+    bare = exchange.buffer is None
+    totals: dict[str, Amount] = {}
+    for prefix, part in (("", 0), ("node_", 1)):
+        words = [times(side.words, found[part]) for side, found in zip(sides, moved, strict=True)]
+        some = [UNIT if bare else _positive(side.words, place) for side in sides]
+        messages = [times(each, found[part]) for each, found in zip(some, moved, strict=True)]
+        totals[f"{prefix}words"] = NOTHING if bare else _larger(words, place, exchange.span)
+        totals[f"{prefix}messages"] = _larger(messages, place, exchange.span)
+    return totals
+
+
+UNIT = exactly(ONE)
+
+
+def _larger(sides: list[Amount], place: Place, span: Span) -> Amount:
+    found = later(sides[0], sides[1], place.scope.facts)
+    if isinstance(found, Unknown):
+        return found
+    facts = place.scope.facts
+    found = place.most(Known(facts.simplify(found.lower), facts.simplify(found.upper)), span)
+    if isinstance(found, Known) and place.moves(found.upper):
+        return Unknown("no bound of the words of this exchange holds for all processors", span)
+    return found
+
+
+def _words(module: Module, buffer: s.Expr | None, place: Place) -> Amount:
+    if buffer is None or not isinstance(module.types.get(buffer), ViewType):
+        return UNIT
+    try:
+        extents = [static_value(extent, place.scope) for extent in module.shapes[buffer]]
+    except NotStaticError as problem:
+        return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
+    facts = place.scope.facts
+    words = facts.simplify(prod(extents, start=ONE))
+    return between_floors(words, facts) if place.moves(words) else exactly(words)
+
+
+def _positive(words: Amount, place: Place) -> Amount:
+    """1 where there are words to send."""
+    if isinstance(words, Unknown):
+        return words
+    facts = place.scope.facts
+    if facts.positive(words.lower):
+        return UNIT
+    return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+
+
+def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
+    """1 where a number of words in sizes is not 0."""
+    if not words.names <= place.scope.fixed:
+        return otherwise
+    facts = place.scope.facts
+    return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
+
+
+def _moved(side: _Side, algorithm: s.Algorithm, place: Place) -> tuple[Amount, Amount]:
+    """Whether words move to another node, and whether they move within the node: 0, 1 or between."""
+    when = _holds(side.clause.when, place)
+    if when.upper == ZERO:
+        return NOTHING, NOTHING
+    inside = place if side.clause.when is None else place.knowing(side.clause.when)
+    away, near = NOTHING, NOTHING
+    for axis, value in zip(algorithm.grid, side.clause.values, strict=True):
+        each = place.axes[axis.name]
+        differs = _differs(value, each, inside)
+        if each.within is not True:
+            away = _either(away, differs)
+        if each.within is not False:
+            near = _either(near, differs)
+        if each.within is None:
+            away = up_to(away)  # type: ignore[assignment]
+    here = times(when, away)
+    within = times(times(when, near), Known(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
+    return here, within
+
+
+def _either(one: Known, other: Known) -> Known:
+    """1 where either is."""
+    if one is NOTHING:
+        return other
+    return Known(one.lower + other.lower - one.lower * other.lower, one.upper + other.upper - one.upper * other.upper)
+
+
+def _holds(condition: s.Expr | None, place: Place) -> Known:
+    """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
+    if condition is None:
+        return UNIT
+    found = indicator(condition, place.scope)
+    if found is None:
+        return MAYBE
+    found = place.scope.facts.simplify(found)
+    if place.moves(found):
+        return MAYBE
+    return exactly(found)
+
+
+def _differs(value: s.Expr, axis: Axis, place: Place) -> Known:
+    """Whether a partner's coordinate is another than the processor's own."""
+    facts = place.scope.facts
+    most = _several(axis.extent, facts)
+    match value:
+        case s.Binary(op="%", left=left, right=right):
+            try:
+                distance = static_value(left, place.scope) - axis.coordinate
+                around = static_value(right, place.scope)
+            except NotStaticError:
+                return Known(ZERO, most)
+            if facts.simplify(around - axis.extent) == ZERO:
+                return _around(facts.simplify(distance), axis.extent, facts, place, most)
+        case _:
+            pass
+    try:
+        distance = facts.simplify(static_value(value, place.scope) - axis.coordinate)
+    except NotStaticError:
+        return Known(ZERO, most)
+    if distance == ZERO:
+        return NOTHING
+    if facts.positive(distance) or facts.positive(-distance):
+        return UNIT
+    return Known(ZERO, most)
+
+
+def _several(extent: Poly, facts: Facts) -> Poly:
+    """1 where an axis has several processors, 0 where it has one."""
+    return facts.simplify(facts.minimum(ONE, extent - 1))
+
+
+def _around(distance: Poly, extent: Poly, facts: Facts, place: Place, most: Poly) -> Known:
+    """Whether a distance around the axis is no multiple of its extent."""
+    if most == ZERO:
+        return NOTHING
+    split = a.divide_terms(distance, extent, exact=True)
+    rest = distance
+    if split is not None and facts.integral(split[0]):
+        rest = split[1]
+    if rest == ZERO:
+        return NOTHING
+    if rest == ONE or rest == -ONE:
+        return exactly(most)
+    if facts.positive(rest) and facts.positive(extent - rest):
+        return UNIT
+    if facts.positive(-rest) and facts.positive(extent + rest):
+        return UNIT
+    if not rest.names <= place.scope.fixed:
+        return Known(ZERO, most)
+    # Both ways around, one moves as far as the other.
+    way = rest if next(iter(rest.terms.values())) > 0 else -rest
+    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))

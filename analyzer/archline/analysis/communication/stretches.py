@@ -1,0 +1,67 @@
+"""What a processor does between steps: the costs of statements on one processor, in the scope of its program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.metrics.cost_model import STANDARD
+from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.tally import FREE, Tally
+from archline.ir.loops import static_range
+from archline.ir.ranges import Range
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.model import Module
+
+
+class Stretches(Derivation):
+    """Derives costs between steps. Callees on the grid are followed in the scope of their callers.
+
+    `free` are the statements that only say where data starts and ends.
+    """
+
+    def __init__(self, module: Module, coarse: bool) -> None:
+        super().__init__(module, coarse, STANDARD)
+        self.free: set[s.Stmt] = set()
+
+    def iterations(self, loop: s.Loop, scope: Scope) -> Range:
+        return iterations_of(loop, scope)
+
+    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+        if statement in self.free:
+            return FREE, "", ()
+        return super()._statement(statement, scope)
+
+
+def iterations_of(loop: s.Loop, scope: Scope) -> Range:
+    """The range of a loop, whose symbol is none of the caller's. Raises NotStaticError."""
+    found = static_range(replace(loop, variable=_fresh(loop.variable, scope.facts)), scope)
+    end = found.lo if loop.down else found.hi - 1
+    last = found.value.substitute({found.variable: end}) + 1
+    for atom in last.atoms():
+        if isinstance(atom, a.CeilLog2) and last == Poly.of_atom(atom):
+            return _Halving(
+                found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=atom.argument
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class _Halving(Range):
+    """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
+
+    below: Poly = ZERO
+
+    @property
+    def inside(self) -> Facts:
+        return super().inside.with_nonnegative(self.below - 2)
+
+
+def _fresh(name: str, facts: Facts) -> str:
+    while name in facts.bounds:
+        name += "'"
+    return name

@@ -1,0 +1,235 @@
+"""The costs of a program on a grid: of one processor that is given, or of the longest paths through all.
+
+Steps are matched within their iteration, so that a path goes through the points of the program in the order of the
+text and of the iterations. Its flops, words and messages are therefore at most the sum over all points of the most
+that any processor does there: the stretches between steps, in which nothing is sent, and the steps themselves. The own
+sum of any processor is at most that of the longest path. Where one processor attains every maximum, both are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.place import Place, in_callee, transfers
+from archline.analysis.communication.steps import share
+from archline.analysis.communication.stretches import Stretches, iterations_of
+from archline.analysis.metrics.operations import evaluation
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, weigh
+from archline.ir.indicators import indicator
+from archline.ir.ranges import Range
+from archline.ir.scope import NotStaticError
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.metrics import TEST
+from archline.language.model import Module
+
+COMPUTED = ("flops", "work")
+MOVED = ("words", "messages", "node_words", "node_messages")
+METRICS = (*COMPUTED, *MOVED)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a stretch of a program costs, by metric, and the declared costs it rests on."""
+
+    amounts: Mapping[str, Amount] = field(default_factory=dict)
+    declared: frozenset[str] = frozenset()
+
+    def of(self, metric: str) -> Amount:
+        """One metric."""
+        return self.amounts.get(metric, NOTHING)
+
+    def then(self, other: Spent) -> Spent:
+        """Both, one after the other."""
+        return Spent({name: add(self.of(name), other.of(name)) for name in METRICS}, self.declared | other.declared)
+
+    def map(self, function: Callable[[Amount], Amount]) -> Spent:
+        """Apply a function to every amount."""
+        return Spent({name: function(self.of(name)) for name in METRICS}, self.declared)
+
+
+FREE = Spent()
+
+
+def lost(reason: str, node: s.Node) -> Spent:
+    """A stretch whose costs are not known."""
+    return Spent(dict.fromkeys(METRICS, Unknown(reason, node.span)))
+
+
+class Walk:
+    """Follows a processor through its program."""
+
+    def __init__(self, module: Module, stretches: Stretches) -> None:
+        """`stretches` derives the costs of what a processor does between steps."""
+        self._module = module
+        self._stretches = stretches
+
+    def algorithm(self, algorithm: s.Algorithm, place: Place) -> Spent:
+        """The body of an algorithm on a grid."""
+        self._stretches.free.update(transfers(self._module, algorithm))
+        return self._block(algorithm.body, algorithm, place)
+
+    def _block(self, body: tuple[s.Stmt, ...], algorithm: s.Algorithm, place: Place) -> Spent:
+        total = FREE
+        for quiet, statements in _parts(body, self._communicates):
+            if quiet:
+                tally, _ = self._stretches.block(statements, place.scope)
+                amounts = {"flops": tally.whole("flops"), "work": tally.amount("work")}
+                amounts |= {name: tally.amount(name) for name in MOVED}
+                spent = Spent(amounts, tally.declared)
+                total = total.then(self._most(spent, statements[0], place))
+            else:
+                total = total.then(self._statement(statements[0], algorithm, place))
+            for each in statements:
+                place = place.with_scope(self._stretches.behind(each, place.scope))
+        return total
+
+    def _most(self, spent: Spent, at: s.Node, place: Place) -> Spent:
+        """The most that any processor spends."""
+
+        def bound(amount: Amount) -> Amount:
+            found = place.most(amount, at.span)
+            if isinstance(found, Known) and place.moves(found.upper):
+                return Unknown("no bound of it holds for all processors", at.span)
+            return found
+
+        return spent.map(bound)
+
+    def _communicates(self, statement: s.Stmt) -> bool:
+        """Whether a step may happen in a statement."""
+        return any(
+            isinstance(node, s.Communicate | s.Split)
+            or (isinstance(node, s.Invoke) and self._callee(node.call) is not None)
+            for node in s.nodes(statement)
+        )
+
+    def _callee(self, call: s.Call) -> s.Algorithm | None:
+        target = self._module.targets.get(call)
+        return target if isinstance(target, s.Algorithm) and target.grid else None
+
+    def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Place) -> Spent:
+        match statement:
+            case s.Communicate(operation="exchange"):
+                return Spent(share(self._module, statement, algorithm, place))
+            case s.Communicate(operation="send" | "receive"):
+                reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
+                return lost(reason, statement)
+            case s.Communicate():
+                invoke = self._module.collectives[statement].invoke
+                return self._call(invoke, place)
+            case s.Invoke():
+                return self._call(statement, place)
+            case s.Loop():
+                return self._loop(statement, algorithm, place)
+            case s.If(branches=branches):
+                return self._if(branches, algorithm, place)
+            case s.While():
+                return lost("the data decides how often this communicates", statement)
+            case s.Split():
+                return lost("the costs of `split` are not derived in this version", statement)
+            case (
+                s.Let()
+                | s.Local()
+                | s.Assign()
+                | s.Sync()
+                | s.Pass()
+                | s.Return()
+                | s.Assume()
+                | s.Costs()
+                | s.Transfer()
+            ):
+                raise AssertionError("nothing is sent here")
+
+    def _call(self, invoke: s.Invoke, place: Place) -> Spent:
+        callee = self._callee(invoke.call)
+        assert callee is not None
+        if component(self._module, callee):
+            return lost("the costs of recursion on a grid are not derived in this version", invoke)
+        try:
+            inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
+        except NotStaticError as problem:
+            return lost(problem.reason, invoke)
+        return Spent({"work": UNIT}).then(self.algorithm(callee, inside))
+
+    def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Place) -> Spent:
+        try:
+            iterations = self._range(loop, place)
+        except NotStaticError as problem:
+            return lost(f"the bounds of this loop: {problem.reason}", loop)
+        scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
+        body = Spent({"work": UNIT}).then(self._block(loop.body, algorithm, place.with_scope(scope)))
+        return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
+
+    def _range(self, loop: s.Loop, place: Place) -> Range:
+        """The iterations of any processor, where they differ."""
+        iterations = iterations_of(loop, place.scope)
+        if not place.moves(iterations.lo) and not place.moves(iterations.hi):
+            return iterations
+        most = place.largest(iterations.hi, loop.span)
+        least = place.largest(-iterations.lo, loop.span)
+        if most is None or least is None:
+            raise NotStaticError("they are not the same on all processors", loop.lo)
+        return replace(iterations, lo=-least, hi=place.scope.facts.maximum(-least, most), _done={})
+
+    def _if(self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Place) -> Spent:
+        first, *rest = branches
+        if first.condition is None:
+            return self._block(first.body, algorithm, place)
+        facts = place.scope.facts
+        test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
+        amounts = {"flops": test.whole("flops"), "work": test.amount("work")}
+        cost = self._most(Spent(amounts, test.declared), first, place)
+        taken = indicator(first.condition, place.scope)
+        taken = None if taken is None else facts.simplify(taken)
+        if taken == ONE:
+            return cost.then(self._block(first.body, algorithm, place.knowing(first.condition)))
+        opposite = s.Unary("not", first.condition, span=first.condition.span)
+        other = self._if(tuple(rest), algorithm, place.knowing(opposite)) if rest else FREE
+        if taken == ZERO:
+            return cost.then(other)
+        arm = self._block(first.body, algorithm, place.knowing(first.condition))
+        return cost.then(self._one_of(taken, arm, other, place))
+
+    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Place) -> Spent:
+        """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
+        declared = arm.declared | other.declared
+        if taken is not None and not place.moves(taken):
+            return Spent({name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}, declared)
+        if not place.ranged:
+            facts = place.scope.facts
+            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
+        return Spent({name: _up(add(arm.of(name), other.of(name))) for name in METRICS}, declared)
+
+
+def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
+    """The sum over the iterations; from above, where it has no closed form, the largest as often as there are some."""
+    found = iterations.sum(amount)
+    if isinstance(amount, Unknown) or isinstance(found, Known):
+        return found
+    if not above:
+        return Known(ZERO, ZERO)
+    most = iterations.largest(amount)
+    return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
+
+
+def _up(amount: Amount) -> Amount:
+    return Known(ZERO, amount.upper) if isinstance(amount, Known) else amount
+
+
+def _parts(
+    body: tuple[s.Stmt, ...], communicates: Callable[[s.Stmt], bool]
+) -> Iterator[tuple[bool, tuple[s.Stmt, ...]]]:
+    """A block in stretches without steps, and statements with some."""
+    quiet: list[s.Stmt] = []
+    for statement in body:
+        if not communicates(statement):
+            quiet.append(statement)
+            continue
+        if quiet:
+            yield True, tuple(quiet)
+            quiet = []
+        yield False, (statement,)
+    if quiet:
+        yield True, tuple(quiet)

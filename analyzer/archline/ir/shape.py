@@ -1,0 +1,76 @@
+"""Shapes of loop nests: equal for nests that are the same but for the names of counters, as those of equal calls are.
+
+A shape is a hashable value with everything that bounds on io are derived from, counters named by their depths. Two
+nests of one shape thus have the same bounds, as far as no counter is left in these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.ir.tree import Access, Chain, Choice, Loop, Node, Recursion
+
+Names = Mapping[str, Poly]
+Shape = tuple[Hashable, ...]
+
+
+def named(chain: Chain, outside: int = 0) -> dict[str, Poly]:
+    """The counters of loops by depth; those of the first `outside` loops keep their own names."""
+    return {loop.variable: Poly.symbol(f"counter {depth}") for depth, loop in enumerate(chain) if depth >= outside}
+
+
+def of_loop(loop: Loop, names: Names, base: Facts) -> Shape:
+    """The range of a loop, and what is known in it beside `base`."""
+    ends = _all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
+    return (*ends, _of_facts(loop.facts, names, base), _of_facts(loop.inside, names, base))
+
+
+@lru_cache(maxsize=256)
+def of_chain(chain: Chain, base: Facts) -> Shape:
+    """The loops around something, from the outermost in: many references have the same."""
+    names = named(chain)
+    return tuple(of_loop(loop, names, base) for loop in chain)
+
+
+def of_access(access: Access, names: Names) -> Shape:
+    """What an access is; one that moves through a row as the data decides is like no other."""
+    parts = tuple(None if part is None else _all(part, names) for part in access.parts)
+    shared = None if access.shared is None else _all(access.shared, names)
+    when = _all(access.when, names)
+    walk = None if access.walk is None else access
+    return access.array, _all(access.place, names), parts, walk, access.certain, when, shared, access.times
+
+
+def of_nest(loop: Loop, outside: Chain, base: Facts) -> Shape:
+    """A loop with all that is in it; of `outside`, the loops around it, nothing is renamed."""
+    return (*outside, _of_node(loop, outside, len(outside), base))
+
+
+def _of_node(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable:
+    match node:
+        case Access():
+            return of_access(node, named(chain, outside))
+        case Loop():
+            inside = (*chain, node)
+            body = tuple(_of_node(each, inside, outside, base) for each in node.body)
+            return node.span, *of_loop(node, named(inside, outside), base), body
+        case Recursion() | Choice():
+            return node
+
+
+def _all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]:
+    return tuple(None if value is None else value.substitute(names) for value in values)
+
+
+def _of_facts(facts: Facts, names: Names, base: Facts) -> Shape:
+    """The bounds that differ from those of `base`, and what is known of divisibility."""
+    bounds = tuple(
+        (names.get(name, name), _all(each.lower, names), _all(each.upper, names))
+        for name, each in facts.bounds.items()
+        if base.bounds.get(name) is not each
+    )
+    rewrites, quotients = (tuple(each.items()) for each in (facts.rewrites, facts.quotients))
+    return bounds, rewrites, quotients, facts.powers

@@ -1,0 +1,12 @@
+"""Comparisons as Markdown: all points, crossovers, and growth."""
+
+from __future__ import annotations
+
+from archline.compare.results import Comparison
+from archline.report.documents import markdown
+from archline.report.documents.comparisons import document
+
+
+def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Tables and notes, for a README or a pull request."""
+    return markdown.render(document(found, short=False, growth=growth))

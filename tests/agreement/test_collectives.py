@@ -1,0 +1,566 @@
+"""The collective operations of the library: what arrives, and the words and messages it takes, for any P."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import archline as al
+from archline.execution.results import Run
+from archline.language import syntax as s
+from archline.language.evaluate import evaluate, holds
+from effort import drawn
+
+LIBRARY = al.load("distributed.collectives")
+OPERATORS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
+LEFT_ALONE = 77
+Array = NDArray[Any]
+
+
+def run(name: str, processors: int, compiled: bool = False, **arguments: Any) -> Run:
+    return LIBRARY[name].run(P=processors, compiled=compiled, **arguments)
+
+
+def methods(operation: str) -> list[str]:
+    """The algorithms that an operation may be written `using`."""
+    found = [each for each in LIBRARY if each.startswith(f"{operation}_") and each != "broadcast_pipeline"]
+    return [each for each in found if operation != "reduce" or not each.startswith("reduce_scatter")]
+
+
+class Drawn:
+    """The processors, words, operator and numbers of one example."""
+
+    def __init__(self, draw: Any) -> None:
+        self.processors = draw(st.integers(1, 17))
+        self.words = draw(st.integers(0, 20))
+        self.root = draw(st.integers(0, self.processors - 1))
+        self.operator = draw(st.sampled_from(sorted(OPERATORS)))
+        self.dtype = draw(st.sampled_from([np.float64, np.int64]))
+        self.random = np.random.default_rng(draw(st.integers(0, 1 << 16)))
+        self.run = partial(run, processors=self.processors, compiled=draw(st.sampled_from([False, False, True])))
+
+    def buffers(self, words: int) -> Array:
+        """A buffer on each processor. Products of 17 numbers are exact."""
+        return self.random.integers(1, 5, (self.processors, words)).astype(self.dtype)
+
+    def blank(self, words: int) -> Array:
+        return np.full((self.processors, words), LEFT_ALONE, self.dtype)
+
+    def counts(self) -> tuple[Array, Array, list[slice]]:
+        """The words of unequal pieces on each processor, and where the pieces lie."""
+        counts = self.random.integers(0, 5, self.processors)
+        ends = np.cumsum(counts)
+        return (
+            counts,
+            np.tile(counts, (self.processors, 1)),
+            [slice(e - c, e) for e, c in zip(ends, counts, strict=True)],
+        )
+
+
+DRAWN = st.composite(Drawn)()
+
+
+def each(operation: str) -> Callable[[Callable[[str, Drawn], None]], Any]:
+    """A test of all methods of an operation, each with examples of its own."""
+
+    def decorated(test: Callable[[str, Drawn], None]) -> Any:
+        @pytest.mark.parametrize("name", methods(operation))
+        @settings(max_examples=drawn(60, 8))
+        @given(case=DRAWN)
+        def tested(name: str, case: Drawn) -> None:
+            test(name, case)
+
+        return tested
+
+    return decorated
+
+
+@each("shift")
+def test_shift(name: str, case: Drawn) -> None:
+    x = case.buffers(case.words)
+    by = int(case.random.integers(-20, 20))
+    np.testing.assert_array_equal(case.run(name, x=x, e=by).outputs["x"], np.roll(x, by, axis=0))
+
+
+@each("broadcast")
+def test_broadcast(name: str, case: Drawn) -> None:
+    x = case.buffers(case.words)
+    made = case.run(name, x=x, root=case.root).outputs["x"]
+    np.testing.assert_array_equal(made, np.tile(x[case.root], (case.processors, 1)))
+
+
+@settings(max_examples=drawn(60, 8))
+@given(DRAWN, st.integers(1, 9))
+def test_broadcast_in_segments(case: Drawn, segments: int) -> None:
+    x = case.buffers(case.words)
+    made = case.run("broadcast_pipeline", x=x, root=case.root, m=segments).outputs["x"]
+    np.testing.assert_array_equal(made, np.tile(x[case.root], (case.processors, 1)))
+
+
+@each("reduce")
+def test_reduce(name: str, case: Drawn) -> None:
+    x = case.buffers(case.words)
+    made = case.run(name, x=x, root=case.root, op=case.operator).outputs["x"]
+    np.testing.assert_array_equal(made[case.root], OPERATORS[case.operator].reduce(x, axis=0))
+
+
+@each("allreduce")
+def test_allreduce(name: str, case: Drawn) -> None:
+    x = case.buffers(case.words)
+    made = case.run(name, x=x, op=case.operator).outputs["x"]
+    wanted = OPERATORS[case.operator].reduce(x, axis=0)
+    np.testing.assert_array_equal(made, np.tile(wanted, (case.processors, 1)))
+
+
+@each("scan")
+def test_scan(name: str, case: Drawn) -> None:
+    x = case.buffers(case.words)
+    made = case.run(name, x=x, op=case.operator).outputs["x"]
+    np.testing.assert_array_equal(made, OPERATORS[case.operator].accumulate(x, axis=0))
+
+
+@each("gather")
+def test_gather(name: str, case: Drawn) -> None:
+    x, y = case.buffers(case.words), case.blank(case.processors * case.words)
+    made = case.run(name, x=x, y=y, root=case.root).outputs["y"]
+    y[case.root] = x.ravel()
+    np.testing.assert_array_equal(made, y)
+
+
+@each("scatter")
+def test_scatter(name: str, case: Drawn) -> None:
+    x, y = case.buffers(case.processors * case.words), case.blank(case.words)
+    made = case.run(name, x=x, y=y, root=case.root).outputs["y"]
+    np.testing.assert_array_equal(made, x[case.root].reshape(y.shape))
+
+
+@each("allgather")
+def test_allgather(name: str, case: Drawn) -> None:
+    x, y = case.buffers(case.words), case.blank(case.processors * case.words)
+    made = case.run(name, x=x, y=y).outputs["y"]
+    np.testing.assert_array_equal(made, np.tile(x.ravel(), (case.processors, 1)))
+
+
+@each("reduce_scatter")
+def test_reduce_scatter(name: str, case: Drawn) -> None:
+    x, y = case.buffers(case.processors * case.words), case.blank(case.words)
+    made = case.run(name, x=x, y=y, op=case.operator).outputs["y"]
+    np.testing.assert_array_equal(made, OPERATORS[case.operator].reduce(x, axis=0).reshape(y.shape))
+
+
+@each("alltoall")
+def test_alltoall(name: str, case: Drawn) -> None:
+    x, y = case.buffers(case.processors * case.words), case.blank(case.processors * case.words)
+    made = case.run(name, x=x, y=y).outputs["y"]
+    pieces = x.reshape(case.processors, case.processors, case.words)
+    np.testing.assert_array_equal(made, pieces.transpose(1, 0, 2).reshape(y.shape))
+
+
+# Unequal pieces, in buffers that are larger
+@each("gatherv")
+def test_gather_of_unequal_pieces(name: str, case: Drawn) -> None:
+    counts, known, pieces = case.counts()
+    x, y = case.buffers(5), case.blank(counts.sum() + 3)
+    made = case.run(name, x=x, cnt=known, y=y, root=case.root).outputs["y"]
+    for own, piece, count in zip(x, pieces, counts, strict=True):
+        y[case.root, piece] = own[:count]
+    np.testing.assert_array_equal(made, y)
+
+
+@each("scatterv")
+def test_scatter_of_unequal_pieces(name: str, case: Drawn) -> None:
+    counts, known, pieces = case.counts()
+    x, y = case.buffers(counts.sum() + 3), case.blank(5)
+    made = case.run(name, x=x, cnt=known, y=y, root=case.root).outputs["y"]
+    for own, piece, count in zip(made, pieces, counts, strict=True):
+        np.testing.assert_array_equal(own[:count], x[case.root, piece])
+
+
+@each("allgatherv")
+def test_allgather_of_unequal_pieces(name: str, case: Drawn) -> None:
+    counts, known, pieces = case.counts()
+    x, y = case.buffers(5), case.blank(counts.sum() + 3)
+    made = case.run(name, x=x, cnt=known, y=y).outputs["y"]
+    for own, piece, count in zip(x, pieces, counts, strict=True):
+        y[:, piece] = own[:count]
+    np.testing.assert_array_equal(made[:, : counts.sum()], y[:, : counts.sum()])
+
+
+@each("reduce_scatterv")
+def test_reduce_scatter_of_unequal_pieces(name: str, case: Drawn) -> None:
+    counts, known, pieces = case.counts()
+    x, y = case.buffers(counts.sum() + 3), case.blank(5)
+    made = case.run(name, x=x, cnt=known, y=y, op=case.operator).outputs["y"]
+    wanted = OPERATORS[case.operator].reduce(x, axis=0)
+    for own, piece, count in zip(made, pieces, counts, strict=True):
+        np.testing.assert_array_equal(own[:count], wanted[piece])
+
+
+@each("alltoallv")
+def test_alltoall_of_unequal_pieces(name: str, case: Drawn) -> None:
+    size = case.processors
+    counts = case.random.integers(0, 5, (size, size))
+    x, y = case.buffers(counts.sum(axis=1).max()), case.blank(counts.sum(axis=0).max())
+    ran = case.run(name, x=x, cnt=counts, y=y, got=np.zeros((size, size), int))
+    np.testing.assert_array_equal(ran.outputs["got"], counts.T)
+    starts = np.cumsum(counts, axis=1) - counts
+    for q in range(size):
+        arrived = np.concatenate([x[p, starts[p, q] :][: counts[p, q]] for p in range(size)])
+        np.testing.assert_array_equal(ran.outputs["y"][q, : arrived.size], arrived)
+    moved = [
+        sum(max(counts[q, (q + d) % size], counts[(q - d) % size, q]) for d in range(1, size)) for q in range(size)
+    ]
+    assert ran.counts.own["words"] == size - 1 + max(moved)
+
+
+def test_each_operation_has_its_algorithms() -> None:
+    found = {name: len(methods(name)) for name in ("broadcast", "reduce", "allreduce", "scan", "gather", "scatter")}
+    assert found == {"broadcast": 4, "reduce": 3, "allreduce": 4, "scan": 2, "gather": 2, "scatter": 2}
+    found = {name: len(methods(name)) for name in ("allgather", "reduce_scatter", "alltoall", "shift", "barrier")}
+    assert found == {"allgather": 4, "reduce_scatter": 3, "alltoall": 2, "shift": 1, "barrier": 1}
+    unequal = ("gatherv", "scatterv", "allgatherv", "reduce_scatterv", "alltoallv")
+    assert [len(methods(name)) for name in unequal] == [1, 1, 2, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["scan_chain", "reduce_tree", "allreduce_recursive_doubling"])
+def test_rounding_follows_the_order(name: str) -> None:
+    x = 0.1 + np.random.default_rng(3).random((8, 6))
+    arguments = {"root": 0} if name == "reduce_tree" else {}
+    made = run(name, 8, x=x, op="+", **arguments).outputs["x"]
+    if name == "scan_chain":
+        np.testing.assert_array_equal(made, np.add.accumulate(x, axis=0))
+    else:
+        pairs = x[0::2] + x[1::2]
+        fours = pairs[0::2] + pairs[1::2]
+        np.testing.assert_array_equal(made[0], fours[0] + fours[1])
+    if name == "allreduce_recursive_doubling":
+        np.testing.assert_array_equal(made, np.tile(made[0], (8, 1)))
+
+
+# Statements on a grid of two axes
+GRID = """
+use distributed.collectives
+algorithm f(A: real[g*a, h*b], R: real[g, h], N: int[g, h], a: size, b: size, root: index,
+            X: out real[g*a, h*b], S: out real[g, h], M: out int[g, h]) on grid(i: g, j: h):
+    where a >= 2, b >= 2
+    local x: real[a, b] = A[i*a ..+ a, j*b ..+ b]
+    local t: real
+    local k: int
+    input t = R[i, j]
+    input k = N[i, j]
+BODY
+    output X[i*a ..+ a, j*b ..+ b] = x
+    output S[i, j] = t
+    output M[i, j] = k
+"""
+Blocks = Array
+"""Blocks of x by i and j, or numbers by i and j."""
+
+
+def broadcast_row(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    x[:, :, 1, :] = x[:, root : root + 1, 1, :]
+
+
+def broadcast_column(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    x[:, :, :, 1] = x[root : root + 1, :, :, 1]
+
+
+def broadcast_blocks(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    x[..., 0:2, ::2] = x[0, root, 0:2, ::2]
+
+
+def numbers(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t[:] = t.max()
+    k[:] = np.cumsum(k, axis=1)
+    k[root] = k.sum(axis=0)
+
+
+def reduced_blocks(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    x[:, root] = x.min(axis=1)
+
+
+def ordered_numbers(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t[:] = np.cumsum(t.T.ravel()).reshape(t.T.shape).T
+
+
+def repeated(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t *= t.shape[1]
+
+
+def from_the_root(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t[:] = t[:, root : root + 1] * (1 + np.arange(t.shape[1]))
+
+
+def gathered(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t[:] = np.roll(t, -1, axis=1)
+
+
+def unequal(x: Blocks, t: Blocks, k: Blocks, root: int) -> None:
+    t[:] = 3 * t.max(axis=1, keepdims=True)
+
+
+FORMS = {
+    "broadcast x[1, :] along j from root using tree": broadcast_row,
+    "broadcast x[:, 1] along i from root using scatter_allgather": broadcast_column,
+    "broadcast x[0..2, 0..b step 2] along i, j from root": broadcast_blocks,
+    "broadcast_pipeline(x[:, 1], root, 2) along i": broadcast_column,
+    "allreduce t with max\nscan k along j with +\nreduce k along i onto root with + using naive": numbers,
+    "reduce x along j onto root with min using reduce_scatter_gather": reduced_blocks,
+    "reduce x along j onto root with min": reduced_blocks,
+    "scan t along j, i with +": ordered_numbers,
+    """local y: real[h]
+allgather t along j into y using ring
+reduce_scatter y along j into t with + using ring""": repeated,
+    """local y: real[h]
+local z: real[h]
+gather t along j onto root into y
+if j == root:
+    z[0..h - 1] = y[1..h]
+    z[h - 1] = y[0]
+scatter z along j from root into t""": gathered,
+    """local y: real[h]
+local z: real[h]
+for q in 0..h:
+    y[q] = t*real_of(q + 1)
+alltoall y along j into z using bruck
+t = z[root]""": from_the_root,
+    """local c: int[h] = 3
+local own: real[3] = t
+local y: real[3*h]
+local z: real[3*h]
+local n: int[h]
+allgather own along j counts c into y
+alltoall y along j counts c into z, n
+reduce_scatter z along j counts n into own with max
+t = own[0] + own[1] + own[2]""": unequal,
+}
+
+
+@cache
+def on_grid(body: str) -> Any:
+    return al.loads(GRID.replace("BODY", "\n".join(f"    {line}" for line in body.splitlines())))["f"]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (1, 5), (4, 2)])
+@pytest.mark.parametrize("body", FORMS)
+def test_statements_along_axes(body: str, shape: tuple[int, int], compiled: bool) -> None:
+    program = on_grid(body)
+    rows, columns, root = 3, 4, min(shape) - 1
+    random = np.random.default_rng(1)
+    x = random.integers(1, 9, (*shape, rows, columns)).astype(float)
+    t, k = random.integers(1, 9, shape).astype(float), random.integers(1, 9, shape)
+    whole = x.transpose(0, 2, 1, 3).reshape(shape[0] * rows, shape[1] * columns)
+    data = {"A": whole, "R": t, "N": k, "X": 0 * whole, "S": 0 * t, "M": 0 * k}
+    ran = program.run(**data, a=rows, b=columns, root=root, P=t.size, compiled=compiled).outputs
+    FORMS[body](x, t, k, root)
+    if body.startswith("allreduce"):
+        np.testing.assert_array_equal(ran["M"][root], k[root])
+    else:
+        np.testing.assert_array_equal(ran["M"], k)
+    np.testing.assert_array_equal(ran["S"], t)
+    made = ran["X"].reshape(shape[0], rows, shape[1], columns).transpose(0, 2, 1, 3)
+    if body.startswith("reduce x"):
+        made, x = made[:, root], x[:, root]
+    np.testing.assert_array_equal(made, x)
+
+
+def test_only_the_root_needs_the_data() -> None:
+    text = """
+algorithm f(A: real[P], B: out real[P], C: out real[P], root: index) on grid(r: P):
+    local x: real[P] = A when r == root
+    local t: real
+    scatter x from root into t using METHOD
+    local y: real[P]
+    gather t onto root into y using METHOD
+    output B[r] = t
+    output C = y when r == root
+"""
+    for method in ("tree", "naive"):
+        for size in (1, 4, 7):
+            a = np.arange(size) + 1.0
+            program = al.loads(text.replace("METHOD", method))["f"]
+            made = program.run(A=a, B=0 * a, C=0 * a, root=size // 2, P=size).outputs
+            np.testing.assert_array_equal(made["B"], a)
+            np.testing.assert_array_equal(made["C"], a)
+
+
+# Counts
+def arguments_of(name: str, processors: int, words: int) -> dict[str, Any]:
+    """Arguments: a buffer `any[w]` has so many words, any other as many from each processor."""
+    found: dict[str, Any] = {}
+    for parameter in LIBRARY[name].node.parameters:
+        match parameter.type:
+            case s.OperatorType():
+                found[parameter.name] = "+"
+            case s.SizeType():
+                found[parameter.name] = 3
+            case s.IndexType():
+                found[parameter.name] = processors // 2
+            case s.ArrayType(shape=(s.Name(id="P"),)):
+                found[parameter.name] = np.full((processors, processors), 1)
+            case s.ArrayType(shape=(s.Name(id="w"),)):
+                found[parameter.name] = np.ones((processors, words))
+            case _:
+                found[parameter.name] = np.ones((processors, processors * words))
+    return found
+
+
+def log(processors: int) -> int:
+    """ceil(log2(P))."""
+    return (processors - 1).bit_length()
+
+
+def doubling(processors: int) -> int:
+    """Steps on a hypercube, two more for processors that are over."""
+    return log(processors) if processors & (processors - 1) == 0 else log(processors) + 1
+
+
+SIZES = (1, 2, 3, 4, 5, 7, 8, 12, 16, 17)
+WORDS_AND_MESSAGES: dict[str, Callable[[int, int], tuple[int, int]]] = {
+    "broadcast_tree": lambda p, w: (w * log(p), log(p)),
+    "broadcast_naive": lambda p, w: (w * (p - 1), p - 1),
+    "broadcast_chain": lambda p, w: (w * (p - 1), p - 1),
+    "broadcast_scatter_allgather": lambda p, w: (2 * (w // p) * (p - 1), 2 * log(p)),
+    "reduce_tree": lambda p, w: (w * log(p), log(p)),
+    "reduce_naive": lambda p, w: (w * (p - 1), p - 1),
+    "reduce_reduce_scatter_gather": lambda p, w: (2 * (w // p) * (p - 1), 2 * log(p)),
+    "allreduce_recursive_doubling": lambda p, w: (w * doubling(p), doubling(p)),
+    "allreduce_reduce_scatter_allgather": lambda p, w: (2 * (w // p) * (p - 1), 2 * log(p)),
+    "allreduce_ring": lambda p, w: (2 * (w // p) * (p - 1), 2 * (p - 1)),
+    "allreduce_tree": lambda p, w: (2 * w * log(p), 2 * log(p)),
+    "scan_recursive_doubling": lambda p, w: (w * log(p), log(p)),
+    "scan_chain": lambda p, w: (w * (p - 1), p - 1),
+    "gather_tree": lambda p, w: (w * (p - 1), log(p)),
+    "gather_naive": lambda p, w: (w * (p - 1), p - 1),
+    "scatter_tree": lambda p, w: (w * (p - 1), log(p)),
+    "scatter_naive": lambda p, w: (w * (p - 1), p - 1),
+    "allgather_bruck": lambda p, w: (w * (p - 1), log(p)),
+    "allgather_ring": lambda p, w: (w * (p - 1), p - 1),
+    "allgather_naive": lambda p, w: (w * (p - 1), p - 1),
+    "reduce_scatter_recursive_halving": lambda p, w: (w * (p - 1), log(p)),
+    "reduce_scatter_ring": lambda p, w: (w * (p - 1), p - 1),
+    "reduce_scatter_naive": lambda p, w: (w * (p - 1), p - 1),
+    "alltoall_naive": lambda p, w: (w * (p - 1), p - 1),
+    # A piece moves once for each bit of its distance.
+    "alltoall_bruck": lambda p, w: (w * sum(q.bit_count() for q in range(p)), log(p)),
+    "barrier_dissemination": lambda p, w: (0, log(p)),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", WORDS_AND_MESSAGES)
+def test_words_and_messages(name: str, size: int) -> None:
+    words = 2 * size
+    counts = run(name, size, **arguments_of(name, size, words)).counts
+    found = (counts.communication["words"], counts.communication["messages"])
+    assert found == WORDS_AND_MESSAGES[name](size, words)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_allgather_on_a_hypercube(size: int) -> None:
+    """Pairs move a piece, then all that the larger group has; at the end everything."""
+    counts = run("allgather_recursive_doubling", size, **arguments_of("allgather_recursive_doubling", size, 2)).counts
+    over = size - (1 << (size.bit_length() - 1))
+    words = size - 1
+    if over:
+        words = 1 + size + max_of_groups(size - over, over)
+    assert counts.communication["messages"] == doubling(size)
+    assert counts.communication["words"] == 2 * words
+
+
+def max_of_groups(power: int, over: int) -> int:
+    """The pieces on the longest path through the steps of a hypercube whose first processors stand for two."""
+    paths = [0] * power
+    step = 1
+    while step < power:
+        held = [sum(1 + (q < over) for q in range(a // step * step, a // step * step + step)) for a in range(power)]
+        other = [a ^ step for a in range(power)]
+        paths = [max(paths[a], paths[other[a]]) + max(held[a], held[other[a]]) for a in range(power)]
+        step *= 2
+    return max(paths)
+
+
+# What all processors sent or received: a step that does both counts the larger.
+TOTALS: dict[str, Callable[[int, int], int]] = {
+    "broadcast_tree": lambda p, w: 2 * (p - 1) * w,
+    "broadcast_naive": lambda p, w: 2 * (p - 1) * w,
+    "reduce_tree": lambda p, w: 2 * (p - 1) * w,
+    "allgather_ring": lambda p, w: p * (p - 1) * w,
+    "allgather_bruck": lambda p, w: p * (p - 1) * w,
+    "reduce_scatter_recursive_halving": lambda p, w: p * (p - 1) * w,
+    "alltoall_naive": lambda p, w: p * (p - 1) * w,
+    "alltoall_bruck": lambda p, w: p * w * sum(q.bit_count() for q in range(p)),
+    # Each piece but the root's own travels once for each bit of its distance, counted where it leaves and arrives.
+    "gather_tree": lambda p, w: 2 * w * sum(q.bit_count() for q in range(p)),
+    "scatter_tree": lambda p, w: 2 * w * sum(q.bit_count() for q in range(p)),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", TOTALS)
+def test_words_of_all_processors(name: str, size: int) -> None:
+    assert run(name, size, **arguments_of(name, size, 3)).counts.total["words"] == TOTALS[name](size, 3)
+
+
+@pytest.mark.parametrize("size", [3, 5, 8, 13])
+def test_own_counts(size: int) -> None:
+    chain = run("broadcast_chain", size, x=np.ones((size, 4)), root=1).counts
+    assert (chain.own["words"], chain.own["messages"]) == (8, 2)
+    naive = run("broadcast_naive", size, x=np.ones((size, 4)), root=1).counts
+    assert (naive.own["words"], naive.own["messages"]) == (4 * (size - 1), size - 1)
+    assert run("reduce_tree", size, x=np.ones((size, 4)), root=1, op="+").counts.total["flops"] == 4 * (size - 1)
+
+
+@pytest.mark.parametrize(("size", "segments"), [(2, 1), (2, 5), (5, 3), (8, 4), (7, 10)])
+def test_a_pipeline_has_so_many_steps(size: int, segments: int) -> None:
+    words = 3 * segments
+    counts = run("broadcast_pipeline", size, x=np.ones((size, words)), root=size - 1, m=segments).counts
+    assert counts.communication["messages"] == size + segments - 2
+    assert counts.communication["words"] == 3 * (size + segments - 2)
+    assert counts.own["messages"] == (segments if size == 2 else segments + 1)
+
+
+@pytest.mark.parametrize("name", [each for each in LIBRARY if each != "barrier_dissemination"])
+def test_a_group_of_one_sends_nothing_and_has_no_temporary(name: str) -> None:
+    arguments = arguments_of(name, 1, 6)
+    counts = run(name, 1, **arguments).counts
+    assert set(counts.communication.values()) == {0}
+    assert counts.memory == sum(each.size for each in arguments.values() if isinstance(each, np.ndarray))
+
+
+@pytest.mark.parametrize("name", list(LIBRARY))
+@settings(max_examples=drawn(60, 8))
+@given(size=st.integers(1, 17), words=st.integers(0, 40))
+def test_claims_hold_in_runs(name: str, size: int, words: int) -> None:
+    node = LIBRARY[name].node
+    ran = run(name, size, **arguments_of(name, size, max(words, 1) if name.count("v_") else words))
+    point = {**ran.sizes, "P": size}
+    assert node.ensures
+    for claim in node.ensures:
+        if not all(holds(fact, point) for fact in claim.when):
+            continue
+        bound, found = evaluate(claim.bound, point), ran.counts.communication[claim.metric]
+        assert isinstance(bound, int), f"{name} at {point}"
+        assert found == bound if claim.relation == "==" else found <= bound, f"{name} at {point}"
+
+
+@settings(max_examples=drawn(200, 20))
+@given(size=st.integers(1, 17), words=st.integers(0, 40))
+def test_pieces_that_do_not_divide(size: int, words: int) -> None:
+    """Each step may have a word more than its share, and the words are at least those of all other pieces."""
+    share = words * (size - 1) / size
+    x = np.ones((size, words))
+    for name, steps in (("broadcast_scatter_allgather", log(size)), ("allreduce_reduce_scatter_allgather", log(size))):
+        arguments = {"op": "+"} if name.startswith("all") else {"root": size - 1}
+        moved = run(name, size, x=x, **arguments).counts.communication["words"]
+        assert 2 * share - 2 <= moved <= 2 * (share + steps)
+    moved = run("allreduce_ring", size, x=x, op="+").counts.communication["words"]
+    assert 2 * share - 2 <= moved <= 2 * (share + size - 1)

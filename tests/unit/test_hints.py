@@ -1,0 +1,189 @@
+"""Hints for what readers typed first: folders, near names of machines, formulas as mathematics writes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from archline.language.builder import INTRINSICS
+from archline.language.parser import parse
+from archline.language.source import Source
+from cli_support import ROOT, cli, process
+
+# Folders.
+PROGRAM = "algorithm f(x: out real[n]):\n  for i in 0..n:\n      x[i]=0\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "inside").mkdir()
+    for name in ("a.algo", "inside/b.algo", "c.txt"):
+        (tmp_path / name).write_text(PROGRAM, encoding="utf-8")
+    return tmp_path
+
+
+def test_fmt_takes_folders(folder: Path) -> None:
+    found = [str(folder / "a.algo"), str(folder / "inside" / "b.algo")]
+    checked = cli("fmt", "--check", str(folder), found[0])
+    assert (checked.code, checked.err) == (1, "".join(f"would reformat {each}\n" for each in found))
+    assert cli("fmt", str(folder)).code == 0
+    assert cli("fmt", "--check", str(folder)).code == 0
+    assert (folder / "c.txt").read_text(encoding="utf-8") == PROGRAM
+
+
+@pytest.mark.parametrize("command", ["fmt", "check"])
+def test_a_folder_without_programs(tmp_path: Path, command: str) -> None:
+    ran = cli(command, str(tmp_path))
+    assert ran.code == 2
+    assert f"AL002: the folder `{tmp_path}` has no `.algo` file" in ran.err
+
+
+@pytest.mark.parametrize("command", [["cost"], ["run"], ["energy", "--machine", "gtx-580"]])
+def test_other_commands_say_what_to_do_with_a_folder(folder: Path, command: list[str]) -> None:
+    ran = cli(*command, str(folder))
+    assert ran.refused("AL002")
+    assert f"name a file in it, such as `{folder / 'a.algo'}`" in ran.err
+
+
+# Machines.
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("xeon", "did you mean `xeon-e5-2650l-v3`, `xeon-phi-31s1p` or `xeon-phi-knc-5110p`?"),
+        ("XEON-PHI-K", "did you mean `xeon-phi-knc-5110p`?"),
+        ("bobcat-e2-1700", "did you mean `bobcat-e2-1800`?"),
+        ("zzz", "`archline machines` lists the machines"),
+    ],
+)
+def test_an_unknown_machine_has_candidates(name: str, hint: str) -> None:
+    ran = cli("energy", "scan.reduce::sum", "--machine", name)
+    assert ran.refused("AL450")
+    assert f"hint: {hint}\n" in ran.err
+
+
+def test_a_folder_is_no_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "jaketown").mkdir()
+    monkeypatch.chdir(tmp_path)
+    ran = cli("machines", "mine")
+    assert ran.refused("AL450")
+    assert "`mine` is a folder; a machine is a name or a `.toml` file" in ran.err
+    assert cli("machines", "jaketown").code == 0
+
+
+# Formulas.
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["order", "n log n", "n^2"], "n*log2(n)"),
+        (["order", "n^2", "n lg n"], "n*log2(n)"),
+        (["order", "n*log n", "n^2"], "log2(n)"),
+        (["order", "(n + 1) log(n + 1)", "n^2"], "(...)*log2(n + 1)"),
+        (["order", "2n", "n^2"], "2*n"),
+        (["order", "1.5n^2", "n^2"], "1.5*n"),
+        (["recurrence", "T(n) = 2T(n/2) + n, T(1) = 1"], "2*T(n/2)"),
+        (["recurrence", "T(n) = 2*T(n/2) + 3n, T(1) = 1"], "3*n"),
+        (["recurrence", "T(n) = 2*T(n/2) + n log n, T(1) = 1"], "n*log2(n)"),
+    ],
+)
+def test_what_mathematics_leaves_out(command: list[str], text: str) -> None:
+    ran = cli(*command)
+    assert ran.refused("AL101")
+    assert f": `{text}`\n" in ran.err
+
+
+@pytest.mark.parametrize("text", ["n*log2(n)", "(...)*log2(n + 1)", "2*T(n/2)"])
+def test_what_the_hints_say_can_be_written(text: str) -> None:
+    assert cli("recurrence", f"T(n) = 2*T(n/2) + {text.replace('...', 'n')}, T(1) = 1").code == 0
+
+
+def test_claims_and_statements_have_these_hints(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    text = "algorithm f(x: out real[n]):\n    ensures work is O(n log n)\n    for i in 0..n:\n        x[i] = 2i\n"
+    path.write_text(text, encoding="utf-8")
+    ran = cli("check", str(path))
+    assert ran.refused("AL101")
+    assert "`n*log2(n)`" in ran.err
+    assert "`2*i`" in ran.err
+
+
+@pytest.mark.parametrize("command", [["cost"], ["run"], ["energy", "--machine", "gtx-580"]])
+@pytest.mark.parametrize("cache", ["32768", "32K", "32768,8", "Z=32K,L=8"])
+def test_a_cache_is_words_and_a_line(command: list[str], cache: str) -> None:
+    ran = cli(*command, "scan.reduce::sum", "--at", "n=10", "--cache", cache)
+    assert ran.refused("AL101")
+    assert "hint: write --cache Z=32768,L=8:" in ran.err
+    assert cli(*command, "scan.reduce::sum", "--at", "n=10", "--cache", "Z=32768,L=8").code == 0
+
+
+def test_a_value_given_twice_has_no_hint_of_another_mistake() -> None:
+    assert "hint" not in cli("run", "scan.reduce::sum", "--at", "n=10", "--cache", "Z=8,Z=8").err
+
+
+# Reports of unknown names, costs and options.
+def test_an_unknown_name_is_reported_once(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    text = "    ensures flops == N*N\n    ensures work is O(N) when N >= 2\n    for i in 0..N:\n        x[i] = z\n"
+    path.write_text("algorithm f(x: out real[n]):\n" + text, encoding="utf-8")
+    ran = cli("check", str(path))
+    assert ran.refused("AL201")
+    found = re.findall(r"(\d+:\d+): AL201: .*?(`\w+`)", ran.err)
+    assert found == [("2:22", "`N`"), ("5:16", "`z`")]
+
+
+def test_a_recursion_that_is_not_proved_to_end_is_told_how(tmp_path: Path) -> None:
+    """Nothing says that k is not negative; with a measure, the recursion is proved to end."""
+    path = tmp_path / "f.algo"
+    text = "algorithm f(x: inout real[n], k: index):\n{}    x[0] += 1\n    if k > 0:\n        f(x, k - 1)\n"
+    path.write_text(text.format(""), encoding="utf-8")
+    ran = cli("energy", str(path), "--machine", "gtx-580")
+    assert ran.refused("AL414")
+    assert "is not proved to end" in ran.err
+    assert "`decreases` in its header" in ran.err
+    assert "decreases n - k" in cli("explain", "AL414").out
+    path.write_text(text.format("    decreases k\n"), encoding="utf-8")
+    assert "is not proved to end" not in cli("cost", str(path)).out
+
+
+def test_greenup_names_the_option_that_it_needs() -> None:
+    ran = cli("plot", "--kind", "greenup", "--machine", "gtx-580")
+    assert ran.refused("AL411")
+    assert "needs `--intensity`" in ran.err
+    assert re.search(r"--intensity I .*greenup needs it", process("plot", "--help").out)
+
+
+# Words of the language.
+def listed() -> set[str]:
+    """The words in the section on reserved words."""
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    found = re.search(r"^## Reserved words\n\n```text\n(.*?)```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return set(found[1].split())
+
+
+def grammar_words() -> set[str]:
+    """The words in the grammar: literals, and choices in patterns that end where a word ends."""
+    lines = (ROOT / "grammar" / "archline.lark").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("//"))
+    choices = {word for group in re.findall(r"\(([a-z_|]+)\)\\b", text) for word in group.split("|")}
+    return choices | set(re.findall(r'"([a-z_]+)"', text))
+
+
+def test_the_list_of_reserved_words_is_that_of_the_grammar() -> None:
+    """A word of the grammar is reserved or can be a name; what else is reserved is a function, or pi."""
+    assert {word for word in grammar_words() if named_so(word)} == {"size"}
+    assert listed() == (grammar_words() - {"size"}) | INTRINSICS.keys() | {"pi"}
+
+
+@pytest.mark.parametrize("word", sorted(listed()))
+def test_reserved_words_are_no_names(word: str) -> None:
+    assert not named_so(word)
+    assert named_so(f"{word}_")
+
+
+def named_so(word: str) -> bool:
+    """Whether a parameter and its use in an expression can have this name."""
+    text = f"algorithm f({word}: index, x: out real[n]):\n    for i in 0..{word} + 1:\n        x[0] = 1\n"
+    return not parse(Source("<text>", text)).diagnostics

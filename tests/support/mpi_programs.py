@@ -56,23 +56,6 @@ algorithm ring(X: real[n], R: out real[P]) on grid(t: P):
         shift mine along t by 1
     output R[t] = total
 """
-CANNON = """
-use dense.matmul
-
-algorithm cannon(A: real[n, n], B: real[n, n], C: out real[n, n], g: size) on grid(i: g, j: g):
-    where g divides n
-    let b = n/g
-    local x: real[b, b] = A[i*b ..+ b, j*b ..+ b]
-    local y: real[b, b] = B[i*b ..+ b, j*b ..+ b]
-    local z: real[b, b] = 0
-    shift x along j by -i
-    shift y along i by -j
-    for t in 0..g:
-        matmul_basic(x, y, z)
-        shift x along j by -1
-        shift y along i by -1
-    output C[i*b ..+ b, j*b ..+ b] = z
-"""
 PROGRAMS = {
     "ring": Case(RING, lambda p: {"n": 5 * p}),
     "torus": Case(
@@ -162,7 +145,26 @@ algorithm wavefront(X: int[a, b], Y: out int[a, b], a: size, b: size) on grid(i:
 """,
         lambda p: {"a": rows(p), "b": p // rows(p)},
     ),
-    "cannon": Case(CANNON, square),
+    "cannon": Case(
+        """
+use dense.matmul
+
+algorithm cannon(A: real[n, n], B: real[n, n], C: out real[n, n], g: size) on grid(i: g, j: g):
+    where g divides n
+    let b = n/g
+    local x: real[b, b] = A[i*b ..+ b, j*b ..+ b]
+    local y: real[b, b] = B[i*b ..+ b, j*b ..+ b]
+    local z: real[b, b] = 0
+    shift x along j by -i
+    shift y along i by -j
+    for t in 0..g:
+        matmul_basic(x, y, z)
+        shift x along j by -1
+        shift y along i by -1
+    output C[i*b ..+ b, j*b ..+ b] = z
+""",
+        square,
+    ),
     "own parameters": Case(
         """
 algorithm total(x: inout local int[w], y: out local real[w, 2], e: index) on grid(t: P):
@@ -256,7 +258,19 @@ algorithm same(X: real[n], Y: out real[P]) on grid(t: P):
     ),
     "small messages": Case(RING.replace("ring(", "cut("), lambda p: {"n": 5 * p, "K": 2}),
     "compiled": Case(
-        CANNON.replace("cannon(", "compiled("), lambda p: square(p) if p == 4 else None, {"compiled": True}
+        """
+algorithm double(x: inout real[n]):
+    for u in 0..n:
+        x[u] += x[u]
+
+algorithm doubled(x: inout local real[w], y: inout local int[2]) on grid(t: P):
+    double(x)
+    shift x along t by 1
+    shift y along t by 1
+    double(x[0..2])
+""",
+        lambda p: {"w": 3} if p == 3 else None,
+        {"compiled": True},
     ),
     "compiled late": Case(
         RING.replace("ring(", "late("), lambda p: {"n": 900 * p} if p == 3 else None, {"compiled": None}

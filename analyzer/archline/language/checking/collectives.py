@@ -138,15 +138,16 @@ def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str
         stem, usual = f"{stem}v", form.unequal
     name = f"{stem}_{named.id if isinstance(named, s.Name) else usual}"
     library = body.library
-    found = library.visible.get(name) or library.collectives.get(name)
+    # `reduce_scatter_ring` is no algorithm of `reduce`.
+    longer = tuple(f"{each}{v}_" for each in _FORMS for v in ("", "v") if each.startswith(f"{stem}_"))
+    known = {**library.collectives, **library.visible}
+    known = {each: known[each] for each in known if each.startswith(f"{stem}_") and not each.startswith(longer)}
+    found = known.get(name)
     if found is None and library.complete:
-        # `reduce_scatter_ring` is no algorithm of `reduce`.
-        longer = tuple(f"{each}_" for each in _FORMS if each.startswith(f"{stem}_"))
-        mine = [each for each in library.collectives if each.startswith(f"{stem}_") and not each.startswith(longer)]
-        known = [each.removeprefix(f"{stem}_") for each in mine]
-        hint = f"`{statement.operation}` has {', '.join(f'`using {each}`' for each in known)}" if known else None
+        methods = ", ".join(f"`using {each.removeprefix(f'{stem}_')}`" for each in known)
+        message = f"`{statement.operation}` has no algorithm `{name}`"
         span = named.span if named is not None else statement.span
-        body.report(name_rules.UNKNOWN_FUNCTION, f"there is no algorithm `{name}`", span, hint)
+        body.report(name_rules.UNKNOWN_FUNCTION, message, span, f"it has {methods}" if methods else None)
     return found
 
 

@@ -20,6 +20,8 @@ from archline.language.loader import load_target
 
 FOLDER = Path(__file__).parents[1] / "golden"
 METRICS = ("flops", "work", "span", "io")
+ON_GRID = ("flops", "work", "words", "messages", "memory")
+"""The metrics of processors on a grid."""
 LINES = (1, 8)
 CAPACITIES = 9
 SMALL = (9, 10, 7, 11, 8, 16, 3, 4, 2, 1, 27, 12, 100)
@@ -64,21 +66,24 @@ def sampled(entry: Entry, effort: str) -> Entry:
 
 
 def _few(values: Entry, lines: Sequence[int], step: int) -> Entry:
-    rows = {f"io, L = {line}": list(values[f"io, L = {line}"].items()) for line in lines}
+    rows = {key: list(values[key].items()) for line in lines if (key := f"io, L = {line}") in values}
     return {
-        **{each: values[each] for each in METRICS if each != "io"},
+        **{each: value for each, value in values.items() if not isinstance(value, dict)},
         **{key: dict(row[::step]) for key, row in rows.items()},
     }
 
 
 def taken(module: str, name: str, before: Entry | None) -> Entry:
     """The snapshot of an algorithm now, at the points of the one before."""
-    cost = al.algorithm(f"{module}::{name}").cost()
-    entry: Entry = {each: _form(getattr(cost, each)) for each in METRICS}
+    algorithm = al.algorithm(f"{module}::{name}")
+    cost, grid = algorithm.cost(), bool(algorithm.node.grid)
+    metrics = ON_GRID if grid else METRICS
+    entry: Entry = {each: _form(cost[each]) for each in metrics}
     known = None if before is None else before["at"]
     if known is None:
-        known = {_point_text(each): None for each in _points(cost)}
-    entry["at"] = {text: _values(cost, _point(text), values) for text, values in known.items()}
+        known = {_point_text(each): None for each in _points(cost, grid)}
+    values = _values_on_grid if grid else _values
+    entry["at"] = {text: values(cost, _point(text), before_it) for text, before_it in known.items()}
     return entry
 
 
@@ -87,16 +92,20 @@ def _form(metric: al.Metric) -> Entry:
     return {"status": metric.status, "lower": lower, "upper": upper, "growth": metric.growth}
 
 
-def _points(cost: al.CostReport) -> Iterator[Mapping[str, int]]:
+def _points(cost: al.CostReport, grid: bool) -> Iterator[Mapping[str, int]]:
     """A small and a large point that the facts allow, with different sizes where they may differ."""
-    names = sorted({each for metric in METRICS for each in _names(getattr(cost, metric))})
+    metrics = ON_GRID if grid else METRICS
+    names = sorted({each for metric in metrics for each in _names(cost[metric], grid)})
     for sizes in (SMALL, LARGE):
         own = [(*(BLOCKS if name == "b" else sizes[first:]), *sizes)[: len(sizes)] for first, name in enumerate(names)]
         for places in _places(len(names), len(sizes)):
             point = {name: each[place] for name, each, place in zip(names, own, places, strict=True)}
             try:
-                cost.work.at({name: value for name, value in point.items() if name in _names(cost.work)})
-                cost.io.at({**point, "Z": 64, "L": 1})
+                if grid:
+                    _values_on_grid(cost, point, None)
+                else:
+                    cost.work.at({name: value for name, value in point.items() if name in _names(cost.work, grid)})
+                    cost.io.at({**point, "Z": 64, "L": 1})
             except al.ArchlineError as problem:
                 if problem.diagnostics[0].rule.code not in WITHOUT_VALUE:
                     continue
@@ -104,9 +113,9 @@ def _points(cost: al.CostReport) -> Iterator[Mapping[str, int]]:
             break
 
 
-def _names(metric: al.Metric) -> list[str]:
+def _names(metric: al.Metric, grid: bool) -> list[str]:
     try:
-        return [each for each in metric._needed if each not in ("Z", "L", "P")]
+        return [each for each in metric._needed if each not in ("Z", "L") and (grid or each != "P")]
     except al.ArchlineError:
         return []
 
@@ -137,6 +146,10 @@ def _values(cost: al.CostReport, point: Mapping[str, int], before: Entry | None)
         capacities = list(map(int, before[key])) if before else _capacities(cost, point, line)
         values[key] = {str(each): _ends(cost.io, {**point, "Z": each, "L": line}) for each in capacities}
     return values
+
+
+def _values_on_grid(cost: al.CostReport, point: Mapping[str, int], _: Entry | None) -> Entry:
+    return {each: _ends(cost[each], point) for each in ON_GRID}
 
 
 def _capacities(cost: al.CostReport, point: Mapping[str, int], line: int) -> list[int]:
@@ -170,7 +183,7 @@ def _point(text: str) -> dict[str, int]:
 
 def worse(name: str, before: Entry, now: Entry) -> Iterator[str]:
     """What is weaker or different now: an exact value that changed, a bound that widened, growth that is not proved."""
-    for metric in METRICS:
+    for metric in (each for each in before if each != "at"):
         was, is_ = before[metric], now[metric]
         if RANKS.index(is_["status"]) < RANKS.index(was["status"]):
             yield f"{name}: {metric} was {was['status']}, is {is_['status']}"

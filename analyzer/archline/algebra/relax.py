@@ -223,9 +223,7 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             if modulus.is_constant:
                 scale = 1 / modulus.constant_term
                 return (argument - modulus + 1).scaled(scale), argument.scaled(scale)
-            if not facts.nonnegative(argument):
-                return None, None
-            return ZERO, argument * modulus**-1 if len(modulus.terms) == 1 else argument
+            return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):

@@ -37,6 +37,8 @@ def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
     yield value
     plain = _upper(value, facts)
     yield plain
+    plain = _without_floors(plain, facts)
+    yield plain
     subtracted = _subtracted(plain, facts)
     # What is subtracted, max(0, e), is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
@@ -56,6 +58,20 @@ def _upper(value: Poly, facts: Facts) -> Poly:
         return facts.positive_part(between_floors(atom.argument, facts).upper)
 
     return between_floors(value.map_atoms(bounded), facts).upper
+
+
+def _without_floors(value: Poly, facts: Facts) -> Poly:
+    """With fractions in place of floors by sizes."""
+
+    def fraction(atom: Atom) -> Poly | None:
+        parts = value.coefficients(atom)
+        if not isinstance(atom, a.Floor) or len(atom.modulus.terms) != 1 or set(parts) - {0, 1}:
+            return None
+        if facts.nonnegative(parts[1]):
+            return atom.argument * atom.modulus**-1
+        return (atom.argument - atom.modulus + 1) * atom.modulus**-1 if facts.nonnegative(-parts[1]) else None
+
+    return facts.simplify(value.map_atoms(fraction))
 
 
 def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:

@@ -10,9 +10,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values
 from archline.analysis.communication.memory import Memory
-from archline.analysis.communication.place import Place, at_start
+from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
-from archline.analysis.communication.walk import METRICS, Spent, Walk, lost
+from archline.analysis.communication.walk import FREE, METRICS, Spent, Walk, lost
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
@@ -24,7 +24,7 @@ from archline.language.model import Module
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
     upper, facts = _spent(module, algorithm, None, coarse)
-    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(algorithm)]
+    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(module, algorithm)]
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -40,15 +40,17 @@ def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
-def _corners(algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
-    """The processors whose own costs bound the longest path from below: those at the corners of the grid."""
+def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
+    """The processors whose own costs bound the longest path from below: the corners of the grid, and roots."""
     names = [axis.name for axis in algorithm.grid]
-    for ends in product(("first", "last"), repeat=len(names)):
+    for ends in product(("first", "last", *module.signatures[algorithm].indices), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
 
 
 def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool) -> tuple[Spent, Facts]:
-    place: Place = at_start(module, algorithm, given)
+    place = at_start(module, algorithm, given)
+    if place is None:
+        return FREE, Facts()
     facts = place.scope.facts
     try:
         stretches = Stretches(module, coarse)

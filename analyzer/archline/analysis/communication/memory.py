@@ -61,7 +61,7 @@ class Memory:
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
                 most = later(most, total, facts)
-            place = place.with_scope(self._stretches.behind(statement, place.scope))
+            place = place.behind(statement, self._stretches.behind(statement, place.scope))
         return most
 
     def _statement(self, statement: s.Stmt, place: Place) -> Amount:

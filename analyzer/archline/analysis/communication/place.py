@@ -49,6 +49,35 @@ class Place:
         """Where a condition holds."""
         return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
 
+    def behind(self, statement: s.Stmt, scope: Scope) -> Place:
+        """Behind a statement, where names mean what `scope` says.
+
+        `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
+        """
+        if isinstance(statement, s.Let) and (extent := self._turned(statement.value)) is not None:
+            name = statement.name
+            while name in scope.facts.bounds:
+                name += "'"
+            facts = scope.facts.with_symbol(name, (ZERO,), (extent - 1,))
+            turned = scope.with_facts(facts).with_value(statement.name, Poly.symbol(name))
+            return replace(self, scope=turned, ranged=(*self.ranged, (name, extent)))
+        return self.with_scope(scope)
+
+    def _turned(self, value: s.Expr) -> Poly | None:
+        """The extent of an axis around which a coordinate is moved, by as much on all processors."""
+        match value:
+            case s.Binary(op="%", left=left, right=right):
+                try:
+                    moved, around = static_value(left, self.scope), static_value(right, self.scope)
+                except NotStaticError:
+                    return None
+                for name, extent in self.ranged:
+                    if extent == around and not self.moves(moved - Poly.symbol(name)):
+                        return extent
+            case _:
+                pass
+        return None
+
     def moves(self, value: Poly) -> bool:
         """Whether a value depends on the coordinates."""
         return any(name in value.names for name, _ in self.ranged)
@@ -78,8 +107,11 @@ class Place:
         return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
 
 
-def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Place:
-    """A processor at the start of the program: at the first or last coordinates given by axis, else any."""
+def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Place | None:
+    """A processor at the start of the program: at the coordinates given by axis, else any.
+
+    A coordinate is "first", "last", or an index of the algorithm; None where that may be none.
+    """
     scope = declared(module, algorithm)
     facts = scope.facts
     axes: dict[str, Axis] = {}
@@ -91,7 +123,11 @@ def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | 
         extent = extents[axis.name]
         facts = facts.with_nonnegative(extent - 1)
         if given is not None:
-            coordinate = ZERO if given[axis.name] == "first" else extent - 1
+            ends = {"first": ZERO, "last": extent - 1}
+            end = given[axis.name]
+            coordinate = ends[end] if end in ends else Poly.symbol(end)
+            if not (facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)):
+                return None
         else:
             coordinate = Poly.symbol(axis.name)
             facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))

@@ -87,7 +87,11 @@ def _positive(words: Amount, place: Place) -> Amount:
 
 
 def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
-    """1 where a number of words in sizes is not 0."""
+    """1 where a number of words in sizes is not 0: of w*2^s words where w is not."""
+    if len(words.terms) == 1:
+        ((monomial, coefficient),) = words.terms.items()
+        rest = [each for each in monomial if not place.scope.facts.positive(Poly({(each,): coefficient}))]
+        words = Poly({tuple(rest): ONE.constant_term})
     rough = any(isinstance(atom, a.Floor | a.CeilLog2 | a.Exponential) for atom in words.atoms_within())
     if rough or not words.names <= place.scope.fixed:
         return otherwise

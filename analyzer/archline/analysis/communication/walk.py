@@ -83,7 +83,7 @@ class Walk:
             else:
                 total = total.then(self._statement(statements[0], algorithm, place))
             for each in statements:
-                place = place.with_scope(self._stretches.behind(each, place.scope))
+                place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
 
     def _most(self, spent: Spent, at: s.Node, place: Place) -> Spent:

@@ -352,15 +352,20 @@ algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
     send x to (r, r) #! AL272
     broadcast n along r from 0 #! AL272
     local y: real[n]
-    alltoall x along r counts c into y using pairwise
+    local got: int[P]
+    alltoall x along r counts c into y, got using naive
     send x to (r + 1)
     receive y from (r - 1)
     local t: real = 0
     allreduce t along r with max
     alltoall x along r into c #! AL240
-    alltoall x along r counts x into y #! AL226
+    alltoall x along r counts c into y #! AL272
+    alltoall x along r counts x into y, got #! AL252
 ---
 algorithm g(x: inout local real[n]) on grid(r: P):
+    broadcast x along r from r #! AL275
+    reduce x along r onto 0 with n #! AL246
+    x[0] n= x[0] #! AL246
     shift x along r by r #! AL273
     let e = 2*r
     shift x along r by e + 1 #! AL273

@@ -205,7 +205,7 @@ GRID = Rule(
     "group of processors that does not fit the grid",
     """
     An algorithm `on grid(i: g, j: h)` runs on g*h processors: those that a call names `along` its axes, or all of the
-    caller's. `split r by p` needs a number of parts p that divides the axis. A run is told P, `--at P=8`, where the
+    caller's. `split r by p` needs a number of parts p that divides the axis. A run is given P, `--at P=8`, where the
     extents of the axes do not tell it.
     """,
 )

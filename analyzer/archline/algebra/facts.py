@@ -346,7 +346,7 @@ class Facts:
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
         """Know that `divisor` divides the size `name`: name becomes divisor*`name/divisor`, an integer >= least."""
-        label = f"{name}/{a.symbol_of(divisor) or divisor.constant_term}"
+        label = f"{name}/{a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)}"
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)

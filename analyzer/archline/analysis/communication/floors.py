@@ -46,6 +46,13 @@ def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
+def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
+    """Lower bounds of a value, likewise."""
+    plain = between_floors(value, facts).lower
+    yield plain
+    yield -_without_floors(-plain, facts)
+
+
 def _upper(value: Poly, facts: Facts) -> Poly:
     """With fractions in place of differences of floors, inside of max(0, e) too."""
 

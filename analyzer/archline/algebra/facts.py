@@ -86,6 +86,8 @@ class Facts:
     _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
+    # What else was found under these facts, by what asks: it is freed with them, whatever it refers to.
+    found: dict[object, object] = field(default_factory=dict, repr=False)
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 

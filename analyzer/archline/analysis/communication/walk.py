@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import eased, lowered
 from archline.analysis.communication.place import Place, in_callee, transfers
+from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.operations import evaluation
@@ -27,7 +28,6 @@ from archline.language.metrics import TEST
 from archline.language.model import Module
 
 COMPUTED = ("flops", "work")
-MOVED = ("words", "messages", "node_words", "node_messages")
 METRICS = (*COMPUTED, *MOVED)
 
 

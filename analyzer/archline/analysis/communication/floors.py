@@ -157,8 +157,7 @@ def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Po
             return value
         # At x = c, where (x - c - 1)^k is (-1)^k, q is 0.
         plain = factor * (x - least - 1) ** power
-        parts = factor.coefficients(size)
-        at_least = sum((part * least**degree for degree, part in parts.items()), ZERO)
+        at_least = factor.substitute({size.name: least})
         indicator = q - x + least + 1
         total = total + plain - at_least * (-ONE) ** power * indicator
     return total

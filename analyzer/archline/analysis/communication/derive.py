@@ -8,7 +8,7 @@ from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.floors import at_least_values
+from archline.analysis.communication.floors import at_least_values, readable
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
@@ -79,7 +79,8 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
         # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
         if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
-    return Known(facts.maximum(best, least), upper.upper)
+    lowest = -readable(-best, facts)
+    return Known(facts.maximum(lowest, least), readable(upper.upper, facts))
 
 
 def _cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:

@@ -34,9 +34,9 @@ def between_floors(value: Poly, facts: Facts) -> Known:
 
 def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
-    yield value
     plain = _upper(value, facts)
     yield plain
+    yield value
     plain = _without_floors(plain, facts)
     yield plain
     subtracted = _subtracted(plain, facts)
@@ -51,6 +51,37 @@ def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
     plain = between_floors(value, facts).lower
     yield plain
     yield -_without_floors(-plain, facts)
+
+
+def readable(value: Poly, facts: Facts) -> Poly:
+    """An upper bound without rounded quotients of sizes, and without powers of rounded logarithms, if there is one.
+
+    2^ceil(log2(e)) is e at least, and at most 2*e - 1.
+    """
+    found = facts.simplify(_without_powers(_without_floors(value, facts), facts))
+    rough = any(isinstance(each, a.Exponential) and _rounded(each) is not None for each in found.atoms_within())
+    return value if rough else found
+
+
+def _without_powers(value: Poly, facts: Facts) -> Poly:
+    def bound(atom: Atom) -> Poly | None:
+        inner = _rounded(atom)
+        parts = value.coefficients(atom)
+        if inner is None or set(parts) - {0, 1}:
+            return None
+        if facts.nonnegative(parts[1]):
+            return inner.scaled(2) - 1
+        return inner if facts.nonnegative(-parts[1]) else None
+
+    return value.map_atoms(bound)
+
+
+def _rounded(atom: Atom) -> Poly | None:
+    """The e of 2^ceil(log2(e)) with e >= 1."""
+    if not isinstance(atom, a.Exponential) or atom.base != 2:
+        return None
+    inner = a.single_atom(atom.exponent)
+    return inner.argument if isinstance(inner, a.CeilLog2) else None
 
 
 def _upper(value: Poly, facts: Facts) -> Poly:

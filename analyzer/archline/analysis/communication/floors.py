@@ -93,7 +93,8 @@ def _upper(value: Poly, facts: Facts) -> Poly:
         rises = value.coefficients(atom).get(1, ZERO)
         if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
             return None
-        return facts.positive_part(between_floors(atom.argument, facts).upper)
+        upper = between_floors(atom.argument, facts).upper
+        return upper if is_nonnegative(upper, facts) else facts.positive_part(upper)
 
     return between_floors(value.map_atoms(bounded), facts).upper
 
@@ -150,6 +151,19 @@ def _is_rough(found: Poly, modulus: Poly) -> bool:
     """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
     return rounded and len(modulus.terms) == 1 and len(found.names) > 0
+
+
+def is_nonnegative(value: Poly, facts: Facts) -> bool:
+    """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
+    powers: dict[Atom, int] = {}
+    for monomial in value.terms:
+        for atom, power in monomial:
+            powers[atom] = min(power, powers.get(atom, 0))
+    whole = value
+    for atom, power in powers.items():
+        if power < 0 and facts.positive(Poly.of_atom(atom)):
+            whole = whole * Poly.of_atom(atom) ** -power
+    return facts.nonnegative(whole)
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:

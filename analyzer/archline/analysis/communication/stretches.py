@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
@@ -64,7 +64,7 @@ def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
     if loop.down or loop.step is not None:
         return found
     end = scope.facts.simplify(static_value(loop.hi, scope))
-    if end != found.hi and scope.facts.nonnegative(between_floors(end - found.lo, scope.facts).lower):
+    if end != found.hi and is_nonnegative(between_floors(end - found.lo, scope.facts).lower, scope.facts):
         return replace(found, hi=end, _done={})
     return found
 

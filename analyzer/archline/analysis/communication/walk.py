@@ -163,8 +163,14 @@ class Walk:
         return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
 
     def _range(self, loop: s.Loop, place: Place) -> Range:
-        """The iterations of any processor, where they differ."""
+        """The iterations of any processor, where they differ.
+
+        Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
+        path may therefore go through more of them than any processor has: through each value that the variable has.
+        """
         iterations = iterations_of(loop, place.scope)
+        if place.moves(iterations.value):
+            iterations = iterations_of(_in_ones(loop), place.scope)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         most = place.largest(iterations.hi, loop.span)
@@ -201,6 +207,14 @@ class Walk:
             facts = place.scope.facts
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
         return Spent({name: _up(add(arm.of(name), other.of(name))) for name in METRICS}, declared)
+
+
+def _in_ones(loop: s.Loop) -> s.Loop:
+    """A loop through all integers between the first and the last value of the loop variable."""
+    if not loop.down:
+        return replace(loop, step=None)
+    one = s.Integer(1, span=loop.lo.span)
+    return replace(loop, lo=loop.hi, hi=s.Binary("+", loop.lo, one, span=loop.lo.span), step=None, down=False)
 
 
 def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spmd_runs import assert_between
+from archline.algebra.polynomial import Poly
+from spmd_runs import assert_between, costs_of
 
 PROCESSORS = [{"P": p} for p in (1, 2, 3, 4, 5, 8, 11)]
 
@@ -26,3 +27,36 @@ algorithm f() on grid(t: P):
 @pytest.mark.parametrize("text", [UP, DOWN])
 def test_a_path_goes_through_more_iterations_than_a_processor_has(text: str) -> None:
     assert assert_between(text, PROCESSORS) == (len(PROCESSORS), 0)
+
+
+SCALARS = """
+algorithm filled(x: inout local real[w], a: real) on grid(r: P):
+    x[0] = a
+    shift x along r by 1
+
+algorithm f() on grid(t: P):
+    local s: real = 2
+    local x: real[3] = 0
+    filled(x, s*2.0 + 1.0)
+"""
+OFFSETS = """
+algorithm f() on grid(t: P):
+    local k: int = 2
+    local x: real[9] = 0
+    local y: real[3*P] = 0
+    shift x[k + 1 ..+ 3] along t by 1
+    allgather x[k*2 ..+ 3] along t into y
+    reduce x[k*2 ..+ 3] along t onto 0 with + into x[k*2 ..+ 3]
+"""
+
+
+@pytest.mark.parametrize("text", [SCALARS, OFFSETS])
+def test_arguments_are_evaluated(text: str) -> None:
+    assert assert_between(text, PROCESSORS) == (len(PROCESSORS), 0)
+
+
+def test_arguments_cost_what_they_say() -> None:
+    """Two flops; the outermost call, those of `filled` and of the shift, the three elements of x, and the two flops."""
+    costs = costs_of(SCALARS)
+    assert costs["flops"].lower == costs["flops"].upper == Poly.constant(2)
+    assert costs["work"].lower == costs["work"].upper == Poly.constant(1 + 1 + 1 + 3 + 2)

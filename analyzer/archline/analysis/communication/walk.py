@@ -15,7 +15,8 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.place import Place, in_callee, transfers
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
-from archline.analysis.metrics.operations import evaluation
+from archline.analysis.metrics.operations import evaluation, evaluations
+from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, weigh
 from archline.ir.indicators import indicator
 from archline.ir.ranges import Range
@@ -56,6 +57,11 @@ FREE = Spent()
 def lost(reason: str, node: s.Node) -> Spent:
     """A stretch whose costs are not known."""
     return Spent(dict.fromkeys(METRICS, Unknown(reason, node.span)))
+
+
+def _computed(tally: Tally) -> Spent:
+    """What evaluating expressions costs."""
+    return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
 class Walk:
@@ -117,8 +123,9 @@ class Walk:
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)
             case s.Communicate():
-                invoke = self._module.collectives[statement].invoke
-                return self._call(invoke, place)
+                collective = self._module.collectives[statement]
+                copied = statement.buffer if collective.into is not None else None
+                return self._call(collective.invoke, place, () if copied is None else (copied,))
             case s.Invoke():
                 return self._call(statement, place)
             case s.Loop():
@@ -142,7 +149,8 @@ class Walk:
             ):
                 raise AssertionError("nothing is sent here")
 
-    def _call(self, invoke: s.Invoke, place: Place) -> Spent:
+    def _call(self, invoke: s.Invoke, place: Place, more: tuple[s.Expr, ...] = ()) -> Spent:
+        """A call: its arguments, and what else is evaluated before it; then what it does."""
         callee = self._callee(invoke.call)
         assert callee is not None
         if component(self._module, callee):
@@ -151,7 +159,8 @@ class Walk:
             inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
-        return Spent({"work": UNIT}).then(self.algorithm(callee, inside))
+        given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
+        return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(self.algorithm(callee, inside))
 
     def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Place) -> Spent:
         try:
@@ -185,8 +194,7 @@ class Walk:
             return self._block(first.body, algorithm, place)
         facts = place.scope.facts
         test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
-        amounts = {"flops": test.whole("flops"), "work": test.amount("work")}
-        cost = self._most(Spent(amounts, test.declared), first, place)
+        cost = self._most(_computed(test), first, place)
         taken = indicator(first.condition, place.scope)
         taken = None if taken is None else facts.simplify(taken)
         if taken == ONE:

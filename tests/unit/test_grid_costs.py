@@ -60,3 +60,22 @@ def test_arguments_cost_what_they_say() -> None:
     costs = costs_of(SCALARS)
     assert costs["flops"].lower == costs["flops"].upper == Poly.constant(2)
     assert costs["work"].lower == costs["work"].upper == Poly.constant(1 + 1 + 1 + 3 + 2)
+
+
+# No processor takes the branch where P <= w, where t - w + 1 iterations would be less than none.
+GUARDED = """
+algorithm f(w: size) on grid(t: P):
+    local s: real = 0
+    local x: real[w] = 0
+    for u in 0..w:
+        s += 1.0
+    if t >= w:
+        exchange x[0..1] to (t) into x[0..1] from (t)
+        for k in 0..t-w+1:
+            s += 1.0
+"""
+
+
+def test_branches_that_no_processor_takes_cost_nothing() -> None:
+    points = [{"P": p, "w": w} for p in (1, 2, 3, 7) for w in (1, 2, 4, 9)]
+    assert assert_between(GUARDED, points) == (len(points), 0)

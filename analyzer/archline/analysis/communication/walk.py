@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.place import Place, in_callee, transfers
 from archline.analysis.communication.steps import share
@@ -214,7 +215,8 @@ class Walk:
         if not place.ranged:
             facts = place.scope.facts
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
-        return Spent({name: _up(add(arm.of(name), other.of(name))) for name in METRICS}, declared)
+        facts = place.scope.facts
+        return Spent({name: add(_up(arm.of(name), facts), _up(other.of(name), facts)) for name in METRICS}, declared)
 
 
 def _in_ones(loop: s.Loop) -> s.Loop:
@@ -236,8 +238,9 @@ def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
     return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
 
 
-def _up(amount: Amount) -> Amount:
-    return Known(ZERO, amount.upper) if isinstance(amount, Known) else amount
+def _up(amount: Amount, facts: Facts) -> Amount:
+    """From above, of a branch that maybe no processor takes: what is derived where some does may then be negative."""
+    return Known(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, Known) else amount
 
 
 def _parts(

@@ -354,16 +354,19 @@ algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
     local y: real[n]
     local got: int[P]
     alltoall x along r counts c into y, got using naive
-    alltoall x along r counts c into y #! AL272
     send x to (r + 1)
     receive y from (r - 1)
     local t: real = 0
     allreduce t along r with max
     alltoall x along r into c #! AL240
+    alltoall x along r counts c into y #! AL272
     alltoall x along r counts x into y, got #! AL252
     exchange x to (r + 1) from (r - 1) #! AL272
 ---
 algorithm g(x: inout local real[n]) on grid(r: P):
+    broadcast x along r from r #! AL275
+    reduce x along r onto 0 with n #! AL246
+    x[0] n= x[0] #! AL246
     shift x along r by r #! AL273
     let e = 2*r
     shift x along r by e + 1 #! AL273

@@ -349,12 +349,31 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
                 by = Poly.constant(number)
+            case s.Divides(divisor=s.Binary() as product, value=s.Name(id=name)) if (
+                factors := _product(product, facts)
+            ) is not None:
+                by = factors
             case _:
                 continue
         if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
             continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     return facts
+
+
+def _product(expr: s.Expr, facts: Facts) -> Poly | None:
+    """A product of sizes that are positive, such as b*g^2; None for other expressions."""
+    match expr:
+        case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
+            return Poly.symbol(name)
+        case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
+            base = _product(left, facts)
+            return None if base is None else base**power
+        case s.Binary(op="*", left=left, right=right):
+            one, other = _product(left, facts), _product(right, facts)
+            return None if one is None or other is None else one * other
+        case _:
+            return None
 
 
 def _is_power_of_two(number: int) -> bool:

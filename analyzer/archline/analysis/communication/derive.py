@@ -76,9 +76,10 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
             return exactly(upper.upper)
     best = least
     for lower in lowers:
-        if facts.nonnegative(lower - best):
+        # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
+        if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
-    return Known(best, upper.upper)
+    return Known(facts.maximum(best, least), upper.upper)
 
 
 def _cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:

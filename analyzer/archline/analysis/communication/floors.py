@@ -46,6 +46,13 @@ def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
+def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
+    """Lower bounds of a value, likewise."""
+    plain = between_floors(value, facts).lower
+    yield plain
+    yield -_without_floors(-plain, facts)
+
+
 def _upper(value: Poly, facts: Facts) -> Poly:
     """With fractions in place of differences of floors, inside of max(0, e) too."""
 
@@ -150,8 +157,7 @@ def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Po
             return value
         # At x = c, where (x - c - 1)^k is (-1)^k, q is 0.
         plain = factor * (x - least - 1) ** power
-        parts = factor.coefficients(size)
-        at_least = sum((part * least**degree for degree, part in parts.items()), ZERO)
+        at_least = factor.substitute({size.name: least})
         indicator = q - x + least + 1
         total = total + plain - at_least * (-ONE) ** power * indicator
     return total

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import eased, lowered
 from archline.analysis.communication.place import Place, in_callee, transfers
+from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.operations import evaluation
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, weigh
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, weigh
 from archline.ir.indicators import indicator
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
@@ -26,7 +28,6 @@ from archline.language.metrics import TEST
 from archline.language.model import Module
 
 COMPUTED = ("flops", "work")
-MOVED = ("words", "messages", "node_words", "node_messages")
 METRICS = (*COMPUTED, *MOVED)
 
 
@@ -204,12 +205,20 @@ class Walk:
 
 
 def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
-    """The sum over the iterations; from above, where it has no closed form, the largest as often as there are some."""
+    """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
+
+    From above the last of them is the largest iteration as often as there are some, from below 0.
+    """
     found = iterations.sum(amount)
     if isinstance(amount, Unknown) or isinstance(found, Known):
         return found
+    facts = iterations.inside
+    for bound in eased(amount.upper, facts) if above else lowered(amount.lower, facts):
+        summed = iterations.sum(exactly(bound))
+        if isinstance(summed, Known):
+            return Known(ZERO, summed.upper) if above else summed
     if not above:
-        return Known(ZERO, ZERO)
+        return NOTHING
     most = iterations.largest(amount)
     return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
 

@@ -370,7 +370,6 @@ algorithm g(x: inout local real[n]) on grid(r: P):
     shift x along r by r #! AL273
     let e = 2*r
     shift x along r by e + 1 #! AL273
-    broadcast x along r from r #! AL275
     reduce x onto e//2 with + #! AL275
 ---
 algorithm f(x: inout local any[w], op: operator) on grid(r: P):

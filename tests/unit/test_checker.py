@@ -361,6 +361,7 @@ algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
     alltoall x along r into c #! AL240
     alltoall x along r counts c into y #! AL272
     alltoall x along r counts x into y, got #! AL252
+    exchange x to (r + 1) from (r - 1) #! AL272
 ---
 algorithm g(x: inout local real[n]) on grid(r: P):
     broadcast x along r from r #! AL275
@@ -369,6 +370,14 @@ algorithm g(x: inout local real[n]) on grid(r: P):
     shift x along r by r #! AL273
     let e = 2*r
     shift x along r by e + 1 #! AL273
+    reduce x onto e//2 with + #! AL275
+---
+algorithm f(x: inout local any[w], op: operator) on grid(r: P):
+    reduce x onto 0 with op
+
+algorithm g(x: inout local real[n], k: index) on grid(r: P):
+    f(x, k) #! AL246
+    reduce x onto 0 with k #! AL246
 ---
 algorithm g(X: inout real[n], x: inout local real[n]) on grid(r: P):
     X[0] = 1 #! AL274

@@ -77,6 +77,7 @@ def execute(
         message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
         raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
     shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
+    _check_local(plan, math.prod(shape))
     if engine == "simulated":
         return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape)))
     if started_rank() is not None:
@@ -92,6 +93,14 @@ def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
         message = f"`{algorithm.name}` runs on one processor"
         hint = "the engine `mpi` is for algorithms `on grid(...)`"
         raise error(rules.ENGINE, message, span=algorithm.name_span, hint=hint)
+
+
+def _check_local(plan: Plan, processors: int) -> None:
+    for parameter in plan.algorithm.parameters:
+        if parameter.local and len(plan.bound.arrays[parameter.name]) != processors:
+            parts = len(plan.bound.arrays[parameter.name])
+            message = f"`{parameter.name}` has a first axis of {parts}, and there are {processors} processors"
+            raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
 
 
 def _of_grid(plan: Plan, finished: OnGrid) -> Run:

@@ -247,7 +247,10 @@ def transfer(fn: Function, node: s.Transfer) -> None:
             same_extents(fn, target, source, node)
             _move(fn, node, place_text(target), place_text(source))
         else:
+            # A register stands on the stack for as long as it is moved.
+            before = fn.frame
             _move_word(fn, node)
+            fn.frame = before
 
 
 def load(fn: Function, target: View, source: View, node: s.Local, value: s.Expr) -> None:

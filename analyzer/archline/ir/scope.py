@@ -15,6 +15,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
+from archline.language.substitution import facts_in_sizes, processors_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +327,10 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
     facts = _with_division(facts, algorithm.where, least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
-    for fact in algorithm.where:
+    processors = processors_of(algorithm)
+    if processors is not None:
+        scope = scope.with_value("P", static_value(processors, scope))
+    for fact in facts_in_sizes(algorithm):
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)
 

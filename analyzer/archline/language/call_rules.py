@@ -168,3 +168,43 @@ ROOT = Rule(
     ```
     """,
 )
+PARTICIPATION = Rule(
+    "AL276",
+    "collective that not all processors reach",
+    """
+    Every processor of the group takes part in a collective, and in a call of an algorithm that communicates: the
+    conditions and loops around it must not depend on the coordinates along its axes.
+
+    ```
+    if r > 0:
+        broadcast x along r from 0       # write it before the `if`
+    ```
+    """,
+)
+UNEQUAL_BUFFERS = Rule(
+    "AL277",
+    "buffers of different sizes",
+    """
+    In a collective every processor of the group has a buffer of the same size; pieces of different sizes go with
+    `counts`.
+
+    ```
+    broadcast x[0..r] along r from 0     # write: from what all have, such as x[0..n]
+    ```
+    """,
+)
+MIXED = Rule(
+    "AL278",
+    "different collectives at once",
+    """
+    The processors of a group are in the same collective at a time, in the same order: a message of one is never taken
+    by another.
+
+    ```
+    if r == 0:
+        reduce x along r onto 0 with +
+    else:
+        reduce y along r onto 0 with +   # no processor is in the same `reduce`
+    ```
+    """,
+)

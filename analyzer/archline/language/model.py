@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from archline.language.diagnostics import Rule
+from archline.language.source import Span
 from archline.language.syntax import (
     Algorithm,
     ArrayType,
@@ -97,6 +99,31 @@ class Collective:
 
 
 @dataclass(frozen=True, eq=False)
+class Need:
+    """A value, in the names of an algorithm, that all processors along some axes of its grid must have the same.
+
+    `what` begins the message about those that do not, in which `rule` is broken.
+    """
+
+    value: Expr
+    axes: tuple[str, ...]
+    rule: Rule
+    what: str
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What processors that call an algorithm must agree on, and whether it communicates.
+
+    `data` is the first place where data decides what messages there are.
+    """
+
+    needs: tuple[Need, ...]
+    communicates: bool
+    data: Span | None
+
+
+@dataclass(frozen=True, eq=False)
 class Module:
     """A checked file with everything it uses.
 
@@ -105,7 +132,7 @@ class Module:
     the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
     every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
     the data tells; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
-    collective operations.
+    collective operations, `agreements` what must be the same on the processors of a grid.
     """
 
     program: Program = field(repr=False)
@@ -118,6 +145,7 @@ class Module:
     shapes: Mapping[Expr, tuple[Expr, ...]] = field(repr=False)
     bindings: Mapping[Call, Mapping[str, Expr | None]] = field(repr=False)
     collectives: Mapping[Communicate, Collective] = field(repr=False)
+    agreements: Mapping[Algorithm, Agreement] = field(repr=False)
 
     def is_view(self, expr: Expr) -> bool:
         """Whether an expression is an array or a view of one."""

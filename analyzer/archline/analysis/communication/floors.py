@@ -34,9 +34,9 @@ def between_floors(value: Poly, facts: Facts) -> Known:
 
 def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
-    yield value
     plain = _upper(value, facts)
     yield plain
+    yield value
     plain = _without_floors(plain, facts)
     yield plain
     subtracted = _subtracted(plain, facts)
@@ -53,6 +53,37 @@ def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
     yield -_without_floors(-plain, facts)
 
 
+def readable(value: Poly, facts: Facts) -> Poly:
+    """An upper bound without rounded quotients of sizes, and without powers of rounded logarithms, if there is one.
+
+    2^ceil(log2(e)) is e at least, and at most 2*e - 1.
+    """
+    found = facts.simplify(_without_powers(_without_floors(value, facts), facts))
+    rough = any(isinstance(each, a.Exponential) and _rounded(each) is not None for each in found.atoms_within())
+    return value if rough else found
+
+
+def _without_powers(value: Poly, facts: Facts) -> Poly:
+    def bound(atom: Atom) -> Poly | None:
+        inner = _rounded(atom)
+        parts = value.coefficients(atom)
+        if inner is None or set(parts) - {0, 1}:
+            return None
+        if facts.nonnegative(parts[1]):
+            return inner.scaled(2) - 1
+        return inner if facts.nonnegative(-parts[1]) else None
+
+    return value.map_atoms(bound)
+
+
+def _rounded(atom: Atom) -> Poly | None:
+    """The e of 2^ceil(log2(e)) with e >= 1."""
+    if not isinstance(atom, a.Exponential) or atom.base != 2:
+        return None
+    inner = a.single_atom(atom.exponent)
+    return inner.argument if isinstance(inner, a.CeilLog2) else None
+
+
 def _upper(value: Poly, facts: Facts) -> Poly:
     """With fractions in place of differences of floors, inside of max(0, e) too."""
 
@@ -62,7 +93,8 @@ def _upper(value: Poly, facts: Facts) -> Poly:
         rises = value.coefficients(atom).get(1, ZERO)
         if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
             return None
-        return facts.positive_part(between_floors(atom.argument, facts).upper)
+        upper = between_floors(atom.argument, facts).upper
+        return upper if is_nonnegative(upper, facts) else facts.positive_part(upper)
 
     return between_floors(value.map_atoms(bounded), facts).upper
 
@@ -119,6 +151,19 @@ def _is_rough(found: Poly, modulus: Poly) -> bool:
     """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
     return rounded and len(modulus.terms) == 1 and len(found.names) > 0
+
+
+def is_nonnegative(value: Poly, facts: Facts) -> bool:
+    """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
+    powers: dict[Atom, int] = {}
+    for monomial in value.terms:
+        for atom, power in monomial:
+            powers[atom] = min(power, powers.get(atom, 0))
+    whole = value
+    for atom, power in powers.items():
+        if power < 0 and facts.positive(Poly.of_atom(atom)):
+            whole = whole * Poly.of_atom(atom) ** -power
+    return facts.nonnegative(whole)
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:

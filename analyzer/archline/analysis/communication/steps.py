@@ -42,8 +42,18 @@ def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place
     received = clauses["into"].values[0] if "into" in clauses else None
     sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
     shares = [_share(module, side, algorithm) for side in sides]
+    return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
+
+
+def _larger(one: Amount, other: Amount, place: Place) -> Amount:
+    """The larger of two amounts; from below one of the two where they differ by rounding."""
     facts = place.scope.facts
-    return {name: _simple(later(shares[0][name], shares[1][name], facts), facts) for name in shares[0]}
+    found = _simple(later(one, other, facts), facts)
+    if isinstance(one, Unknown) or isinstance(other, Unknown) or isinstance(found, Unknown) or place.ranged:
+        return found
+    if one.lower != other.lower and any(isinstance(each, a.Floor) for each in found.lower.atoms_within()):
+        return Known(min(one.lower, other.lower, key=lambda each: len(each.terms)), found.upper)
+    return found
 
 
 def _share(module: Module, side: _Side, algorithm: s.Algorithm) -> Share:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Tally
+from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of
+from archline.ir.indicators import indicator
 from archline.ir.loops import static_range
 from archline.ir.ranges import Range
 from archline.ir.scope import Scope, static_value
@@ -35,7 +36,18 @@ class Stretches(Derivation):
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         if statement in self.free:
             return FREE, "", ()
-        return super()._statement(statement, scope)
+        tally, rule, steps = super()._statement(statement, scope)
+        if isinstance(statement, s.Local) and statement.when is not None:
+            tally = _where(statement.when, tally, scope)
+        return tally, rule, steps
+
+
+def _where(condition: s.Expr, tally: Tally, scope: Scope) -> Tally:
+    """What is done where a condition holds, which costs nothing itself."""
+    taken = indicator(condition, scope)
+    if taken is None:
+        return one_of(tally, FREE, scope.facts)
+    return chosen(scope.facts.simplify(taken), tally, FREE, scope.facts)
 
 
 def iterations_of(loop: s.Loop, scope: Scope) -> Range:
@@ -64,7 +76,7 @@ def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
     if loop.down or loop.step is not None:
         return found
     end = scope.facts.simplify(static_value(loop.hi, scope))
-    if end != found.hi and scope.facts.nonnegative(between_floors(end - found.lo, scope.facts).lower):
+    if end != found.hi and is_nonnegative(between_floors(end - found.lo, scope.facts).lower, scope.facts):
         return replace(found, hi=end, _done={})
     return found
 

@@ -6,7 +6,6 @@ calls and exchanges. An algorithm of the file itself, or of one that it uses, co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archline.language import call_rules as rules
@@ -99,24 +98,11 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
             body.report(rules.CLAUSE, f"{what} is one value{where}", clause.span)
         elif keyword in ("by", "from", "onto"):
             static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
-            joined = clauses["along"].values if "along" in clauses else ()
-            axes = [each.id for each in joined if isinstance(each, s.Name)]
-            _check_agreed(body, operation, clause, axes or [axis.name for axis in body.algorithm.grid])
         elif keyword == "with":
             _check_operator(body, clause.values[0])
     if operation == "alltoall" and "counts" in clauses and "into" in clauses and len(clauses["into"].values) < 2:
         hint = "write `into y, got`, with `local got: int[P]` for the counts that arrive"
         body.report(rules.CLAUSE, "unequal pieces arrive with their counts", clauses["into"].span, hint)
-
-
-def _check_agreed(body: Body, operation: str, clause: s.Clause, axes: Sequence[str]) -> None:
-    """Report a shift's distance or a root that depends on the coordinates of the group itself."""
-    for axis in axes:
-        if _depends(body, clause.values[0], axis):
-            what = "be by an amount" if clause.keyword == "by" else "have a root"
-            rule = rules.SHIFT_BY if clause.keyword == "by" else rules.ROOT
-            message = f"a {operation} along `{axis}` cannot {what} that depends on `{axis}`"
-            body.report(rule, message, clause.span)
 
 
 def _check_operator(body: Body, operator: s.Expr) -> None:
@@ -173,15 +159,3 @@ def _arguments(
     if statement.operation == "alltoall" and "counts" in clauses:
         found.append(clauses["into"].values[1])
     return tuple(found)
-
-
-def _depends(body: Body, expr: s.Expr, axis: str) -> bool:
-    """Whether an expression mentions an axis, itself or through `let` names."""
-    seen: set[str] = set()
-    pending = [expr]
-    while pending:
-        names = s.names(pending.pop()) - seen
-        seen |= names
-        symbols = (body.scope.find(name) for name in names)
-        pending.extend(symbol.value for symbol in symbols if symbol is not None and symbol.value is not None)
-    return axis in seen

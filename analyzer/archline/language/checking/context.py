@@ -11,7 +11,7 @@ from archline.language import syntax as s
 from archline.language.checking.points import Opaque, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
-from archline.language.model import Collective, ExprType, Kind, Signature
+from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.source import Span
 
 MAX_FINDINGS = 20
@@ -47,6 +47,7 @@ class CheckedFacts:
     shapes: dict[s.Expr, tuple[s.Expr, ...]] = field(default_factory=dict)
     bindings: dict[s.Call, Mapping[str, s.Expr | None]] = field(default_factory=dict)
     collectives: dict[s.Communicate, Collective] = field(default_factory=dict)
+    agreements: dict[s.Algorithm, Agreement] = field(default_factory=dict)
     depth: dict[s.Expr, int] = field(default_factory=dict)
 
 

@@ -11,6 +11,7 @@ from archline.language.checking import contracts
 from archline.language.checking.collectives import MODULE, needs_collectives
 from archline.language.checking.communication import define_grid
 from archline.language.checking.context import Body, CheckedFacts, Findings, Library, machine_costs
+from archline.language.checking.dependence import Program, check_agreement
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
 from archline.language.checking.points import Free, Interval, Sampler
@@ -55,6 +56,8 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     collectives = {name: each for module in shared for name, each in module.algorithms.items()}
     library = Library(visible, collectives, externs, signatures, symbols, machine, _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
+    whole = dict.fromkeys(each for each in program.algorithms if each.name not in program.broken)
+    check_agreement(Program(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
     return Module(
@@ -68,6 +71,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
         facts.shapes,
         facts.bindings,
         facts.collectives,
+        facts.agreements,
     )
 
 
@@ -140,6 +144,7 @@ def _inherited(modules: Iterable[Module]) -> CheckedFacts:
         facts.shapes.update(module.shapes)
         facts.bindings.update(module.bindings)
         facts.collectives.update(module.collectives)
+        facts.agreements.update(module.agreements)
     return facts
 
 

@@ -1,0 +1,487 @@
+"""What processors of a group must agree on: that they reach a call, its root, distance, and sizes of buffers.
+
+What such a value depends on is followed through `let` names, loops, registers that are set once, and arguments of
+calls. That a guard or a size differs is reported where it does at sample sizes; what data decides is left to runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice, product
+from pathlib import PurePath
+
+from archline.language import call_rules as rules
+from archline.language import syntax as s
+from archline.language.checking.context import CheckedFacts, Findings, leaves
+from archline.language.checking.points import Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
+from archline.language.diagnostics import Rule
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.model import Agreement, Kind, Need, Signature
+from archline.language.source import Span
+from archline.language.substitution import processors_of, substituted
+
+MAX_NODES = 200
+"""Larger expressions are not followed."""
+MAX_GROUP = 64
+Point = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The algorithms of a file, and what is known of all that they may call."""
+
+    algorithms: Mapping[s.Algorithm, None]
+    signatures: Mapping[s.Algorithm, Signature]
+    facts: CheckedFacts
+    findings: Findings
+    sampler: Sampler
+
+
+def check_agreement(program: Program) -> None:
+    """Report what differs within groups, and note what callers of each algorithm must agree on."""
+    for algorithm in program.algorithms:
+        _agreement(program, algorithm)
+
+
+def _agreement(program: Program, algorithm: s.Algorithm) -> Agreement:
+    known = program.facts.agreements
+    if algorithm not in known:
+        # A recursive call asks nothing that the first one does not.
+        known[algorithm] = Agreement((), _communicates(program, algorithm, set()), None)
+        if algorithm.grid and algorithm in program.algorithms:
+            known[algorithm] = _Pass(program, algorithm, known[algorithm].communicates).run()
+    return known[algorithm]
+
+
+def _communicates(program: Program, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
+    seen.add(algorithm)
+    for node in s.nodes(algorithm.body):
+        if isinstance(node, s.Communicate):
+            return True
+        target = program.facts.targets.get(node) if isinstance(node, s.Call) else None
+        if isinstance(target, s.Algorithm) and target not in seen and _communicates(program, target, seen):
+            return True
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class _Guard:
+    """A condition or a loop on the way to a statement; `others` are the branches beside it.
+
+    `reached` are a condition and its truth, or the variable of a loop; None where the data decides.
+    """
+
+    span: Span
+    reached: tuple[s.Expr, bool] | s.Loop | None
+    bounds: tuple[s.Expr, ...] = ()
+    others: tuple[s.Stmt, ...] = ()
+
+    @property
+    def parts(self) -> tuple[s.Expr, ...]:
+        """What it depends on."""
+        return self.reached[:1] if isinstance(self.reached, tuple) else self.bounds
+
+    @property
+    def value(self) -> s.Expr | None:
+        """What tells which processors get through: where it differs, so do they."""
+        match self.reached:
+            case (condition, _):
+                return condition
+            case s.Loop(down=False, lo=lo, span=span) if isinstance(lo, s.Integer):
+                # Loops that end before they begin are the same.
+                return s.Call("max", self.bounds[:2], span=span)
+            case _:
+                return None
+
+    def lets(self, point: Point) -> bool:
+        """Whether the processor at a point gets through. Raises EvaluationError where that is not known."""
+        match self.reached:
+            case (condition, truth):
+                found = holds(condition, point)
+                if found is None:
+                    raise EvaluationError("not decided", condition)
+                return found is truth
+            case s.Loop(variable=variable, down=down):
+                lo, hi, step = (evaluate_static(each, point) for each in self.bounds)
+                return point[variable] in (range(lo, hi - 1, -step) if down else range(lo, hi, step))
+            case None:
+                return True
+
+
+@dataclass(eq=False)
+class _Pass:
+    """One algorithm on a grid: the names in sight by what they stand for, the way to the statement at hand."""
+
+    program: Program
+    algorithm: s.Algorithm
+    communicates: bool
+    names: dict[str, s.Expr] = field(default_factory=dict)
+    path: Path = field(default_factory=list)
+    guards: list[_Guard] = field(default_factory=list)
+    splits: int = 0
+    needs: list[Need] = field(default_factory=list)
+    data: Span | None = None
+
+    def run(self) -> Agreement:
+        """Follow the algorithm."""
+        signature = self.program.signatures[self.algorithm]
+        self._free = frozenset((*signature.size_names, *signature.indices))
+        self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
+        self._data = _data_registers(self.program.facts, self.algorithm)
+        self._changed = _changed(self.algorithm)
+        of_axes = s.names(tuple(self._axes.values()))
+        first = [name for name in (*signature.size_names, *signature.indices) if name in of_axes]
+        rest = [name for name in (*signature.size_names, *signature.indices) if name not in of_axes]
+        processors = processors_of(self.algorithm)
+        self.path += [Free(name, signature.at_least.get(name)) for name in first]
+        self.path.append(Free("P", 1) if processors is None else LetDefinition("P", processors))
+        self.path += [Free(name, signature.at_least.get(name)) for name in rest]
+        self.path += [Requirement(fact) for fact in self.algorithm.where]
+        zero = s.Integer(0, span=self.algorithm.name_span)
+        self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
+        self._block(self.algorithm.body)
+        return Agreement(tuple(self.needs), self.communicates, self.data)
+
+    # Statements
+    @contextmanager
+    def _inside(self, guard: _Guard | None = None) -> Iterator[None]:
+        names, depth = dict(self.names), len(self.path)
+        if guard is not None:
+            self.guards.append(guard)
+        try:
+            yield
+        finally:
+            self.names = names
+            del self.path[depth:]
+            if guard is not None:
+                self.guards.pop()
+
+    def _block(self, body: tuple[s.Stmt, ...]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, statement: s.Stmt) -> None:
+        match statement:
+            case s.Let(name=name, value=value):
+                self._name(name, value)
+            case s.Loop():
+                self._loop(statement)
+            case s.While(body=body):
+                with self._inside(_Guard(statement.span, None)):
+                    self.path.append(Opaque())
+                    self._block(body)
+            case s.If(branches=branches):
+                self._if(branches)
+            case s.Split():
+                self._split(statement)
+            case s.Assume(facts=facts):
+                self.path += [Opaque() if self._of_data(fact) else Requirement(fact) for fact in facts]
+            case s.Communicate():
+                self._communicate(statement)
+            case s.Invoke(call=call, along=along):
+                self._call(statement.span, call, along, None)
+            case s.Simple(calls=calls):
+                for call in calls:
+                    self._call(call.span, call, (), None)
+                # A register that is set once is as good as a `let`.
+                if isinstance(statement, s.Local) and statement.is_integer and statement.name not in self._changed:
+                    self._name(statement.name, statement.value)
+
+    def _name(self, name: str, value: s.Expr | None) -> None:
+        """Let a name stand for a value that the sizes and coordinates decide."""
+        if value is not None and not self._of_data(value):
+            self.names[name] = self._inlined(value)
+            self.path.append(LetDefinition(name, value))
+
+    def _loop(self, loop: s.Loop) -> None:
+        step = s.Integer(1, span=loop.span) if loop.step is None else loop.step
+        bounds = (loop.lo, loop.hi, step)
+        known = not any(map(self._of_data, bounds))
+        guard = _Guard(loop.span, loop, tuple(map(self._inlined, bounds))) if known else _Guard(loop.span, None)
+        with self._inside(guard):
+            self.path.append(Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down) if known else Opaque())
+            self._block(loop.body)
+
+    def _if(self, branches: tuple[s.Branch, ...]) -> None:
+        depth, guards = len(self.path), len(self.guards)
+        for branch in branches:
+            others = tuple(each for other in branches if other is not branch for each in other.body)
+            if branch.condition is None:
+                with self._inside():
+                    self._block(branch.body)
+                continue
+            data, condition = self._of_data(branch.condition), self._inlined(branch.condition)
+            for truth in (True, False):
+                guard = _Guard(branch.condition.span, None if data else (condition, truth), others=others)
+                frame = Opaque() if data else Requirement(branch.condition, truth)
+                if truth:
+                    with self._inside(guard):
+                        self.path.append(frame)
+                        self._block(branch.body)
+                else:
+                    self.guards.append(guard)
+                    self.path.append(frame)
+        del self.path[depth:]
+        del self.guards[guards:]
+
+    def _split(self, split: s.Split) -> None:
+        """In its block the axis and P mean something else; what they meant outside is not followed."""
+        before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
+        guards, self.guards = self.guards, [_Guard(each.span, None) for each in self.guards]
+        with self._inside():
+            self.names = {name: substituted(value, before) for name, value in self.names.items()}
+            self.path.append(Opaque())
+            self.splits += 1
+            self._block(split.body)
+            self.splits -= 1
+        self.guards = guards
+
+    # Communication
+    def _communicate(self, statement: s.Communicate) -> None:
+        facts = self.program.facts
+        clauses = {each.keyword: each for each in statement.clauses}
+        if statement not in facts.collectives:
+            values = [*statement.clauses, *(each.when for each in statement.clauses if each.when is not None)]
+            into = clauses["into"].values[:1] if "into" in clauses else ()
+            buffers = [each for each in (statement.buffer, *into) if each is not None]
+            sizes = [extent for each in buffers for extent in facts.shapes.get(each, ())]
+            sides = [each for clause in values if isinstance(clause, s.Clause) and clause.keyword != "into"
+                     for each in (*clause.values, clause.when) if each is not None]  # fmt: skip
+            self._note_data(statement.span, *sizes, *sides)
+            return
+        invoke = facts.collectives[statement].invoke
+        self._call(statement.span, invoke.call, invoke.along, statement)
+
+    def _note_data(self, span: Span, *values: s.Expr) -> None:
+        """Note where the data decides what messages there are."""
+        if self.data is None and (
+            any(each.reached is None for each in self.guards if not self.splits) or any(map(self._of_data, values))
+        ):
+            self.data = span
+
+    def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
+        callee = self.program.facts.targets.get(call)
+        if not isinstance(callee, s.Algorithm) or not callee.grid:
+            return
+        known = _agreement(self.program, callee)
+        if not known.communicates:
+            return
+        given = self.program.facts.bindings.get(call, {})
+        needed = s.names(tuple(need.value for need in known.needs))
+        moved = [value for name, value in given.items() if value is not None and name != "P"]
+        self._note_data(span, *moved)
+        if self.data is None and (known.data is not None or None in given.values()):
+            self.data = span
+        group = tuple(each.id for each in along) or tuple(self._axes)
+        what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
+        if not self._participation(span, group, what):
+            return
+        inlined = {name: self._inlined(value) for name, value in given.items() if value is not None}
+        self._arguments(span, callee, inlined, group, collective)
+        same = len(callee.grid) == len(group)
+        for place, axis in enumerate(callee.grid):
+            inlined[axis.name] = s.Name(group[place] if same else f"{axis.name}'", span=span)
+        inlined |= {name: s.Name(f"{name}'", span=span) for name in needed - inlined.keys() - {"P"}}
+        at = {axis.name: (group[place],) if same else group for place, axis in enumerate(callee.grid)}
+        for need in known.needs:
+            axes = tuple(axis for each in need.axes for axis in at[each])
+            what = need.what if need.what.startswith("in `") else f"in `{callee.name}` {need.what}"
+            self._need(Need(substituted(need.value, inlined), axes, need.rule, what), span)
+
+    def _arguments(
+        self, span: Span, callee: s.Algorithm, given: Mapping[str, s.Expr], group: tuple[str, ...],
+        collective: s.Communicate | None,
+    ) -> None:  # fmt: skip
+        """The root or distance of a collective, and the sizes of its buffers."""
+        name, where = callee.name, " and ".join(f"`{each}`" for each in group)
+        values: list[tuple[s.Expr, Span]] = []
+        if collective is not None:
+            name = collective.operation
+            clauses = [each for each in collective.clauses if each.keyword in ("by", "from", "onto")]
+            values = [(self._inlined(each.values[0]), each.span) for each in clauses]
+            if all(each.keyword != "counts" for each in collective.clauses):
+                for size in self.program.signatures[callee].size_names:
+                    if size in given:
+                        what = f"{_article(name)} along {where} cannot have a buffer of a size"
+                        self._need(Need(given[size], group, rules.UNEQUAL_BUFFERS, what), span)
+        elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
+            values = [(given[each], span) for each in self.program.signatures[callee].indices if each in given]
+        for value, at in values:
+            if name.startswith("shift"):
+                need = Need(value, group, rules.SHIFT_BY, f"{_article(name)} along {where} cannot be by an amount")
+            else:
+                need = Need(value, group, rules.ROOT, f"{_article(name)} along {where} cannot have a root")
+            self._need(need, at)
+
+    def _need(self, need: Need, span: Span) -> None:
+        """Report what differs within a group; what parameters of this algorithm decide is for its callers."""
+        depends = [axis for axis in need.axes if axis in s.names(need.value)]
+        certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
+        if depends:
+            where = "" if certain else self._difference(need)
+            if where is not None:
+                self._report(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
+        elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
+            loops = {each.reached.variable for each in self.guards if isinstance(each.reached, s.Loop)}
+            apart = {name: s.Name(f"{name}'", span=span) for name in loops}
+            self.needs.append(Need(substituted(need.value, apart), need.axes, need.rule, need.what))
+
+    def _participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
+        """Report a call that some of a group do not reach; whether there is nothing to report."""
+        where = " and ".join(f"`{each}`" for each in group)
+        text = f"{what} along {where} cannot be reached under a condition"
+        for number, guard in enumerate(self.guards):
+            depends = [axis for axis in group if axis in s.names(guard.parts)]
+            if depends:
+                found = self._missing(group, number)
+                if found is not None:
+                    mixed = any(self._joins(each) for each in guard.others)
+                    rule = rules.MIXED if mixed else rules.PARTICIPATION
+                    self._report(rule, f"{text} that depends on `{depends[0]}`{found}", span)
+                    return False
+            elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
+                value = guard.value
+                if value is not None:
+                    self.needs.append(Need(value, group, rules.PARTICIPATION, text))
+        return True
+
+    def _joins(self, statement: s.Stmt) -> bool:
+        """Whether a statement holds a call on the grid, or a collective."""
+        facts = self.program.facts
+        for node in s.nodes(statement):
+            if isinstance(node, s.Communicate) and node in facts.collectives:
+                return True
+            target = facts.targets.get(node) if isinstance(node, s.Call) else None
+            if isinstance(target, s.Algorithm) and target.grid and _agreement(self.program, target).communicates:
+                return True
+        return False
+
+    def _report(self, rule: Rule, message: str, span: Span) -> None:
+        self.program.findings.add(rule, message, span)
+
+    # Samples
+    def _groups(self, group: tuple[str, ...]) -> Iterator[list[Point]]:
+        """The processors of a group at sample points of the way to the statement at hand."""
+        for point in sorted(self.program.sampler.points(self.path), key=lambda each: each["P"]):
+            extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
+            members = islice(product(*extents), MAX_GROUP)
+            yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
+
+    def _missing(self, group: tuple[str, ...], number: int) -> str | None:
+        """Two processors of which one gets through the guard, the other through those before it alone."""
+        try:
+            for members in self._groups(group):
+                before = [each for each in members if all(guard.lets(each) for guard in self.guards[:number])]
+                there = {self.guards[number].lets(each): each for each in reversed(before)}
+                if len(there) == 2:
+                    yes, no = (self._named(there[each], group) for each in (True, False))
+                    return f": {yes} gets there, {no} does not{self._sizes(members[0])}"
+        except EvaluationError:
+            pass
+        return None
+
+    def _difference(self, need: Need) -> str | None:
+        """Two processors where the value differs."""
+        try:
+            for members in self._groups(need.axes):
+                seen: dict[object, Point] = {}
+                for each in members:
+                    if all(guard.lets(each) for guard in self.guards):
+                        seen.setdefault(_value(need.value, each), each)
+                if len(seen) > 1:
+                    (a, first), (b, second) = islice(seen.items(), 2)
+                    at = [self._named(each, need.axes) for each in (first, second)]
+                    return f": {_shown(a)} at {at[0]}, {_shown(b)} at {at[1]}{self._sizes(first)}"
+        except EvaluationError:
+            pass
+        return None
+
+    def _named(self, point: Point, group: tuple[str, ...]) -> str:
+        return ", ".join(f"{axis} = {point[axis]}" for axis in group)
+
+    def _sizes(self, point: Point) -> str:
+        sizes = ", ".join(f"{name} = {point[name]}" for name in point if name in self._free or name == "P")
+        return f" (at {sizes})"
+
+    # Expressions
+    def _inlined(self, expr: s.Expr) -> s.Expr:
+        result = substituted(expr, self.names)
+        return result if sum(1 for _ in s.nodes(result)) <= MAX_NODES else s.Name("...'", span=expr.span)
+
+    def _of_data(self, fact: s.Fact) -> bool:
+        return _of_data(self.program.facts, fact, self._data)
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[0] == 'a' else 'a'} {name}"
+
+
+def _value(expr: s.Expr, point: Point) -> object:
+    """The value of a size, or the truth of a condition."""
+    if isinstance(expr, s.Binary) and expr.op in ("and", "or", "==", "!=", "<", "<=", ">", ">="):
+        return holds(expr, point)
+    return evaluate_static(expr, point)
+
+
+def _shown(value: object) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
+    """Whether data decides a value; `data` are the registers that it decides."""
+    if any(isinstance(each, s.Call) and each in facts.targets for each in s.nodes(fact)):
+        return True
+    for each in leaves(fact):
+        static = facts.types.get(each) is Kind.STATIC or isinstance(each, s.Integer)
+        if not static and not (isinstance(each, s.Name) and facts.types.get(each) is Kind.INT and each.id not in data):
+            return True
+    return False
+
+
+def _changed(algorithm: s.Algorithm) -> frozenset[str]:
+    """The registers that are set again, or may be by what they are given to."""
+    found: set[str] = set()
+    for node in s.nodes(algorithm.body):
+        match node:
+            case s.Assign(target=s.Name(id=name)):
+                found.add(name)
+            case s.Communicate() | s.Call():
+                # Perhaps as buffers.
+                found |= {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
+            case _:
+                # What else there is sets no register.
+                continue
+    return frozenset(found)
+
+
+def _data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
+    """The registers, and `int` parameters, whose values data may decide."""
+    found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
+    for node in s.nodes(algorithm.body):
+        buffers: tuple[s.Expr | None, ...] = ()
+        if isinstance(node, s.Communicate):
+            into = (value for each in node.clauses if each.keyword == "into" for value in each.values)
+            buffers = (node.buffer, *into)
+        elif isinstance(node, s.Call) and node in facts.targets:
+            buffers = node.arguments
+        found |= {each.id for each in buffers if isinstance(each, s.Name)}
+
+    def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
+        for statement in body:
+            within = data or isinstance(statement, s.While)
+            if isinstance(statement, s.Simple):
+                for name in statement.sets:
+                    if data or any(_of_data(facts, each, frozenset(found)) for each in statement.reads):
+                        found.add(name)
+            else:
+                within |= any(_of_data(facts, each, frozenset(found)) for each in s.evaluated(statement))
+            for block in s.blocks(statement):
+                follow(block, within)
+
+    before = -1
+    while before != len(found):
+        before = len(found)
+        follow(algorithm.body, False)
+    return frozenset(found)

@@ -96,7 +96,7 @@ def test_the_table_of_metrics_is_complete() -> None:
 
 COLLECTIVES = """
 algorithm f(x: inout local real[w], y: inout local real[P*w], c: local int[P], got: out local int[P]) on grid(i: P):
-    shift x by 1
+    shift x along i by 1
     broadcast x from 0
     reduce x onto 0 with +
     allreduce x with +

@@ -307,7 +307,6 @@ ON_GRID = [
         "AL533",
         "waits: processor 1 on line 4 for processor 0",
     ),
-    ("if r > 0:\n    broadcast x from 0", "AL276", ""),
     ("if r == 1:\n    send x to (2)", "AL534", "processor 1 sends to processor 2, which never receives"),
     ("exchange x to (0) when r > 0 into x from (1) when r == 0", "AL534", "processor 2 sends to processor 0, which"),
     ("output Y[0..2] = x", "AL535", "an element of `Y[0..2]` is output twice (on processor 1)"),

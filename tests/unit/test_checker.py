@@ -379,6 +379,16 @@ algorithm g(x: inout local real[n], k: index) on grid(r: P):
     f(x, k) #! AL246
     reduce x onto 0 with k #! AL246
 ---
+algorithm g(x: inout local real[n]) on grid(i: P, j: 2):
+    for t in 0..i:
+        broadcast x along j from 0
+        broadcast x along i from 0 #! AL276
+    broadcast x[0..i] along i from 0 #! AL277
+    if i == 0:
+        reduce x along i onto 0 with + #! AL278
+    else:
+        reduce x along i onto 0 with max #! AL278
+---
 algorithm g(X: inout real[n], x: inout local real[n]) on grid(r: P):
     X[0] = 1 #! AL274
     x[0] = X[0] #! AL274

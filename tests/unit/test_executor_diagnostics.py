@@ -333,6 +333,7 @@ def test_failures_on_three_processors(body: str, code: str, words: str) -> None:
         ("i: g, j: 2", {"P": 5}, "AL530", "the grid has 3 x 2 = 6 processors, and P is 5"),
         ("t: P/g, k: g", {"P": 5}, "AL530", "the axis `t`: `/` between sizes must divide"),
         ("t: P//g", {"P": 2}, "AL530", "the axis `t` has 0 processors, since `P//g` is"),
+        ("r: P", {"P": 0}, "AL530", "the axis `r` has 0 processors"),
         ("i: g, j: 2", {}, "AL523", "`a` has a first axis of 3, and there are 6 processors"),
     ],
 )

@@ -107,7 +107,8 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
     """The result of a run on a grid, whichever engine ran it."""
     counts = [counts_of(each) for each in finished.processors]
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
-    path = finished.path
+    shown = [name for name in METRICS_OF_PATHS if two_levels or not name.startswith("node_")]
+    path, own, total = ({name: each[name] for name in shown} for each in (finished.path, finished.own, finished.total))
     return Run(
         Counts(
             flops=path["flops"],
@@ -118,10 +119,10 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
             memory=max(finished.memory),
-            communication={name: path[name] for name in METRICS_OF_PATHS[2:] if two_levels or "node" not in name},
+            communication={name: path[name] for name in shown[2:]},
             node_memory=finished.node_memory if two_levels else None,
-            own=finished.own,
-            total=finished.total,
+            own=own,
+            total=total,
         ),
         outputs_on_grid(plan, finished),
         finished.processors[0].value,

@@ -29,11 +29,14 @@ from archline.language.loader import Read, load_path, load_target, load_text
 from archline.language.parser import parse_facts
 
 if TYPE_CHECKING:
+    from archline.api.messages import Messages
     from archline.api.running import Run
     from archline.execution.results import Cache
 
 
 MAX_KNOWN = 256
+COST_GRID = 8
+"""Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
 
@@ -154,8 +157,23 @@ class Algorithm:
 
         Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
         (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
-        shape (AL232). A program with one has no cost.
+        shape (AL232), a message that is lost or waited for in vain on up to COST_GRID processors (AL531 to AL535).
+        A program with one has no cost.
         """
+        subject = self.assuming(where)
+        found = subject.messages(COST_GRID)
+        if found is not None and found.failure is not None:
+            raise ArchlineError([found.failure])
+        return subject.report()
+
+    def messages(self, most: int) -> Messages | None:
+        """What runs on grids of up to so many processors show of its messages; None where it sends none."""
+        from archline.api.messages import checked
+
+        return checked(*self.executed, most)
+
+    def report(self, where: str | None = None) -> CostReport:
+        """Its `cost`, without the runs that look for lost messages."""
         subject = self.assuming(where)
         subject._refuse_certain_failures()
         added = subject._added

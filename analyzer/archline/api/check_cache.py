@@ -26,7 +26,7 @@ from archline.language.source import Source, read_source
 from archline.report.view import CheckView, Contract, Group, Place, Stop
 from archline.resources import PACKAGE, cache_folder, resource
 
-FORMAT = 1
+FORMAT = 2
 """The format of entries; a change of it needs another number."""
 MAX_ENTRIES = 2_000
 
@@ -127,7 +127,7 @@ def _view(data: Any) -> CheckView:
 def _group(data: Any) -> Group:
     stop = data["stop"]
     found = None if stop is None else Stop(**{**stop, "place": Place(**stop["place"])})
-    return Group(data["name"], tuple(map(_contract, data["contracts"])), found)
+    return Group(data["name"], tuple(map(_contract, data["contracts"])), found, data["messages"])
 
 
 def _contract(data: Any) -> Contract:

@@ -135,9 +135,16 @@ def _algorithms(task: Task, read: Read) -> Sequence[Algorithm]:
 
 
 def _group(subject: Algorithm, certificates: bool) -> Group:
-    """The contracts of an algorithm; where one holds, a run that stops is looked for."""
+    """The contracts of an algorithm; where one holds, a run that stops is looked for.
+
+    Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
+    """
+    from archline.api.messages import LARGEST
     from archline.api.trials import stop
 
-    contracts = tuple(contract(each, certificates) for each in subject.cost().ensures)
+    messages = subject.messages(LARGEST)
+    if messages is not None and messages.failure is not None:
+        raise ArchlineError([messages.failure])
+    contracts = tuple(contract(each, certificates) for each in subject.report().ensures)
     holds = any(each.outcome == "holds" for each in contracts)
-    return Group(subject.name, contracts, stop(subject) if holds else None)
+    return Group(subject.name, contracts, stop(subject) if holds else None, messages.text if messages else "")

@@ -28,7 +28,7 @@ def run_generated(
     timeout: float = TIMEOUT,
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
-    report = algorithm.cost()
+    report = algorithm.report()
     point = report.point(at, report.names.for_a_run, option)
     cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
@@ -66,7 +66,7 @@ def run_matrix(
 
     Raises ArchlineError for a file that is no matrix (AL420 to AL434), an algorithm that takes none, and as a run does.
     """
-    report = algorithm.cost()
+    report = algorithm.report()
     point = report.point(at, (), option)
     cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)

@@ -76,7 +76,7 @@ class Run:
     @cached_property
     def costs(self) -> CostReport:
         """The derived costs that the counts are held against."""
-        return self._report if self._report is not None else self.algorithm.cost()
+        return self._report if self._report is not None else self.algorithm.report()
 
     @property
     def outside(self) -> tuple[str, ...]:

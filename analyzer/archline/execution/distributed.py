@@ -120,7 +120,11 @@ class Prepared:
 
 
 def launch_on_grid(
-    plan: Plan, shape: tuple[int, ...], compiled: bool | None, attempt: Callable[..., Result | Room | None]
+    plan: Plan,
+    shape: tuple[int, ...],
+    compiled: bool | None,
+    attempt: Callable[..., Result | Room | None],
+    steps: int | None = None,
 ) -> Result:
     """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
 
@@ -139,7 +143,7 @@ def launch_on_grid(
             if outcome is not None and not isinstance(outcome, Room):
                 return outcome
             room = outcome
-    outcome = attempt(plan, None, None)
+    outcome = attempt(plan, None, steps)
     if outcome is None or isinstance(outcome, Room):
         raise error(rules.INTERRUPTED, "the run was interrupted")
     return outcome

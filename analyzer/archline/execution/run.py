@@ -47,6 +47,7 @@ def execute(
     progress: bool | None = None,
     engine: str = "simulated",
     timeout: float = TIMEOUT,
+    steps: int | None = None,
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
@@ -58,7 +59,8 @@ def execute(
 
     On a grid `engine` is "simulated" or "mpi": a rank of MPI for each processor. Under `mpiexec` all ranks call this
     with the same arguments, and all get the same result; else the ranks are started here. A rank that has waited for
-    `timeout` seconds makes sure that not all do.
+    `timeout` seconds makes sure that not all do. A run as plain Python on simulated processors stops (AL528) after so
+    many `steps` of one of them.
 
     Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516, AL530 to
     AL535), for what cannot be run (AL517 to AL519, AL536 to AL539).
@@ -79,7 +81,7 @@ def execute(
     shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
     _check_local(plan, math.prod(shape))
     if engine == "simulated":
-        return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape)))
+        return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape), steps))
     if started_rank() is not None:
         return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout, lambda done: _of_grid(plan, done)))
     given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout}

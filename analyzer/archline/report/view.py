@@ -224,11 +224,15 @@ class Stop:
 
 @dataclass(frozen=True)
 class Group:
-    """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known."""
+    """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
+
+    `messages` says how far messages were checked; it is empty for algorithms that send none.
+    """
 
     name: str
     contracts: tuple[Contract, ...]
     stop: Stop | None = None
+    messages: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,12 @@ def render(report: CheckReport, width: int) -> str:
         {
             "target": view.target,
             "algorithms": [
-                {"algorithm": each.name, "ensures": list(map(found, each.contracts)), **_stop(each.stop)}
+                {
+                    "algorithm": each.name,
+                    "ensures": list(map(found, each.contracts)),
+                    **_stop(each.stop),
+                    **({"messages": each.messages} if each.messages else {}),
+                }
                 for each in view.algorithms
             ],
             "claims": list(map(found, view.claims)),

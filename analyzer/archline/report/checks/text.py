@@ -18,6 +18,8 @@ def render(report: CheckReport, width: int) -> str:
     for view in report.targets:
         for group in view.groups:
             shown = list(_group(group.contracts, width, certificates=report.certificates)) or ["  ensures nothing"]
+            if group.messages:
+                shown.append(f"  messages: {group.messages}")
             if group.stop is not None:
                 shown += wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             lines += [group.name, *shown, ""]

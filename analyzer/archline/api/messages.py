@@ -1,0 +1,194 @@
+"""Runs of algorithms on small grids: whether messages are lost, processors wait for ever, or partners are missing.
+
+A run that fails is a counterexample; runs that end say nothing of larger grids. Where data decides what messages there
+are, or what an index may be is not declared, nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+
+from archline.analysis.sampling import offsets_rules
+from archline.execution import run_rules as rules
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.ir.scope import declared
+from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
+from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.model import Module
+
+LARGEST, LONG = 32, 8
+FAILURES = frozenset(
+    (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
+)
+WORK, MESSAGE_WORK = 1_000_000, 30
+"""The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
+MAX_TRIALS, MAX_POINTS, MAX_VISITS = 64, 200, 2_000
+"""So many runs are tried on a grid, of so many sizes, for which so many values are looked at."""
+Point = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs."""
+
+    failure: Diagnostic | None
+    processors: int
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line of a report."""
+        return f"checked up to P = {self.processors}" if self.processors else f"not checked: {self.reason}"
+
+
+@lru_cache(maxsize=256)
+def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
+    """What runs on grids of 1 to `most` processors show; None for algorithms that do not communicate."""
+    known = module.agreements.get(algorithm)
+    if not algorithm.grid or known is None or not known.communicates:
+        return None
+    if known.data is not None:
+        return Messages(None, 0, f"data decides the messages of line {known.data.line}")
+    left, reached = WORK, most
+    for number, points in enumerate(_grids(module, algorithm, most)):
+        # Sizes that just suffice hide what goes wrong with the next ones.
+        runs = (_run(module, algorithm, each, left) for each in islice(points[number % 2 :] or points, MAX_TRIALS))
+        found = next((each for each in runs if each is not None), None)
+        if isinstance(found, Diagnostic):
+            return _failed(module, algorithm, found)
+        left -= found or left
+        if left <= 0:
+            reached = points[0]["P"] - 1 if points else 0
+            break
+    return Messages(None, reached, "" if reached else "no small sizes were found at which it runs")
+
+
+def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
+    """A failure, unless callers may restrict an index as they like."""
+    where = s.names(algorithm.where)
+    free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
+    return Messages(None, 0, f"no `where` says what {free} may be") if free else Messages(failure, 0)
+
+
+def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | int | None:
+    """The failure of a run at sizes, or its work, of which there is `most`; None where there is no such run."""
+    symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
+    try:
+        given = {**generate(module, algorithm, point), **symbols}
+        run = execute(module, algorithm, given, compiled=False, steps=max(most // point["P"], 1))
+    except ArchlineError as problem:
+        first = problem.diagnostics[0]
+        if first.rule not in FAILURES:
+            return most if first.rule is rules.INTERRUPTED else None
+        sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
+        return replace(first, message=f"{first.message}, at {sizes}")
+    return run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
+
+
+# Sizes
+def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[Point]]:
+    """Small sizes for grids of 1, 2, ... processors: of each number the most square grid, of few the longest."""
+    signature = module.signatures[algorithm]
+    names = (*signature.size_names, *signature.indices)
+    of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
+    chosen = [name for name in names if name in of_axes]
+    for processors in range(1, most + 1):
+        shapes: dict[tuple[int, ...], Point] = {}
+        for point in _factors(chosen, {"P": processors}, processors):
+            extents = _extents(algorithm, point)
+            if extents is not None and math.prod(extents) == processors and _allowed(algorithm.where, point):
+                shapes.setdefault(extents, point)
+        ordered = sorted(shapes, key=lambda each: (sum(each), each))
+        for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
+            points = list(islice(_sizes(module, algorithm, shapes[shape]), MAX_POINTS))
+            yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
+
+
+def _factors(names: Sequence[str], point: Point, most: int) -> Iterator[Point]:
+    """Values of sizes, each a divisor of the number of processors."""
+    if not names:
+        yield point
+        return
+    for value in range(1, most + 1):
+        if point["P"] % value == 0:
+            yield from _factors(names[1:], {**point, names[0]: value}, most)
+
+
+def _extents(algorithm: s.Algorithm, point: Point) -> tuple[int, ...] | None:
+    try:
+        return tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
+    except EvaluationError:
+        return None
+
+
+def _allowed(facts: Sequence[s.Fact], point: Point) -> bool:
+    return all(holds(fact, point) is not False for fact in facts)
+
+
+def _sizes(module: Module, algorithm: s.Algorithm, shape: Point) -> Iterator[Point]:
+    """Small values of the other sizes, that the `where` allows."""
+    signature = module.signatures[algorithm]
+    implied = offsets_rules(declared(module, algorithm))
+    visits = 0
+    about = [(fact, s.names(fact)) for fact in algorithm.where]
+
+    def fits(point: Point, name: str) -> bool:
+        known = point.keys()
+        return _allowed([fact for fact, names in about if name in names and names <= known], point)
+
+    def search(point: Point, left: Sequence[str]) -> Iterator[Point]:
+        nonlocal visits
+        if not left:
+            if all(rule(point) for rule in implied):
+                yield point
+            return
+        name, *rest = left
+        for value in _candidates(algorithm, name, signature.at_least.get(name), point):
+            visits += 1
+            extended = {**point, name: value}
+            if visits < MAX_VISITS and fits(extended, name):
+                yield from search(extended, rest)
+
+    left = [name for name in (*signature.size_names, *signature.indices) if name not in shape]
+    ordered: list[str] = []
+    while left:
+        # A size that a fact gives by others comes after them.
+        free = (each for each in left if all(set(left) & s.names(by) <= {each} for by in _given(algorithm, each)))
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return search(shape, ordered)
+
+
+def _given(algorithm: s.Algorithm, name: str) -> Iterator[s.Expr]:
+    """What the size equals, or is a multiple of."""
+    for fact in algorithm.where:
+        match fact:
+            case s.Divides(divisor=given, value=s.Name(id=found)) if found == name:
+                yield given
+            case s.Binary(op="==" | ">=", left=s.Name(id=found), right=given) if found == name:
+                yield given
+            case _:
+                # Other facts are tried, not solved.
+                continue
+
+
+def _candidates(algorithm: s.Algorithm, name: str, least: int | None, point: Point) -> list[int]:
+    """Values to try: small ones, multiples of P, and of what facts name; for an index the first and last processor."""
+    processors = point["P"]
+    if least is None:
+        return sorted({0, 1, processors - 1}) if name in s.names(algorithm.where) else [0]
+    found = {least, least + 1, 2, 3, processors, processors + 1, 2 * processors, processors**2}
+    for given in _given(algorithm, name):
+        try:
+            value = evaluate_static(given, point)
+        except EvaluationError:
+            continue
+        found |= {value, 2 * value, 3 * value, value + 1}
+    return sorted(each for each in found if each >= least)

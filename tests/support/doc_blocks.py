@@ -2,7 +2,8 @@
 
 A fenced block ```` ```archline ```` holds a program that parses and checks. The line right under it may hold
 expectations in backquotes about its last algorithm: `flops = 2*n`, or `n <= work <= 3*n` where the data decides.
-Flops, work and span are held against the derivation and executions; accesses and memory against executions.
+Accesses, and memory on one processor, are compared with executions, the others with the derivation too. On a grid costs
+are those of the longest path, and P has values where its axes are of P processors.
 ```` ```archline AL301 ```` holds a program that one rule refuses, when it is read, analysed or run.
 """
 
@@ -19,13 +20,14 @@ from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
 from archline.execution.results import Counts
 from archline.execution.run import execute
+from archline.language import syntax
 from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import evaluate as value_at
 from archline.language.parser import parse_expression
 
 BLOCK = re.compile(r"^```archline(?: (AL\d+))?\n(.*?)^```\n(?=(`(?!`)[^\n]*)?)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r"`([^`]*)`")
-METRIC = r"(flops(?:\.\w+)?|work|span|accesses|memory)"
+METRIC = r"(flops(?:\.\w+)?|work|span|accesses|memory|(?:node_)?(?:words|messages))"
 EXACT = re.compile(rf"^{METRIC} = (.+)$")
 BETWEEN = re.compile(rf"^(.+) <= {METRIC} <= (.+)$")
 VALUES = (1, 2, 3, 5, 8)
@@ -98,7 +100,8 @@ class Point:
 def points(subject: Algorithm) -> list[Point]:
     """Small values with data for them, as many as a test looks at; what the `where` excludes is left out."""
     names = subject.cost().names
-    wanted = names.for_a_run
+    given = {name for axis in subject.node.grid for name in syntax.names(axis.extent)}
+    wanted = (*names.for_a_run, *(["P"] if "P" in given else []))
     found: list[Point] = []
     for drawn in itertools.product(VALUES, repeat=len(wanted)):
         values = dict(zip(wanted, drawn, strict=True))

@@ -352,18 +352,42 @@ algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
     send x to (r, r) #! AL272
     broadcast n along r from 0 #! AL272
     local y: real[n]
-    alltoall x along r counts c into y using pairwise
+    local got: int[P]
+    alltoall x along r counts c into y, got using naive
     send x to (r + 1)
     receive y from (r - 1)
     local t: real = 0
     allreduce t along r with max
     alltoall x along r into c #! AL240
-    alltoall x along r counts x into y #! AL226
+    alltoall x along r counts c into y #! AL272
+    alltoall x along r counts x into y, got #! AL252
+    exchange x to (r + 1) from (r - 1) #! AL272
 ---
 algorithm g(x: inout local real[n]) on grid(r: P):
+    broadcast x along r from r #! AL275
+    reduce x along r onto 0 with n #! AL246
+    x[0] n= x[0] #! AL246
     shift x along r by r #! AL273
     let e = 2*r
     shift x along r by e + 1 #! AL273
+    reduce x onto e//2 with + #! AL275
+---
+algorithm f(x: inout local any[w], op: operator) on grid(r: P):
+    reduce x onto 0 with op
+
+algorithm g(x: inout local real[n], k: index) on grid(r: P):
+    f(x, k) #! AL246
+    reduce x onto 0 with k #! AL246
+---
+algorithm g(x: inout local real[n]) on grid(i: P, j: 2):
+    for t in 0..i:
+        broadcast x along j from 0
+        broadcast x along i from 0 #! AL276
+    broadcast x[0..i] along i from 0 #! AL277
+    if i == 0:
+        reduce x along i onto 0 with + #! AL278
+    else:
+        reduce x along i onto 0 with max #! AL278
 ---
 algorithm g(X: inout real[n], x: inout local real[n]) on grid(r: P):
     X[0] = 1 #! AL274

@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from archline.api.algorithms import load
 from archline.api.running import Processors, run
 from archline.cli.main import COMMANDS
 from archline.execution.cache import Static
 from archline.execution.results import Cache
+from archline.language.loader import load_text
+from archline.language.metrics import METRICS
 from cli_support import cli
 from doc_blocks import Block, blocks, disagreements, last, refusal
 from test_examples import COMMAND, PAGES, ROOT, named
@@ -77,6 +80,62 @@ def test_links_lead_to_pages_and_headings(path: Path) -> None:
         page = (path.parent / target).resolve() if target else path
         assert page.exists(), target
         assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """The rows of the tables below a heading, without their heads: the words in backquotes of each cell."""
+    text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8").partition(f"\n{heading}\n")[2]
+    lines = [line for line in text.partition("\n#")[0].splitlines() if line.startswith("| `")]
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
+def test_the_table_of_metrics_is_complete() -> None:
+    listed = [name for row in rows("cost-rules", "## All metrics") for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(listed) == sorted(METRICS)
+
+
+COLLECTIVES = """
+algorithm f(x: inout local real[w], y: inout local real[P*w], c: local int[P], got: out local int[P]) on grid(i: P):
+    shift x along i by 1
+    broadcast x from 0
+    reduce x onto 0 with +
+    allreduce x with +
+    scan x with +
+    gather x onto 0 into y
+    scatter y from 0 into x
+    allgather x into y
+    reduce_scatter y into x with +
+    alltoall y into y
+    barrier
+    gather x onto 0 into y counts c
+    scatter y from 0 into x counts c
+    allgather x into y counts c
+    reduce_scatter y into x with + counts c
+    alltoall y into y, got counts c
+"""
+
+
+def test_the_tables_of_collectives_have_the_defaults_first() -> None:
+    called = [each.invoke.call.function for each in load_text(COLLECTIVES).collectives.values()]
+    table = rows("language", "### Collectives")
+    assert len(called) == len(table)
+    for row, name in zip(table, called, strict=True):
+        first = row[-1].strip("`").split("`")[0]
+        assert (name.startswith(row[0].split()[0].strip("`")), name.endswith(f"_{first}")) == (True, True)
+
+
+def test_the_tables_of_collectives_list_every_method() -> None:
+    table = rows("language", "### Collectives")
+    stems = {f"{row[0].split()[0].strip('`')}{'v' * ('counts cnt' in row[0])}": row for row in table}
+    assert len(stems) == len(table)
+    for name in load("distributed.collectives"):
+        stem = max((each for each in stems if name.startswith(f"{each}_")), key=len, default="")
+        # Its segments are a parameter, which no clause gives.
+        if stem and name != "broadcast_pipeline":
+            assert f"`{name.removeprefix(f'{stem}_')}`" in stems[stem][-1], name
+    for stem, row in stems.items():
+        for method in re.findall(r"`(\w+)`", row[-1]):
+            assert f"{stem}_{method}" in load("distributed.collectives")
 
 
 def test_anchors_are_those_of_headings() -> None:

@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:archline|toml) ([^\s=]+\.\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+MPI = find_spec("mpi4py") is not None and Path(sys.executable).with_name("mpiexec").exists()
 LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 
 
@@ -84,6 +86,8 @@ def test_commands_print_what_is_shown(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if "--lru" in "".join(COMMAND.findall(text)) and not installed():
         pytest.skip("the extra `isl` (islpy-barvinok) is not installed")
+    if "--engine mpi" in "".join(COMMAND.findall(text)) and not MPI:
+        pytest.skip("the extra `mpi` (mpi4py, mpich) is not installed")
     assert rerun(text) == text
 
 

@@ -297,9 +297,51 @@ def test_facts_are_those_of_real_numbers(fact: str, holds: bool) -> None:
     assert codes(one(f"assume {fact}"), DATA) == ([] if holds else ["AL509"])
 
 
-def test_distributed_programs_are_refused() -> None:
-    text = "algorithm f(a: local real[s]) on grid(r: P):\n    barrier\n"
-    assert codes(text, {"a": [1.0]}) == ["AL518"]
+ON_GRID = [
+    ("exchange x to (r + 1) into x from ((r - 1)%P)", "AL531", "is 3, and the axis has 3 processors (on processor 2)"),
+    ("exchange x to (r) into x from (r - 1) when r == 0", "AL531", "is -1, and the axis has 3"),
+    ("exchange x to ((r + 1)%P) into x[0..r] from ((r - 1)%P)", "AL532", "receives 0 words, and processor 2 sends 2"),
+    ("receive x from ((r + 1)%P)\nsend x to ((r - 1)%P)", "AL533", "processor 0 on line 3 for processor 1"),
+    (
+        "for t in 0..3:\n    exchange x to (t) when r < t into x from (0) when r == 1",
+        "AL533",
+        "waits: processor 1 on line 4 for processor 0",
+    ),
+    ("if r == 1:\n    send x to (2)", "AL534", "processor 1 sends to processor 2, which never receives"),
+    ("exchange x to (0) when r > 0 into x from (1) when r == 0", "AL534", "processor 2 sends to processor 0, which"),
+    ("output Y[0..2] = x", "AL535", "an element of `Y[0..2]` is output twice (on processor 1)"),
+    ("output Y[0] = x[0] when r < 2", "AL535", "an element of `Y[0]` is output twice (on processor 1)"),
+    ("local y: real[2]\nexchange y to (r) into x from (r)", "AL503", "`y` is sent with words that are not set"),
+    ("split r by 2 as g:\n    shift x along g by 1", "AL530", "`r` has 3 processors, and is split by 2"),
+    ("pair(x)", "AL530", "the axis `q` of `pair` has 3 processors, and `2` is 2"),
+]
+PAIR = "algorithm pair(x: inout local real[2]) on grid(q: 2):\n    shift x along q by 1\n\n"
+
+
+@pytest.mark.parametrize(("body", "code", "words"), ON_GRID)
+def test_failures_on_three_processors(body: str, code: str, words: str) -> None:
+    text = one(body, "x: inout local real[2], Y: inout real[n]) on grid(r: P")
+    reported = message(f"{text}\n{PAIR}", {"x": np.ones((3, 2)), "Y": np.zeros(4), "P": 3}, "f")
+    assert f"{code}: " in reported
+    assert words in reported
+
+
+@pytest.mark.parametrize(
+    ("grid", "given", "code", "words"),
+    [
+        ("r: P", {}, "AL530", "`f` runs on P processors, and P has no value"),
+        ("i: g, j: 2", {"P": 5}, "AL530", "the grid has 3 x 2 = 6 processors, and P is 5"),
+        ("t: P/g, k: g", {"P": 5}, "AL530", "the axis `t`: `/` between sizes must divide"),
+        ("t: P//g", {"P": 2}, "AL530", "the axis `t` has 0 processors, since `P//g` is"),
+        ("r: P", {"P": 0}, "AL530", "the axis `r` has 0 processors"),
+        ("i: g, j: 2", {}, "AL523", "`a` has a first axis of 3, and there are 6 processors"),
+    ],
+)
+def test_grids_that_do_not_fit(grid: str, given: dict[str, int], code: str, words: str) -> None:
+    text = f"algorithm f(a: local real[n], g: size) on grid({grid}):\n    pass\n"
+    reported = message(text, {"a": np.ones((3, 1)), "g": 3, **given})
+    assert f"{code}: " in reported
+    assert words in reported
 
 
 def test_deep_nests_are_refused() -> None:

@@ -86,6 +86,8 @@ class Facts:
     _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
+    # What else was found under these facts, by what asks: it is freed with them, whatever it refers to.
+    found: dict[object, object] = field(default_factory=dict, repr=False)
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
@@ -346,7 +348,7 @@ class Facts:
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
         """Know that `divisor` divides the size `name`: name becomes divisor*`name/divisor`, an integer >= least."""
-        label = f"{name}/{a.symbol_of(divisor) or divisor.constant_term}"
+        label = f"{name}/{a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)}"
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)

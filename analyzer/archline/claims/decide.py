@@ -42,7 +42,7 @@ from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.substitution import processors_of, substituted, substituted_fact
+from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
@@ -122,7 +122,7 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
         return None
     if solved.upper is None:
         return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
-    facts, bound = (*algorithm.where, *assumed(algorithm), *ensures.when), ensures.bound
+    facts, bound = (*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when), ensures.bound
     known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
     if indices is not None:
         facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
@@ -169,7 +169,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 
 def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
-    facts = (*algorithm.where, *assumed(algorithm), *ensures.when)
+    facts = (*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when)
     for fact in ensures.when:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     first = _compared(ensures, costs, cost, scope.facts, facts)

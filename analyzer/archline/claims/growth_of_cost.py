@@ -24,6 +24,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import facts_in_sizes
 from archline.recurrences.exact.relax_caps import uncapped
 
 
@@ -88,7 +89,7 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
         return found
     uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
-    domain = _domain((*algorithm.where, *assumed(algorithm)))
+    domain = _domain((*facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         found,
         upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
@@ -103,7 +104,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
         solved = solved.mapped(cost.recursion.indices.restored)
-    domain = _domain((*algorithm.where, *assumed(algorithm)))
+    domain = _domain((*facts_in_sizes(algorithm), *assumed(algorithm)))
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
         return replace(found, upper=upper)
@@ -144,7 +145,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     """How a cost grows by its own bounds, as an `ensures` on it is decided."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
-    sizes, facts = module.signatures[algorithm].size_names, (*algorithm.where, *assumed(algorithm))
+    sizes, facts = module.signatures[algorithm].size_names, (*facts_in_sizes(algorithm), *assumed(algorithm))
     known = declared(module, algorithm).facts
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
     if indices is not None and moved is not None:
@@ -181,7 +182,7 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     """What a recurrence with a cut-off is O of, each growth with its condition."""
     assert cost.orders is not None
     said = "Z" in s.names(algorithm.where)
-    facts = (*algorithm.where, *(() if said else parse_facts(TALL)))
+    facts = (*facts_in_sizes(algorithm), *(() if said else parse_facts(TALL)))
     found = cost.orders(facts)
     if isinstance(found, str):
         return Growth(None, None)

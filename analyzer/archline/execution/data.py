@@ -15,7 +15,7 @@ from archline.execution.memory import refuse
 from archline.execution.sparse_form import arguments_of
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import BoundBy, Module
@@ -64,7 +64,10 @@ def bind_matrix(
 
 
 def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
-    """Values for all sizes and indices of an algorithm, checked. Raises ArchlineError (AL524, AL506)."""
+    """Values for all sizes and indices of an algorithm, and P on a grid, checked.
+
+    Raises ArchlineError (AL524, AL506, AL530).
+    """
     signature = module.signatures[algorithm]
     names = [*signature.size_names, *signature.indices]
     if algorithm.grid:
@@ -76,6 +79,8 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
             hint = did_you_mean(name, names) or (f"its sizes are {', '.join(names)}" if names else "it has no sizes")
             raise error(rules.BAD_SIZE, f"`{algorithm.name}` has no size `{name}`", span=span, hint=hint)
     missing = [name for name in names if name not in sizes]
+    if missing == ["P"]:
+        raise no_processors(algorithm)
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
         raise error(rules.BAD_SIZE, f"`{algorithm.name}` needs a value for {listed}", span=span)
@@ -102,6 +107,12 @@ def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping
         return {**sizes, "P": math.prod(evaluate_static(axis.extent, sizes) for axis in algorithm.grid)}
     except EvaluationError:
         return sizes
+
+
+def no_processors(algorithm: s.Algorithm) -> ArchlineError:
+    """The error where P has no value."""
+    message = f"`{algorithm.name}` runs on P processors, and P has no value"
+    return error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
 
 
 def _fill(

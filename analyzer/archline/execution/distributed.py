@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import Generated
 from archline.execution.counting import block_costs
+from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
 from archline.execution.grid import Group, Processor
@@ -83,8 +84,7 @@ def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any
     if processors is not None:
         point["P"] = processors
     elif any("P" in s.names(axis.extent) for axis in algorithm.grid):
-        message = f"`{algorithm.name}` runs on P processors, and P has no value"
-        raise error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
+        raise no_processors(algorithm)
     shape = []
     for axis in algorithm.grid:
         try:

@@ -190,7 +190,7 @@ class Group:
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
-        return Group(self.processor, ranks, coordinates, hash((self.context, number, iteration)))
+        return Group(self.processor, ranks, coordinates, _digest(self.context, number, iteration))
 
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
@@ -299,3 +299,8 @@ def _listed(addresses: Any) -> Any:
     if isinstance(addresses, slice):
         return list(range(addresses.start, addresses.stop, addresses.step or 1))
     return addresses
+
+
+def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:
+    """A number that tells calls apart, the same on all processors; Python's hashes of -1 and -2 are one."""
+    return hash((context, number, tuple(2 * each if each >= 0 else -2 * each - 1 for each in iteration)))

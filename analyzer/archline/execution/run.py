@@ -79,6 +79,7 @@ def execute(
         message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
         raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
     shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
+    _check_local(plan, math.prod(shape))
     if engine == "simulated":
         return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape), steps))
     if started_rank() is not None:
@@ -96,11 +97,20 @@ def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
         raise error(rules.ENGINE, message, span=algorithm.name_span, hint=hint)
 
 
+def _check_local(plan: Plan, processors: int) -> None:
+    for parameter in plan.algorithm.parameters:
+        if parameter.local and len(plan.bound.arrays[parameter.name]) != processors:
+            parts = len(plan.bound.arrays[parameter.name])
+            message = f"`{parameter.name}` has a first axis of {parts}, and there are {processors} processors"
+            raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
+
+
 def _of_grid(plan: Plan, finished: OnGrid) -> Run:
     """The result of a run on a grid, whichever engine ran it."""
     counts = [counts_of(each) for each in finished.processors]
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
-    path = finished.path
+    shown = [name for name in METRICS_OF_PATHS if two_levels or not name.startswith("node_")]
+    path, own, total = ({name: each[name] for name in shown} for each in (finished.path, finished.own, finished.total))
     return Run(
         Counts(
             flops=path["flops"],
@@ -111,10 +121,10 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
             memory=max(finished.memory),
-            communication={name: path[name] for name in METRICS_OF_PATHS[2:] if two_levels or "node" not in name},
+            communication={name: path[name] for name in shown[2:]},
             node_memory=finished.node_memory if two_levels else None,
-            own=finished.own,
-            total=finished.total,
+            own=own,
+            total=total,
         ),
         outputs_on_grid(plan, finished),
         finished.processors[0].value,

@@ -160,7 +160,10 @@ ARGUMENT_TYPE = Rule(
 ARGUMENT_SHAPE = Rule(
     "AL523",
     "argument of the wrong shape",
-    "An array has as many dimensions as its parameter's type, and extents that agree with the other arguments.",
+    """
+    An array has as many dimensions as its parameter's type, and extents that agree with the other arguments. That of a
+    `local` parameter has the processors of the grid as its first axis.
+    """,
 )
 BAD_SIZE = Rule(
     "AL524",
@@ -205,8 +208,8 @@ GRID = Rule(
     "group of processors that does not fit the grid",
     """
     An algorithm `on grid(i: g, j: h)` runs on g*h processors: those that a call names `along` its axes, or all of the
-    caller's. `split r by p` needs a number of parts p that divides the axis. A run is told P, `--at P=8`, where the
-    extents of the axes do not tell it.
+    caller's. `split r by p` needs a number of parts p that divides the axis. A run needs `--at P=8` where the extents
+    of the axes do not determine P.
     """,
 )
 PARTNER = Rule(

@@ -15,6 +15,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
+from archline.language.substitution import facts_in_sizes, processors_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +327,10 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
     facts = _with_division(facts, algorithm.where, least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
-    for fact in algorithm.where:
+    processors = processors_of(algorithm)
+    if processors is not None:
+        scope = scope.with_value("P", static_value(processors, scope))
+    for fact in facts_in_sizes(algorithm):
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     return _with_arrays(scope, algorithm)
 
@@ -349,12 +353,31 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
                 by = Poly.constant(number)
+            case s.Divides(divisor=s.Binary() as product, value=s.Name(id=name)) if (
+                factors := _product(product, facts)
+            ) is not None:
+                by = factors
             case _:
                 continue
         if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
             continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     return facts
+
+
+def _product(expr: s.Expr, facts: Facts) -> Poly | None:
+    """A product of sizes that are positive, such as b*g^2; None for other expressions."""
+    match expr:
+        case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
+            return Poly.symbol(name)
+        case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
+            base = _product(left, facts)
+            return None if base is None else base**power
+        case s.Binary(op="*", left=left, right=right):
+            one, other = _product(left, facts), _product(right, facts)
+            return None if one is None or other is None else one * other
+        case _:
+            return None
 
 
 def _is_power_of_two(number: int) -> bool:

@@ -28,7 +28,7 @@ def of_loop(loop: Loop, names: Names, base: Facts) -> Shape:
     return (*ends, _of_facts(loop.facts, names, base), _of_facts(loop.inside, names, base))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def of_chain(chain: Chain, base: Facts) -> Shape:
     """The loops around something, from the outermost in: many references have the same."""
     names = named(chain)

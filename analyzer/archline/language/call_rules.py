@@ -122,7 +122,8 @@ CLAUSE = Rule(
     | operation | clauses |
     |---|---|
     | `shift x along a by e` | `using` |
-    | `alltoall x along a into y` | `counts`, `using` |
+    | `alltoall x along a into y` | `using` |
+    | `alltoall x along a into y, got counts cnt` | `using` |
     | `broadcast x along a from root` | `using` |
     | `reduce x along a onto root with op` | `into`, `using` |
     | `allreduce x along a with op` | `into`, `using` |

@@ -43,3 +43,18 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
         return None
     extents = [axis.extent for axis in algorithm.grid]
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)
+
+
+def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+    """The facts of an algorithm; on a grid with what they imply: P in sizes, axes of 1 or more, divisors no larger."""
+    if not algorithm.grid:
+        return algorithm.where
+    processors = processors_of(algorithm)
+    values = {} if processors is None else {"P": processors}
+    facts = [substituted_fact(fact, values) for fact in algorithm.where]
+    for axis in algorithm.grid:
+        one = s.Integer(1, span=axis.span)
+        if not isinstance(axis.extent, s.Name | s.Integer):
+            facts.append(s.Binary(">=", substituted(axis.extent, values), one, span=axis.span))
+    larger = [s.Binary(">=", fact.value, fact.divisor, span=fact.span) for fact in facts if isinstance(fact, s.Divides)]
+    return (*facts, *larger)

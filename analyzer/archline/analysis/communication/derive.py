@@ -8,7 +8,7 @@ from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.floors import at_least_values
+from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
@@ -43,7 +43,7 @@ def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
 def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
     """The processors whose own costs bound the longest path from below: the corners of the grid, and roots."""
     names = [axis.name for axis in algorithm.grid]
-    for ends in product(("first", "last", *module.signatures[algorithm].indices), repeat=len(names)):
+    for ends in product((*module.signatures[algorithm].indices, "first", "last"), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
 
 
@@ -76,9 +76,12 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
             return exactly(upper.upper)
     best = least
     for lower in lowers:
-        if facts.nonnegative(lower - best):
+        # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
+        if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
-    return Known(best, upper.upper)
+    lowest = -readable(-best, facts)
+    lowest = lowest if is_nonnegative(lowest - least, facts) else facts.maximum(lowest, least)
+    return Known(lowest, readable(upper.upper, facts))
 
 
 def _cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:

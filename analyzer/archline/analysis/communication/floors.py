@@ -34,9 +34,9 @@ def between_floors(value: Poly, facts: Facts) -> Known:
 
 def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
-    yield value
     plain = _upper(value, facts)
     yield plain
+    yield value
     plain = _without_floors(plain, facts)
     yield plain
     subtracted = _subtracted(plain, facts)
@@ -44,6 +44,44 @@ def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
+
+
+def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
+    """Lower bounds of a value, likewise."""
+    plain = between_floors(value, facts).lower
+    yield plain
+    yield -_without_floors(-plain, facts)
+
+
+def readable(value: Poly, facts: Facts) -> Poly:
+    """An upper bound without rounded quotients of sizes, and without powers of rounded logarithms, if there is one.
+
+    2^ceil(log2(e)) is e at least, and at most 2*e - 1.
+    """
+    found = facts.simplify(_without_powers(_without_floors(value, facts), facts))
+    rough = any(isinstance(each, a.Exponential) and _rounded(each) is not None for each in found.atoms_within())
+    return value if rough else found
+
+
+def _without_powers(value: Poly, facts: Facts) -> Poly:
+    def bound(atom: Atom) -> Poly | None:
+        inner = _rounded(atom)
+        parts = value.coefficients(atom)
+        if inner is None or set(parts) - {0, 1}:
+            return None
+        if facts.nonnegative(parts[1]):
+            return inner.scaled(2) - 1
+        return inner if facts.nonnegative(-parts[1]) else None
+
+    return value.map_atoms(bound)
+
+
+def _rounded(atom: Atom) -> Poly | None:
+    """The e of 2^ceil(log2(e)) with e >= 1."""
+    if not isinstance(atom, a.Exponential) or atom.base != 2:
+        return None
+    inner = a.single_atom(atom.exponent)
+    return inner.argument if isinstance(inner, a.CeilLog2) else None
 
 
 def _upper(value: Poly, facts: Facts) -> Poly:
@@ -55,7 +93,8 @@ def _upper(value: Poly, facts: Facts) -> Poly:
         rises = value.coefficients(atom).get(1, ZERO)
         if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
             return None
-        return facts.positive_part(between_floors(atom.argument, facts).upper)
+        upper = between_floors(atom.argument, facts).upper
+        return upper if is_nonnegative(upper, facts) else facts.positive_part(upper)
 
     return between_floors(value.map_atoms(bounded), facts).upper
 
@@ -114,6 +153,19 @@ def _is_rough(found: Poly, modulus: Poly) -> bool:
     return rounded and len(modulus.terms) == 1 and len(found.names) > 0
 
 
+def is_nonnegative(value: Poly, facts: Facts) -> bool:
+    """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
+    powers: dict[Atom, int] = {}
+    for monomial in value.terms:
+        for atom, power in monomial:
+            powers[atom] = min(power, powers.get(atom, 0))
+    whole = value
+    for atom, power in powers.items():
+        if power < 0 and facts.positive(Poly.of_atom(atom)):
+            whole = whole * Poly.of_atom(atom) ** -power
+    return facts.nonnegative(whole)
+
+
 def at_least_values(value: Poly, facts: Facts) -> Poly:
     """The same in few terms: of a size x >= c, q = max(0, x - c - 1) is x - c - 1 + i, where i is 1 for x = c, else 0.
 
@@ -150,8 +202,7 @@ def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Po
             return value
         # At x = c, where (x - c - 1)^k is (-1)^k, q is 0.
         plain = factor * (x - least - 1) ** power
-        parts = factor.coefficients(size)
-        at_least = sum((part * least**degree for degree, part in parts.items()), ZERO)
+        at_least = factor.substitute({size.name: least})
         indicator = q - x + least + 1
         total = total + plain - at_least * (-ONE) ** power * indicator
     return total

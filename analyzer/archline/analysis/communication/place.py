@@ -97,9 +97,17 @@ class Place:
         found: Amount = Known(ZERO, upper)
         for name, extent in reversed(self.ranged):
             if isinstance(found, Known) and name in found.upper.names:
-                over = Range(name, ZERO, extent, Poly.symbol(name), self.scope.facts, span)
+                first, last = self._ends(name, extent)
+                over = Range(name, first, last + 1, Poly.symbol(name), self.scope.facts, span)
                 found = over.largest(Known(ZERO, found.upper))
         return Known(ZERO, found.upper) if isinstance(found, Known) else found
+
+    def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
+        """The first and the last value of a coordinate, as far as what holds here tells."""
+        bounds = self.scope.facts.bounds[name]
+        lowers = [each for each in bounds.lower if not self.moves(each)]
+        uppers = [each for each in bounds.upper if not self.moves(each)]
+        return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""

@@ -11,57 +11,81 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors
 from archline.analysis.communication.place import Axis, Place
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, times, up_to
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.model import Module, ViewType
-from archline.language.source import Span
 
 MAYBE = Known(ZERO, ONE)
+METRICS = ("words", "messages", "node_words", "node_messages")
 Share = Mapping[str, Amount]
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One direction of an exchange: to (or from) whom, under which condition, how many words."""
+    """One direction of an exchange: to (or from) whom, under which condition, which words."""
 
     clause: s.Clause
-    words: Amount
+    buffer: s.Expr | None
+    place: Place
+
+    @property
+    def inside(self) -> Place:
+        """Where the condition holds."""
+        return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
 def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Place) -> Share:
     """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received."""
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     received = clauses["into"].values[0] if "into" in clauses else None
-    sides = (
-        _Side(clauses["to"], _words(module, exchange.buffer, place)),
-        _Side(clauses["from"], _words(module, received, place)),
-    )
-    moved = [_moved(side, algorithm, place) for side in sides]
-    bare = exchange.buffer is None
-    totals: dict[str, Amount] = {}
-    for prefix, part in (("", 0), ("node_", 1)):
-        words = [times(side.words, found[part]) for side, found in zip(sides, moved, strict=True)]
-        some = [UNIT if bare else _positive(side.words, place) for side in sides]
-        messages = [times(each, found[part]) for each, found in zip(some, moved, strict=True)]
-        totals[f"{prefix}words"] = NOTHING if bare else _larger(words, place, exchange.span)
-        totals[f"{prefix}messages"] = _larger(messages, place, exchange.span)
-    return totals
+    sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
+    shares = [_share(module, side, algorithm) for side in sides]
+    return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
+
+
+def _larger(one: Amount, other: Amount, place: Place) -> Amount:
+    """The larger of two amounts; from below one of the two where they differ by rounding."""
+    facts = place.scope.facts
+    found = _simple(later(one, other, facts), facts)
+    if isinstance(one, Unknown) or isinstance(other, Unknown) or isinstance(found, Unknown) or place.ranged:
+        return found
+    if one.lower != other.lower and any(isinstance(each, a.Floor) for each in found.lower.atoms_within()):
+        return Known(min(one.lower, other.lower, key=lambda each: len(each.terms)), found.upper)
+    return found
+
+
+def _share(module: Module, side: _Side, algorithm: s.Algorithm) -> Share:
+    """The words and messages of one direction."""
+    when = _holds(side.clause.when, side.place)
+    if when.upper == ZERO:
+        return dict.fromkeys(METRICS, NOTHING)
+    words = _words(module, side.buffer, side.inside)
+    some = UNIT if side.buffer is None else _positive(words, side.inside)
+    found: dict[str, Amount] = {}
+    for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
+        sent = NOTHING if side.buffer is None else times(words, moved)
+        # What holds under the condition is not to decide the condition itself.
+        found[f"{prefix}words"] = times(when, _most(sent, side))
+        found[f"{prefix}messages"] = times(when, _most(times(some, moved), side))
+    return found
 
 
 UNIT = exactly(ONE)
 
 
-def _larger(sides: list[Amount], place: Place, span: Span) -> Amount:
-    found = later(sides[0], sides[1], place.scope.facts)
-    if isinstance(found, Unknown):
-        return found
-    facts = place.scope.facts
-    found = place.most(Known(facts.simplify(found.lower), facts.simplify(found.upper)), span)
-    if isinstance(found, Known) and place.moves(found.upper):
+def _most(amount: Amount, side: _Side) -> Amount:
+    """The most that any processor sends, or receives, where the condition holds."""
+    inside, span = side.inside, side.clause.span
+    found = inside.most(_simple(amount, inside.scope.facts), span)
+    if isinstance(found, Known) and inside.moves(found.upper):
         return Unknown("no bound of the words of this exchange holds for all processors", span)
     return found
+
+
+def _simple(amount: Amount, facts: Facts) -> Amount:
+    return map_known(amount, facts.simplify)
 
 
 def _words(module: Module, buffer: s.Expr | None, place: Place) -> Amount:
@@ -99,15 +123,12 @@ def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
-def _moved(side: _Side, algorithm: s.Algorithm, place: Place) -> tuple[Amount, Amount]:
+def _moved(side: _Side, algorithm: s.Algorithm) -> tuple[Amount, Amount]:
     """Whether words move to another node, and whether they move within the node: 0, 1 or between."""
-    when = _holds(side.clause.when, place)
-    if when.upper == ZERO:
-        return NOTHING, NOTHING
-    inside = place if side.clause.when is None else place.knowing(side.clause.when)
+    inside = side.inside
     away, near = NOTHING, NOTHING
     for axis, value in zip(algorithm.grid, side.clause.values, strict=True):
-        each = place.axes[axis.name]
+        each = inside.axes[axis.name]
         differs = _differs(value, each, inside)
         if each.within is not True:
             away = _either(away, differs)
@@ -115,9 +136,8 @@ def _moved(side: _Side, algorithm: s.Algorithm, place: Place) -> tuple[Amount, A
             near = _either(near, differs)
         if each.within is None:
             away = up_to(away)  # type: ignore[assignment]
-    here = times(when, away)
-    within = times(times(when, near), Known(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
-    return here, within
+    within = times(near, Known(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
+    return away, within
 
 
 def _either(one: Known, other: Known) -> Known:

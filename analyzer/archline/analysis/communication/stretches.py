@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Tally
+from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of
+from archline.ir.indicators import indicator
 from archline.ir.loops import static_range
 from archline.ir.ranges import Range
-from archline.ir.scope import Scope
+from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.model import Module
 
@@ -34,19 +36,48 @@ class Stretches(Derivation):
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         if statement in self.free:
             return FREE, "", ()
-        return super()._statement(statement, scope)
+        tally, rule, steps = super()._statement(statement, scope)
+        if isinstance(statement, s.Local) and statement.when is not None:
+            tally = _where(statement.when, tally, scope)
+        return tally, rule, steps
+
+
+def _where(condition: s.Expr, tally: Tally, scope: Scope) -> Tally:
+    """What is done where a condition holds, which costs nothing itself."""
+    taken = indicator(condition, scope)
+    if taken is None:
+        return one_of(tally, FREE, scope.facts)
+    return chosen(scope.facts.simplify(taken), tally, FREE, scope.facts)
 
 
 def iterations_of(loop: s.Loop, scope: Scope) -> Range:
     """The range of a loop, whose symbol is none of the caller's. Raises NotStaticError."""
-    found = static_range(replace(loop, variable=_fresh(loop.variable, scope.facts)), scope)
-    end = found.lo if loop.down else found.hi - 1
-    last = found.value.substitute({found.variable: end}) + 1
+    found = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
+    last = found.value.substitute({found.variable: found.hi - 1}) + 1
     for atom in last.atoms():
-        if isinstance(atom, a.CeilLog2) and last == Poly.of_atom(atom):
+        if isinstance(atom, a.CeilLog2) and last - Poly.of_atom(atom) in (ZERO, -ONE):
             return _Halving(
                 found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=atom.argument
             )
+    return found
+
+
+def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
+    """The loop with a symbol of its own; one that descends in ones has the same sums and maxima as one that ascends."""
+    fresh = replace(loop, variable=_fresh(loop.variable, scope.facts))
+    if not loop.down or loop.step is not None:
+        return fresh
+    end = s.Binary("+", loop.lo, s.Integer(1, span=loop.lo.span), span=loop.lo.span)
+    return replace(fresh, lo=loop.hi, hi=end, down=False)
+
+
+def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
+    """The range without a maximum in its end, where (q + 1)*w//p is no less than q*w//p."""
+    if loop.down or loop.step is not None:
+        return found
+    end = scope.facts.simplify(static_value(loop.hi, scope))
+    if end != found.hi and is_nonnegative(between_floors(end - found.lo, scope.facts).lower, scope.facts):
+        return replace(found, hi=end, _done={})
     return found
 
 

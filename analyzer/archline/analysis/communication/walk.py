@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import eased, lowered
 from archline.analysis.communication.place import Place, in_callee, transfers
+from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
-from archline.analysis.metrics.operations import evaluation
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, weigh
+from archline.analysis.metrics.operations import evaluation, evaluations
+from archline.analysis.metrics.tally import Tally
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, weigh
 from archline.ir.indicators import indicator
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
@@ -26,7 +30,6 @@ from archline.language.metrics import TEST
 from archline.language.model import Module
 
 COMPUTED = ("flops", "work")
-MOVED = ("words", "messages", "node_words", "node_messages")
 METRICS = (*COMPUTED, *MOVED)
 
 
@@ -56,6 +59,11 @@ FREE = Spent()
 def lost(reason: str, node: s.Node) -> Spent:
     """A stretch whose costs are not known."""
     return Spent(dict.fromkeys(METRICS, Unknown(reason, node.span)))
+
+
+def _computed(tally: Tally) -> Spent:
+    """What evaluating expressions costs."""
+    return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
 class Walk:
@@ -117,8 +125,9 @@ class Walk:
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)
             case s.Communicate():
-                invoke = self._module.collectives[statement].invoke
-                return self._call(invoke, place)
+                collective = self._module.collectives[statement]
+                copied = statement.buffer if collective.into is not None else None
+                return self._call(collective.invoke, place, () if copied is None else (copied,))
             case s.Invoke():
                 return self._call(statement, place)
             case s.Loop():
@@ -142,7 +151,8 @@ class Walk:
             ):
                 raise AssertionError("nothing is sent here")
 
-    def _call(self, invoke: s.Invoke, place: Place) -> Spent:
+    def _call(self, invoke: s.Invoke, place: Place, more: tuple[s.Expr, ...] = ()) -> Spent:
+        """A call: its arguments, and what else is evaluated before it; then what it does."""
         callee = self._callee(invoke.call)
         assert callee is not None
         if component(self._module, callee):
@@ -151,7 +161,8 @@ class Walk:
             inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
-        return Spent({"work": UNIT}).then(self.algorithm(callee, inside))
+        given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
+        return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(self.algorithm(callee, inside))
 
     def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Place) -> Spent:
         try:
@@ -163,8 +174,14 @@ class Walk:
         return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
 
     def _range(self, loop: s.Loop, place: Place) -> Range:
-        """The iterations of any processor, where they differ."""
+        """The iterations of any processor, where they differ.
+
+        Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
+        path may therefore go through more of them than any processor has: through each value that the variable has.
+        """
         iterations = iterations_of(loop, place.scope)
+        if place.moves(iterations.value):
+            iterations = iterations_of(_in_ones(loop), place.scope)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         most = place.largest(iterations.hi, loop.span)
@@ -179,8 +196,7 @@ class Walk:
             return self._block(first.body, algorithm, place)
         facts = place.scope.facts
         test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
-        amounts = {"flops": test.whole("flops"), "work": test.amount("work")}
-        cost = self._most(Spent(amounts, test.declared), first, place)
+        cost = self._most(_computed(test), first, place)
         taken = indicator(first.condition, place.scope)
         taken = None if taken is None else facts.simplify(taken)
         if taken == ONE:
@@ -200,22 +216,40 @@ class Walk:
         if not place.ranged:
             facts = place.scope.facts
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
-        return Spent({name: _up(add(arm.of(name), other.of(name))) for name in METRICS}, declared)
+        facts = place.scope.facts
+        return Spent({name: add(_up(arm.of(name), facts), _up(other.of(name), facts)) for name in METRICS}, declared)
+
+
+def _in_ones(loop: s.Loop) -> s.Loop:
+    """A loop through all integers between the first and the last value of the loop variable."""
+    if not loop.down:
+        return replace(loop, step=None)
+    one = s.Integer(1, span=loop.lo.span)
+    return replace(loop, lo=loop.hi, hi=s.Binary("+", loop.lo, one, span=loop.lo.span), step=None, down=False)
 
 
 def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
-    """The sum over the iterations; from above, where it has no closed form, the largest as often as there are some."""
+    """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
+
+    From above the last of them is the largest iteration as often as there are some, from below 0.
+    """
     found = iterations.sum(amount)
     if isinstance(amount, Unknown) or isinstance(found, Known):
         return found
+    facts = iterations.inside
+    for bound in eased(amount.upper, facts) if above else lowered(amount.lower, facts):
+        summed = iterations.sum(exactly(bound))
+        if isinstance(summed, Known):
+            return Known(ZERO, summed.upper) if above else summed
     if not above:
-        return Known(ZERO, ZERO)
+        return NOTHING
     most = iterations.largest(amount)
     return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
 
 
-def _up(amount: Amount) -> Amount:
-    return Known(ZERO, amount.upper) if isinstance(amount, Known) else amount
+def _up(amount: Amount, facts: Facts) -> Amount:
+    """From above, of a branch that maybe no processor takes: what is derived where some does may then be negative."""
+    return Known(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, Known) else amount
 
 
 def _parts(

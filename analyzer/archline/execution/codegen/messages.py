@@ -219,13 +219,17 @@ def _register_buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[Vie
 
 
 def copy_buffer(fn: Function, node: s.Communicate, target: s.Expr, source: s.Expr) -> None:
-    """Copy one buffer to another before a collective works there, at no cost."""
+    """Copy one buffer to another before a collective works there, at no cost.
+
+    Where that is written is evaluated once more, and counted, for the call of the collective.
+    """
     _settle(fn)
     text = f"`{_shown(source)}` is sent with words that are not set"
     payload = fn.temp(_payload(fn, source), "x")
     if fn.module.is_view(source):
         fn.emit(f"{payload} = grid.processor.read({payload}, {fn.site(rules.UNSET, node.span, text)})")
-    place, count = _target(fn, target)
+    with fn.uncounted():
+        place, count = _target(fn, target)
     size = "the buffer has {0} words, and the one that the result goes into has {1}"
     site = fn.site(rules.MESSAGE_SIZE, node.span, size)
     fn.check(f"len({payload}) != {count}", site, f"len({payload})", count)
@@ -243,7 +247,10 @@ def transfer(fn: Function, node: s.Transfer) -> None:
             same_extents(fn, target, source, node)
             _move(fn, node, place_text(target), place_text(source))
         else:
+            # A register stands on the stack for as long as it is moved.
+            before = fn.frame
             _move_word(fn, node)
+            fn.frame = before
 
 
 def load(fn: Function, target: View, source: View, node: s.Local, value: s.Expr) -> None:

@@ -168,13 +168,19 @@ def _local(fn: Function, node: s.Local) -> None:
     assert isinstance(node.type, s.ScalarType)
     kind = Kind.REAL if node.type.element == "real" else Kind.INT
     name = fn.name(f"r_{node.name}_")
-    if node.value is not None:
+    if node.value is not None and node.when is None:
         value = scalar(fn, node.value, kind)
         fn.emit(f"{name} = {value.text}")
         fn.define(node.name, Register(name, kind))
         return
     fn.emit(f"{name} = {'0.0' if kind is Kind.REAL else '0'}")
     fn.emit(f"{name}set = 0")
+    if node.value is not None and node.when is not None:
+        with fn.uncounted():
+            test = condition(fn, node.when)
+        with fn.counted(f"if {test}:", node.span):
+            fn.emit(f"{name} = {scalar(fn, node.value, kind).text}")
+            fn.emit(f"{name}set = 1")
     fn.define(node.name, Register(name, kind, f"{name}set"))
 
 

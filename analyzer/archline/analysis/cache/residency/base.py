@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from weakref import WeakKeyDictionary
+from typing import cast
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
@@ -29,7 +29,7 @@ MAX_UNIT = 40_000
 """Term products for one unit."""
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
-_MEASURED: WeakKeyDictionary[Facts, dict[object, tuple[Product, Product]]] = WeakKeyDictionary()
+_Measured = dict[object, tuple[Product, Product]]
 """What units of a program hold and fetch, by content: equal calls have equal units."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
 """Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
@@ -71,12 +71,12 @@ class Resident:
         return space.value, misses.value
 
     def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-        facts, key = references[0].facts, (_by_content(self.measure), *_shapes(references))
-        known = _MEASURED.setdefault(facts, {})
-        if key not in known:
+        facts, content = references[0].facts, _by_content(self.measure)
+        known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_shapes(references))
+        if content is None or key not in known:
             space, misses = self.measure(references)
             found = of_sizes(space, facts), of_sizes(misses, facts)
-            if _counters(references) & (found[0].value.names | found[1].value.names):
+            if content is None or _counters(references) & (found[0].value.names | found[1].value.names):
                 return found
             known[key] = found
         return known[key]
@@ -104,8 +104,13 @@ class Resident:
 
 
 def _by_content(measure: Measure) -> Hashable:
-    """A measure by what it is made of: keywords only hold what has been computed of the references."""
-    return (measure.func, measure.args) if isinstance(measure, partial) else measure
+    """A measure by the numbers that it is made of, None if it is made of others, which would keep their facts alive.
+
+    Keywords only hold what follows from these and the references.
+    """
+    if not isinstance(measure, partial):
+        return measure
+    return (measure.func, measure.args) if all(isinstance(each, int) for each in measure.args) else None
 
 
 def _shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:

@@ -52,7 +52,7 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Resident]:
         sweep = _sweep(tuple(references), depth)
         if sweep is not None:
             try:
-                measure, splitting = partial(_held, sweep), partial(_classes, sweep)
+                measure, splitting = partial(_held, depth, sweep=sweep), partial(_classes, sweep)
                 yield known(Resident(sweep.references, chain[depth], measure, splitting=splitting))
             except UnboundedError:
                 continue
@@ -189,11 +189,11 @@ def _ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -
     return low, high
 
 
-def _held(sweep: Sweep, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _held(depth: int, references: tuple[Reference, ...], sweep: Sweep) -> tuple[Product, Product]:
     """The rows between the foremost and the last place, and the lines around them; each line is fetched once."""
-    outer = references[0].chain[: sweep.depth]
+    outer = references[0].chain[:depth]
     space = Product((_between(sweep) * _row(references) + _around(sweep),))
-    return space.at_most(outer), Union(references, sweep.depth).total
+    return space.at_most(outer), Union(references, depth).total
 
 
 def _classes(sweep: Sweep) -> Classes:

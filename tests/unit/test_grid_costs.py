@@ -1,0 +1,81 @@
+"""Costs on a grid by hand, and programs of which a bound was once wrong: runs are between the bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from archline.algebra.polynomial import Poly
+from spmd_runs import assert_between, costs_of
+
+PROCESSORS = [{"P": p} for p in (1, 2, 3, 4, 5, 8, 11)]
+
+# Processor t has the values 2*t, 2*t + 2 and 2*t + 4 of k: a path has P + 2 of them, one processor three.
+UP = """
+algorithm f() on grid(t: P):
+    local x: real[3] = 0
+    for k in 2*t..2*t+6 step 2:
+        exchange x to (t + 1) when t + 1 < P and k >= 2*t + 2 into x from (t - 1) when t > 0 and k <= 2*t + 3
+"""
+DOWN = """
+algorithm f() on grid(t: P):
+    local x: real[3] = 0
+    for k in t + 3 downto t:
+        exchange x to (t - 1) when t > 0 and k <= t + 2 into x from (t + 1) when t + 1 < P and k >= t + 1
+"""
+
+
+@pytest.mark.parametrize("text", [UP, DOWN])
+def test_a_path_goes_through_more_iterations_than_a_processor_has(text: str) -> None:
+    assert assert_between(text, PROCESSORS) == (len(PROCESSORS), 0)
+
+
+SCALARS = """
+algorithm filled(x: inout local real[w], a: real) on grid(r: P):
+    x[0] = a
+    shift x along r by 1
+
+algorithm f() on grid(t: P):
+    local s: real = 2
+    local x: real[3] = 0
+    filled(x, s*2.0 + 1.0)
+"""
+OFFSETS = """
+algorithm f() on grid(t: P):
+    local k: int = 2
+    local x: real[9] = 0
+    local y: real[3*P] = 0
+    shift x[k + 1 ..+ 3] along t by 1
+    allgather x[k*2 ..+ 3] along t into y
+    reduce x[k*2 ..+ 3] along t onto 0 with + into x[k*2 ..+ 3]
+"""
+
+
+@pytest.mark.parametrize("text", [SCALARS, OFFSETS])
+def test_arguments_are_evaluated(text: str) -> None:
+    assert assert_between(text, PROCESSORS) == (len(PROCESSORS), 0)
+
+
+def test_arguments_cost_what_they_say() -> None:
+    """Two flops; the outermost call, those of `filled` and of the shift, the three elements of x, and the two flops."""
+    costs = costs_of(SCALARS)
+    assert costs["flops"].lower == costs["flops"].upper == Poly.constant(2)
+    assert costs["work"].lower == costs["work"].upper == Poly.constant(1 + 1 + 1 + 3 + 2)
+
+
+# No processor takes the branch where P <= w, where t - w + 1 iterations would be less than none.
+GUARDED = """
+algorithm f(w: size) on grid(t: P):
+    local s: real = 0
+    local x: real[w] = 0
+    for u in 0..w:
+        s += 1.0
+    if t >= w:
+        exchange x[0..1] to (t) into x[0..1] from (t)
+        for k in 0..t-w+1:
+            s += 1.0
+"""
+
+
+def test_branches_that_no_processor_takes_cost_nothing() -> None:
+    points = [{"P": p, "w": w} for p in (1, 2, 3, 7) for w in (1, 2, 4, 9)]
+    assert assert_between(GUARDED, points) == (len(points), 0)

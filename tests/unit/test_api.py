@@ -391,3 +391,13 @@ def test_runs_refuse_beforehand_what_certainly_fails(code: str) -> None:
         with pytest.raises(al.ArchlineError) as raised:
             each()
         assert raised.value.diagnostics[0].rule.code == code
+
+
+def test_messages_of_bounded_length_are_counted_and_not_compared() -> None:
+    """A shift of 5 words takes 2 messages of 3 words at most; what is derived is 1."""
+    shifted = al.loads("algorithm f(x: inout local real[w]) on grid(r: P):\n    shift x along r by 1\n")["f"]
+    run = shifted.run(w=5, P=2, K=3)
+    assert run.counts.messages == 2
+    assert run.outside == ()
+    assert run.view.unchecked == {"messages": "what is derived is of messages of any length"}
+    assert shifted.run(w=5, P=2).view.unchecked == {}

@@ -414,3 +414,22 @@ def test_memory_is_asked_for_before_a_run(
     assert codes(PARALLEL, {"x": np.zeros(100)}, **options) == []
     monkeypatch.setattr(memory, "available_bytes", lambda: 100 * word - 1)
     assert codes(PARALLEL, {"x": np.zeros(100)}, **options) == ["AL519"]
+
+
+FROM_ONE = """
+algorithm f(X: real[n], Y: out real[P]) on grid(r: P):
+    local a: real = 2.0
+    input a = X[0] when r == 0
+    broadcast a along r from 0 using naive
+    barrier
+    output Y[r] = a
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_register_starts_from_a_global_element_on_some_processors(compiled: bool) -> None:
+    """3 words from the root in turn, and ceil(log2(4)) messages of the barrier."""
+    ran = run(FROM_ONE, {"X": np.array([5.0, 6.0]), "Y": np.zeros(4), "P": 4}, compiled=compiled)
+    assert ran.outputs["Y"].tolist() == [5.0] * 4
+    assert ran.counts.communication == {"words": 3, "messages": 5}
+    assert ran.counts.own == {"flops": 0, "work": ran.counts.work, "words": 3, "messages": 5}

@@ -223,11 +223,11 @@ def _point(choose: Chooser, grid: Grid, rooted: bool, moved: bool, first: bool) 
 def _callee(choose: Chooser, name: str, axes: int, features: set[str]) -> tuple[Callee, Lines]:
     shifted = choose.chance(50)
     names = (("r", "P"),) if axes == 1 else (("r", "a"), ("q", "b"))
-    given = ["x: inout local real[n]"] + ["a: size", "b: size"] * (axes == 2) + ["d: index"] * shifted
+    given = ["x: inout local real[n]", "f: real"] + ["a: size", "b: size"] * (axes == 2) + ["d: index"] * shifted
     grid = ", ".join(f"{axis}: {extent}" for axis, extent in names)
     ctx = Context(choose, names, "n", features, amounts=("d",) * shifted)
     header = f"algorithm {name}({', '.join(given)}) on grid({grid}):"
-    return Callee(name, axes, shifted), [header, *indented([*LOCALS, *_block(ctx, choose.integer(1, 3))])]
+    return Callee(name, axes, shifted), [header, *indented([*LOCALS, "y[0] = f", *_block(ctx, choose.integer(1, 3))])]
 
 
 Maker = Callable[[Context], Lines]
@@ -425,7 +425,7 @@ def _words(ctx: Context, sender: str, extent: str) -> str:
     """How many words a sender sends, in terms of its coordinate: from 0 to all of a vector."""
     n = ctx.size
     options = [n, "1", f"{n}//2", f"min({n}, {sender} + 1)", f"({sender} + 1)*{n}//({extent}) - {sender}*{n}//({extent})",
-               f"max(0, {n} - {sender})", f"{n} - {n}//2"]  # fmt: skip
+               f"max(0, {n} - {sender})", f"min({n}, max(0, {sender} - 2))", f"{n} - {n}//2"]  # fmt: skip
     options += [f"min({n}, {variable} + 1)" for variable in ctx.variables]
     return ctx.choose.pick(options)
 
@@ -549,6 +549,7 @@ def _call(ctx: Context) -> Lines:
     names = {name for name, _ in joined}
     shifts = ["1", "-2", *ctx.amounts, *ctx.variables, *(name for name, _ in ctx.axes if name not in names)]
     given = [ctx.choose.pick(("x", "y", "x[0..1]", f"y[{ctx.size}//2..{ctx.size}]"))]
+    given.append(ctx.choose.pick(("1.0", "s*2.0", "s + x[o - o]*0.5")))
     given += [extent for _, extent in joined] * (callee.axes == 2)
     given += [ctx.choose.pick(shifts)] * callee.shifted
     return [f"{callee.name}({', '.join(given)}) along {', '.join(name for name, _ in joined)}"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-SHARES = {"quick": 0.25, "full": 1.0, "deep": 10.0}
+SHARES = {"quick": 0.25, "full": 0.7, "deep": 10.0}
 EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
 
 
 def drawn(count: int, least: int = 5) -> int:
-    """How many examples to draw where CI draws `count`; never fewer than the least of both."""
+    """The share of `count` examples that the effort draws; never fewer than the least of both."""
     return max(min(count, least), round(count * SHARES[EFFORT]))

@@ -397,6 +397,16 @@ algorithm g(X: inout real[n], x: inout local real[n]) on grid(r: P):
     input x = X
     output X = x
     local y: real[n] = X
+---
+algorithm g(x: inout local real[n]) on grid(r: P):
+    broadcast x along r from r #! AL275
+    if r > 0:
+        barrier #! AL276
+    if r == 0:
+        reduce x along r onto 0 with + #! AL278
+    else:
+        reduce x along r onto 0 with max #! AL278
+    allreduce x[0..min(r, n)] along r with + #! AL277
 """
 
 

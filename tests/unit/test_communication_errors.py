@@ -74,7 +74,7 @@ RUNS = {
     "dead ring": LINE + "    local y: real[n]\n    receive y from ((r - 1)%P) #! AL533\n    send x to ((r + 1)%P)\n",
     "partner": LINE + "    exchange x to (r + 1) into x from (r - 1) when r > 0 #! AL531\n",
     "size": LINE + "    exchange x[0..r//2] to ((r + 1)%P) into x[0..r//2] from ((r - 1)%P) #! AL532\n",
-    "unset": LINE + "    local y: real[n]\n    broadcast y along r from 0 #! AL503\n    x = y\n",
+    "unset": LINE + "    local y: real[n]\n    exchange y to ((r + 1)%P) into x from ((r - 1)%P) #! AL503\n",
     "output": "algorithm f(X: out real[n]) on grid(r: P):\n    local y: real[n] = 0\n    barrier\n    output X = y #! AL535\n",
     "counted guard": LINE
     + "    local k: int = 0\n    for t in 0..r:\n        k += 1\n    if k > 1:\n        barrier\n",

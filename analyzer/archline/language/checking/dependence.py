@@ -86,14 +86,13 @@ class _Guard:
     @property
     def value(self) -> s.Expr | None:
         """What tells which processors get through: where it differs, so do they."""
-        match self.reached:
-            case (condition, _):
-                return condition
-            case s.Loop(down=False, lo=lo, span=span) if isinstance(lo, s.Integer):
-                # Loops that end before they begin are the same.
-                return s.Call("max", self.bounds[:2], span=span)
-            case _:
-                return None
+        reached = self.reached
+        if isinstance(reached, tuple):
+            return reached[0]
+        if reached is None or reached.down or not isinstance(reached.lo, s.Integer):
+            return None
+        # Loops that end before they begin are the same.
+        return s.Call("max", self.bounds[:2], span=self.span)
 
     def lets(self, point: Point) -> bool:
         """Whether the processor at a point gets through. Raises EvaluationError where that is not known."""

@@ -92,6 +92,10 @@ FINE = {
     "iterations that all have": LINE + "    for t in 0..r+P:\n        if t < P:\n            barrier\n",
     "size that is the same": LINE + "    where P divides n\n    broadcast x[r*n//P..(r + 1)*n//P] along r from 0\n",
     "register of another axis": SQUARE + "    local k: int = i\n    if k > 0:\n        broadcast x along j from 0\n",
+    "guard of a call along another axis": "algorithm rows(x: inout local real[n], c: size) on grid(i: P/c, j: c):\n"
+    + "    broadcast x along j from 0\n"
+    + SQUARE
+    + "    if i == 0:\n        rows(x, g)\n",
     "half of a grid": LINE
     + "    where 2 divides P\n    if P > 2:\n        split r by 2 as h:\n            if h == 0:\n"
     + "                broadcast x along r from 0\n",
@@ -145,6 +149,14 @@ def test_messages_that_data_decides_are_left_out() -> None:
     messages = al.loads(text)["f"].messages(32)
     assert messages is not None
     assert messages.text == "not checked: data decides the messages of line 3"
+
+
+@pytest.mark.parametrize("around", ["if x[0] > 0.0", "while x[0] > 0.0 at most 3 times"])
+def test_data_around_a_split_decides_too(around: str) -> None:
+    text = LINE + f"    {around}:\n        split r by 1 as h:\n            barrier\n"
+    messages = al.loads(text)["f"].messages(4)
+    assert messages is not None
+    assert messages.text == "not checked: data decides the messages of line 4"
 
 
 def test_an_index_that_callers_restrict_is_left_out() -> None:

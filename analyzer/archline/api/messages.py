@@ -52,7 +52,7 @@ class Messages:
 def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
     """What runs on grids of 1 to `most` processors show; None for algorithms that do not communicate."""
     known = module.agreements.get(algorithm)
-    if not algorithm.grid or known is None or not known.communicates:
+    if not algorithm.grid or known is None or not known.axes:
         return None
     if known.data is not None:
         return Messages(None, 0, f"data decides the messages of line {known.data.line}")
@@ -82,7 +82,7 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
     symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
     try:
         given = {**generate(module, algorithm, point), **symbols}
-        run = execute(module, algorithm, given, compiled=False, steps=max(most // point["P"], 1))
+        run = execute(module, algorithm, given, compiled=False, progress=False, steps=max(most // point["P"], 1))
     except ArchlineError as problem:
         first = problem.diagnostics[0]
         if first.rule not in FAILURES:

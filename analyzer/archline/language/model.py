@@ -113,13 +113,13 @@ class Need:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What processors that call an algorithm must agree on, and whether it communicates.
+    """What processors that call an algorithm must agree on, and the axes of its grid along which it communicates.
 
     `data` is the first place where data decides what messages there are.
     """
 
     needs: tuple[Need, ...]
-    communicates: bool
+    axes: frozenset[str]
     data: Span | None
 
 

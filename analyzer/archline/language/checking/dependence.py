@@ -49,9 +49,10 @@ def _agreement(program: Program, algorithm: s.Algorithm) -> Agreement:
     known = program.facts.agreements
     if algorithm not in known:
         # A recursive call asks nothing that the first one does not.
-        known[algorithm] = Agreement((), _communicates(program, algorithm, set()), None)
-        if algorithm.grid and algorithm in program.algorithms:
-            known[algorithm] = _Pass(program, algorithm, known[algorithm].communicates).run()
+        axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm, set()))
+        known[algorithm] = Agreement((), axes, None)
+        if axes and algorithm in program.algorithms:
+            known[algorithm] = _Pass(program, algorithm).run()
     return known[algorithm]
 
 
@@ -70,13 +71,14 @@ def _communicates(program: Program, algorithm: s.Algorithm, seen: set[s.Algorith
 class _Guard:
     """A condition or a loop on the way to a statement; `others` are the branches beside it.
 
-    `reached` are a condition and its truth, or the variable of a loop; None where the data decides.
+    `reached` are a condition and its truth, or the variable of a loop; None where they are not known.
     """
 
     span: Span
     reached: tuple[s.Expr, bool] | s.Loop | None
     bounds: tuple[s.Expr, ...] = ()
     others: tuple[s.Stmt, ...] = ()
+    data: bool = False
 
     @property
     def parts(self) -> tuple[s.Expr, ...]:
@@ -111,15 +113,18 @@ class _Guard:
 
 @dataclass(eq=False)
 class _Pass:
-    """One algorithm on a grid: the names in sight by what they stand for, the way to the statement at hand."""
+    """One algorithm on a grid: the names in sight by what they stand for, the way to the statement at hand.
+
+    `splits` has the axes of the groups of splits around, `along` the axes along which messages go.
+    """
 
     program: Program
     algorithm: s.Algorithm
-    communicates: bool
     names: dict[str, s.Expr] = field(default_factory=dict)
     path: Path = field(default_factory=list)
     guards: list[_Guard] = field(default_factory=list)
-    splits: int = 0
+    splits: dict[str, str] = field(default_factory=dict)
+    along: set[str] = field(default_factory=set)
     needs: list[Need] = field(default_factory=list)
     data: Span | None = None
 
@@ -141,7 +146,7 @@ class _Pass:
         zero = s.Integer(0, span=self.algorithm.name_span)
         self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
         self._block(self.algorithm.body)
-        return Agreement(tuple(self.needs), self.communicates, self.data)
+        return Agreement(tuple(self.needs), frozenset(self.along), self.data)
 
     # Statements
     @contextmanager
@@ -168,7 +173,7 @@ class _Pass:
             case s.Loop():
                 self._loop(statement)
             case s.While(body=body):
-                with self._inside(_Guard(statement.span, None)):
+                with self._inside(_Guard(statement.span, None, data=True)):
                     self.path.append(Opaque())
                     self._block(body)
             case s.If(branches=branches):
@@ -198,7 +203,9 @@ class _Pass:
         step = s.Integer(1, span=loop.span) if loop.step is None else loop.step
         bounds = (loop.lo, loop.hi, step)
         known = not any(map(self._of_data, bounds))
-        guard = _Guard(loop.span, loop, tuple(map(self._inlined, bounds))) if known else _Guard(loop.span, None)
+        guard = (
+            _Guard(loop.span, loop, tuple(map(self._inlined, bounds))) if known else _Guard(loop.span, None, data=True)
+        )
         with self._inside(guard):
             self.path.append(Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down) if known else Opaque())
             self._block(loop.body)
@@ -213,7 +220,7 @@ class _Pass:
                 continue
             data, condition = self._of_data(branch.condition), self._inlined(branch.condition)
             for truth in (True, False):
-                guard = _Guard(branch.condition.span, None if data else (condition, truth), others=others)
+                guard = _Guard(branch.condition.span, None if data else (condition, truth), others=others, data=data)
                 frame = Opaque() if data else Requirement(branch.condition, truth)
                 if truth:
                     with self._inside(guard):
@@ -228,13 +235,13 @@ class _Pass:
     def _split(self, split: s.Split) -> None:
         """In its block the axis and P mean something else; what they meant outside is not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
-        guards, self.guards = self.guards, [_Guard(each.span, None) for each in self.guards]
+        guards, self.guards = self.guards, [_Guard(each.span, None, data=each.data) for each in self.guards]
         with self._inside():
             self.names = {name: substituted(value, before) for name, value in self.names.items()}
             self.path.append(Opaque())
-            self.splits += 1
+            self.splits[split.group] = self.splits.get(split.axis, split.axis)
             self._block(split.body)
-            self.splits -= 1
+            del self.splits[split.group]
         self.guards = guards
 
     # Communication
@@ -249,15 +256,17 @@ class _Pass:
             sides = [each for clause in values if isinstance(clause, s.Clause) and clause.keyword != "into"
                      for each in (*clause.values, clause.when) if each is not None]  # fmt: skip
             self._note_data(statement.span, *sizes, *sides)
+            for clause in statement.clauses:
+                for axis, at in zip(self._axes, clause.values if clause.keyword != "into" else (), strict=False):
+                    if not isinstance(at, s.Name) or at.id != axis:
+                        self.along.add(axis)
             return
         invoke = facts.collectives[statement].invoke
         self._call(statement.span, invoke.call, invoke.along, statement)
 
     def _note_data(self, span: Span, *values: s.Expr) -> None:
         """Note where the data decides what messages there are."""
-        if self.data is None and (
-            any(each.reached is None for each in self.guards if not self.splits) or any(map(self._of_data, values))
-        ):
+        if self.data is None and (any(each.data for each in self.guards) or any(map(self._of_data, values))):
             self.data = span
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
@@ -265,7 +274,7 @@ class _Pass:
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
         known = _agreement(self.program, callee)
-        if not known.communicates:
+        if not known.axes:
             return
         given = self.program.facts.bindings.get(call, {})
         needed = s.names(tuple(need.value for need in known.needs))
@@ -275,15 +284,17 @@ class _Pass:
             self.data = span
         group = tuple(each.id for each in along) or tuple(self._axes)
         what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
-        if not self._participation(span, group, what):
+        same = len(callee.grid) == len(group)
+        at = {axis.name: (group[place],) if same else group for place, axis in enumerate(callee.grid)}
+        joined = tuple(axis for each in at if each in known.axes for axis in at[each])
+        self.along |= {self.splits.get(axis, axis) for axis in joined}
+        if not self._participation(span, joined, what):
             return
         inlined = {name: self._inlined(value) for name, value in given.items() if value is not None}
         self._arguments(span, callee, inlined, group, collective)
-        same = len(callee.grid) == len(group)
         for place, axis in enumerate(callee.grid):
             inlined[axis.name] = s.Name(group[place] if same else f"{axis.name}'", span=span)
         inlined |= {name: s.Name(f"{name}'", span=span) for name in needed - inlined.keys() - {"P"}}
-        at = {axis.name: (group[place],) if same else group for place, axis in enumerate(callee.grid)}
         for need in known.needs:
             axes = tuple(axis for each in need.axes for axis in at[each])
             what = need.what if need.what.startswith("in `") else f"in `{callee.name}` {need.what}"
@@ -353,7 +364,7 @@ class _Pass:
             if isinstance(node, s.Communicate) and node in facts.collectives:
                 return True
             target = facts.targets.get(node) if isinstance(node, s.Call) else None
-            if isinstance(target, s.Algorithm) and target.grid and _agreement(self.program, target).communicates:
+            if isinstance(target, s.Algorithm) and target.grid and _agreement(self.program, target).axes:
                 return True
         return False
 
@@ -419,7 +430,7 @@ def _article(name: str) -> str:
 
 def _value(expr: s.Expr, point: Point) -> object:
     """The value of a size, or the truth of a condition."""
-    if isinstance(expr, s.Binary) and expr.op in ("and", "or", "==", "!=", "<", "<=", ">", ">="):
+    if isinstance(expr, s.Binary | s.Unary) and expr.op in ("not", "and", "or", "==", "!=", "<", "<=", ">", ">="):
         return holds(expr, point)
     return evaluate_static(expr, point)
 

@@ -220,7 +220,9 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         metrics -= set(ON_REQUEST) - names_in(model.expanded(model.expression))
     found = Applied(model, machine, frozenset(metrics))
     found.require()
-    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in found.read]
+    # Notes hold the memory of a processor against its limit.
+    read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
+    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
         raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")

@@ -822,7 +822,7 @@ def test_unknown_models_and_options() -> None:
 
 
 def test_models_say_what_they_leave_out() -> None:
-    assert [each.name for each in models()] == ["balance", "ice", "linear", "roofline"]
+    assert [each.name for each in models()] == ["balance", "ice", "linear", "roofline", "two_level"]
     for each in VARIANTS:
         assert each.error
         assert each.leaves_out

@@ -12,7 +12,17 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.settings import Given, Number, check_known, together
-from archline.api.subjects import NOT_RUN, FormulaSubject, Settings, Subject, check_facts, model_for, own, subject
+from archline.api.subjects import (
+    NOT_RUN,
+    AlgorithmSubject,
+    FormulaSubject,
+    Settings,
+    Subject,
+    check_facts,
+    model_for,
+    own,
+    subject,
+)
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
@@ -210,7 +220,9 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         metrics -= set(ON_REQUEST) - names_in(model.expanded(model.expression))
     found = Applied(model, machine, frozenset(metrics))
     found.require()
-    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in found.read]
+    # Notes hold the memory of a processor against its limit.
+    read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
+    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
         raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")
@@ -224,6 +236,9 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
         # Each core stays as fast as it is, also where the machine gives that as its peak over its cores.
         rates = {name: replace(each, formula=None) for name, each in machine.quantities.items() if name == "core_rate"}
         return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
+    if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
+        hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
+        raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` says how many processors it has", hint=hint)
     if not fine:
         what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
         hint = "its rates are the whole device's" if not model.processors else "give formulas that hold P"
@@ -238,6 +253,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         and not isinstance(chosen, FormulaSubject)
         and "P" in at
         and "P" not in (*chosen.names.sizes, *chosen.names.indices)
+        and not chosen.takes_processors
     ):
         settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
@@ -263,6 +279,9 @@ def _processors(value: object) -> int:
 
 def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
     """What to know of an answer: a cache that is not the machine's, a power above its limit."""
+    limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
+    if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
+        yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
     word, line, fast = (on.machine.values.get(name) for name in ("word", "line", "fast_memory"))
     if cache is not None and word and line and word * cache.line != line:
         yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"

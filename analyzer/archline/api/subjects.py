@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
 from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
@@ -24,6 +25,7 @@ from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
+from archline.energy.models import model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
 """What is derived of an algorithm for models."""
+ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
+"""The same of an algorithm on a grid: of the longest path, memory of one processor, the extents of the grid."""
 COUNTED = names(lambda each: each.taken and each.executed)
 NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
@@ -105,16 +109,45 @@ class AlgorithmSubject:
         """The facts of its sizes."""
         return self.report.where
 
-    metrics: Collection[str] = (*INPUTS, "Z", "L")
-    """What models may take of it."""
+    @property
+    def on_grid(self) -> bool:
+        """Whether it runs on a grid of processors."""
+        return bool(self.algorithm.node.grid)
+
+    @property
+    def derivable(self) -> tuple[str, ...]:
+        """The metrics that may be derived of it."""
+        return INPUTS if not self.on_grid else tuple(name for name in ON_GRID if name in self._on_grid)
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """What models may take of it."""
+        return self.derivable if self.on_grid else (*INPUTS, "Z", "L")
+
+    @cached_property
+    def _on_grid(self) -> Mapping[str, Cost]:
+        return {**self.report.without_io.metrics, **grid_extents(self.algorithm.module, self.algorithm.node)}
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
         """A derived cost; with processors, time in place of span and the misses of all their caches."""
+        if self.on_grid:
+            return self._on_grid[metric]
         if procs is not None and metric == "span":
             return self.report._time(procs)
         if procs is not None and metric == "io":
             return self.report._io_on(procs)
         return self.report.including(metric).costs[metric]
+
+    @property
+    def _needed(self) -> tuple[str, ...]:
+        """The names that have no cost without a value: P too, where the grid is given by it."""
+        names = self.report.names.for_a_run
+        return (*names, "P") if self.takes_processors else names
+
+    @property
+    def takes_processors(self) -> bool:
+        """Whether the extents of its grid are given by P."""
+        return any("P" in s.names(axis.extent) for axis in self.algorithm.node.grid)
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
@@ -124,7 +157,7 @@ class AlgorithmSubject:
         """
         if not settings.runs and settings.cache.policy == "optimal":
             found = self.derived(at, metrics, settings)
-            if not found.unknown or not found.unknown.keys() & set(COUNTED):
+            if not found.unknown.keys() & {*COUNTED, "P", "nodes"}:
                 return found
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
@@ -138,7 +171,10 @@ class AlgorithmSubject:
 
     def _derive(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
-        point = report.point(at, report.names.for_a_run, settings.option)
+        point = report.point(at, self._needed, settings.option)
+        if self.on_grid:
+            values, unknown = self._derived_at(point, metrics, None)
+            return Basis(point, values, None, NOT_RUN, unknown)
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
         values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings.procs)
@@ -150,7 +186,7 @@ class AlgorithmSubject:
     ) -> tuple[dict[str, Input], dict[str, str]]:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
-        for name in (each for each in INPUTS if each in metrics):
+        for name in (each for each in self.derivable if each in metrics):
             cost = self.cost(name, procs)
             try:
                 if cost.lower is None or cost.upper is None:
@@ -171,7 +207,7 @@ class AlgorithmSubject:
 
         common = {
             "option": settings.option,
-            "cache": settings.cache,
+            "cache": None if self.on_grid else settings.cache,
             "chosen_cache": settings.chosen_cache,
             "seed": settings.seed,
             "compiled": settings.compiled,
@@ -182,25 +218,24 @@ class AlgorithmSubject:
 
     def executed(self, ran: Run, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
-        cache = ran.cache
-        assert cache is not None
-        view = ran.view
-        point = {**view.at, "Z": cache.Z, "L": cache.L}
-        found: dict[str, Input] = {}
-        unknown: dict[str, str] = {}
-        if not settings.measured:
-            optimal = [name for name in metrics if name != "io" or cache.policy == "optimal"]
-            found, unknown = self._derived_at(point, optimal, settings.procs)
+        cache, view = ran.cache, ran.view
+        assert cache is not None or self.on_grid
+        point = {**view.at} if cache is None else {**view.at, "Z": cache.Z, "L": cache.L}
+        derived = ("P", "nodes") if settings.measured else metrics
+        optimal = [name for name in derived if name != "io" or cache is None or cache.policy == "optimal"]
+        found, unknown = self._derived_at(point, optimal, settings.procs)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
         for name in COUNTED:
             if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in INPUTS if name in metrics and name not in found]
+        missing = [name for name in self.derivable if name in metrics and name not in found]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
-        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
         data = f"{view.matrix.path}; {ran.data}" if view.matrix is not None else ran.data
+        if cache is None:
+            return Basis(view.at, found, None, data)
+        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
         return Basis(_sizes(view.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
     def growth(self, metric: str) -> Growth:
@@ -341,9 +376,15 @@ def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
             raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
 
 
-def model_for(chosen: Subject, model: Model, given: bool) -> Model:
-    """The model of a target of formulas, where none was chosen on the command line."""
-    return chosen.target.model if isinstance(chosen, FormulaSubject) and not given else model
+def model_for(chosen: Subject, chosen_model: Model, given: bool) -> Model:
+    """The model of a target of formulas, or of a grid, where none was chosen on the command line."""
+    if given:
+        return chosen_model
+    if isinstance(chosen, FormulaSubject):
+        return chosen.target.model
+    if chosen.on_grid:
+        return model("two_level" if "node_words" in chosen.derivable else "linear")
+    return chosen_model
 
 
 def own(at: Given, chosen: Subject) -> Given:

@@ -31,6 +31,7 @@ COMMANDS = {
     "plot": "plot io against the size of the cache",
     "energy": "time, energy and power on machines, by models from the literature",
     "compare": "compare algorithms: growth, energy, which takes less and how sure",
+    "scale": "where time and energy scale perfectly on more and more processors",
     "order": "compare the growth of two expressions",
 }
 GARBAGE = 10_000

@@ -62,6 +62,12 @@ QUANTITIES = _registry(
     ("eps_e", "W", "leakage power of one processor"),
     ("memory_max", "word", "memory of one processor"),
     ("message_max", "word", "largest message"),
+    # Two levels: the same within a node, equations (12) and (17); those above are then between nodes.
+    ("node_beta_t", "s/word", "time of a word sent within a node"),
+    ("node_alpha_t", "s/message", "time of a message within a node"),
+    ("node_beta_e", "J/word", "energy of a word sent within a node"),
+    ("node_alpha_e", "J/message", "energy of a message within a node"),
+    ("node_delta_e", "J/word/s", "energy of a word stored in the memory that a node shares, per second"),
     # Balance principles: Czechowski et al. 2011, figure 1 and Table 1.
     ("core_rate", "op/s", "operations that one core performs in a second"),
     ("cores", "1", "cores"),
@@ -83,6 +89,7 @@ QUANTITIES = _registry(
 METRICS = _registry(
     *((each.name, each.unit, each.doc) for each in metrics.METRICS.values() if each.taken),
     ("P", "1", "processors"),
+    ("nodes", "1", "nodes, of several processors each"),
     ("Z", "word", "words of fast memory"),
     ("L", "word/line", "words in a cache line"),
 )

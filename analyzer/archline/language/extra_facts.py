@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.checking import check
+from archline.language.checking.collectives import MODULE as COLLECTIVES
 from archline.language.model import Module
 from archline.language.source import Source
 
@@ -22,11 +23,21 @@ def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]
     used = _used(module)
     waiting = [used]
 
-    def resolve(_: s.Use) -> Module:
+    def resolve(use: s.Use) -> Module:
+        if use.path == COLLECTIVES and not any(isinstance(each, s.Use) and each.path == use.path for each in items):
+            return replace(used, algorithms=_collectives(module))
         # What the file uses is loaded already: the first `use` brings all of it in, the others nothing more.
         return waiting.pop() if waiting else replace(used, program=s.Program(used.program.source, ()), algorithms={})
 
     return check(replace(module.program, items=items), resolve), narrowed
+
+
+def _collectives(module: Module) -> dict[str, s.Algorithm]:
+    """The algorithms of the library that the file's collective operations stand for."""
+    nodes = [node for node in s.nodes(module.program.items) if isinstance(node, s.Communicate)]
+    own = [module.collectives[node] for node in nodes if node in module.collectives]
+    called = [module.targets[each.invoke.call] for each in own]
+    return {each.name: each for each in called if isinstance(each, s.Algorithm) and each.name not in module.visible}
 
 
 def _used(module: Module) -> Module:

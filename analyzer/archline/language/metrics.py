@@ -138,13 +138,17 @@ METRICS = _registry(
         declared=True, claimed=True, executed=True, taken=True,
     ),
     Metric(
-        "node_words", "word", "words moved between processors of a node", declared=True, claimed=True, executed=True
+        "node_words", "word", "words moved between processors of a node",
+        declared=True, claimed=True, executed=True, taken=True,
     ),
     Metric(
         "node_messages", "message", "messages between processors of a node",
-        declared=True, claimed=True, executed=True,
+        declared=True, claimed=True, executed=True, taken=True,
     ),
-    Metric("node_memory", "word", "words of memory used on one node", declared=True, claimed=True, executed=True),
+    Metric(
+        "node_memory", "word", "words of memory used on one node",
+        declared=True, claimed=True, executed=True, taken=True,
+    ),
     Metric("energy", "J", "energy", claimed=True),
     Metric("time", "s", "time", claimed=True),
 )  # fmt: skip

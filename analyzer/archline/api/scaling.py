@@ -1,0 +1,99 @@
+"""Strong scaling of algorithms on grids, and of formulas that hold P."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from archline.api import rules
+from archline.api.energies import energies, stated
+from archline.api.settings import Given, read_settings
+from archline.api.subjects import Settings, Subject, model_for
+from archline.api.sweeps import Sweep
+from archline.energy.formulas import names_in
+from archline.energy.growth import Growth, of_formula
+from archline.energy.machines import Machine
+from archline.energy.model import Applied, Model
+from archline.energy.models import model as model_of
+from archline.energy.quantities import METRICS
+from archline.energy.scaling import FACTOR, Scaling, Step
+from archline.language.diagnostics import ArchlineError, error
+
+
+def scale(
+    chosen: Subject,
+    machine: Machine,
+    vary: Sequence[str],
+    at: Given | str | None = None,
+    model: str | None = None,
+    factor: Fraction = FACTOR,
+    settings: Settings | None = None,
+) -> Scaling:
+    """How a subject scales while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
+
+    Sizes at which a fact of `where` fails are left out, with that reason. Raises ArchlineError as `energy` does; AL411
+    where the sweeps have different lengths, the model has no number of processors, or that does not grow.
+    """
+    given = read_settings(at, "--at") if isinstance(at, str) else at or {}
+    taken = model_for(chosen, model_of(model or "linear"), model is not None)
+    if taken.processors != "P":
+        raise error(rules.OPTIONS_CLASH, f"model `{taken.name}` does not count processors", hint="take `linear`")
+    sweeps = [Sweep.read(each) for each in vary]
+    if len({len(each.points) for each in sweeps}) > 1:
+        lengths = ", ".join(f"{each.variable} has {len(each.points)}" for each in sweeps)
+        raise error(rules.OPTIONS_CLASH, f"sizes that vary together need as many values: {lengths}")
+    steps = tuple(_steps(chosen, machine, taken, given, sweeps, settings or Settings()))
+    counts = [each.processors.lower for each in steps if each.result is not None]
+    if any(after <= before for before, after in pairwise(counts)):
+        hint = "vary the sizes that the grid is made of, or P"
+        raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
+    varied = tuple(dict.fromkeys(name for each in sweeps for name in each.names))
+    return Scaling(chosen.name, taken, varied, factor, steps, _growths(chosen, machine, taken, varied))
+
+
+def _steps(
+    chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[Sweep], settings: Settings
+) -> Iterator[Step]:
+    failed: list[ArchlineError] = []
+    points = len(sweeps[0].points)
+    for index in range(points):
+        sizes = {name: each.points[index] for each in sweeps for name in each.names}
+        point = at
+        for each in sweeps:
+            point = each.points_with(point)[index]
+        try:
+            (found,) = energies([chosen], [machine], model, point, settings)
+        except ArchlineError as problem:
+            if problem.diagnostics[0].rule is not rules.FACT_FAILS:
+                raise
+            failed.append(problem)
+            if len(failed) == points:
+                raise failed[0] from None
+            yield Step(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
+            continue
+        if "P" not in found.result.inputs:
+            message = f"`{chosen.name}` does not say on how many processors it runs"
+            raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
+        yield Step(sizes, found.result)
+
+
+def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """How P times each term of the time grows, and whether that is free of what is varied."""
+    on = Applied(model, machine, frozenset(chosen.metrics))
+    zero = [name for name, value in machine.values.items() if value == 0]
+    found: dict[str, tuple[str, str]] = {}
+    known: dict[str, Growth] = {}
+    for name, text in model.sides.items():
+        times = on.complete(model.expanded(f"P*({text})"))
+        known |= {each: chosen.growth(each) for each in names_in(times) & METRICS.keys() if each not in known}
+        growth = of_formula(times, known, zero)
+        found[name] = (stated(growth, chosen) or "unknown", _verdict(growth, varied))
+    return found
+
+
+def _verdict(growth: Growth, varied: Sequence[str]) -> str:
+    if growth.upper is None:
+        return ""
+    held = [name for name in varied if name in names_in(growth.upper)]
+    return f"depends on {', '.join(held)}" if held else "scales perfectly"

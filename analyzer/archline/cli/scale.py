@@ -1,0 +1,64 @@
+"""Where time and energy scale perfectly: one problem on more and more processors, and what ends that at both sides.
+
+A target is an algorithm on a grid, whose costs are derived, or formulas that hold P. Sizes that --vary names grow
+together: --at n=4096,g=8 --vary c=1..8, or --vary P=16..256 --vary c=1..16. Time scales perfectly while time*P stays
+within a factor of what it is on the fewest processors, energy while it does itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from fractions import Fraction
+
+from archline.cli import options as shared
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument(
+        "target", metavar="TARGET", help="an algorithm on a grid, or formulas such as linear:F=n^3/P,..."
+    )
+    shared.add_machines(parser, required=True)
+    parser.add_argument(
+        "--model", metavar="MODEL", help="linear or two_level, also with +overlap (default: by the grid)"
+    )
+    shared.add_at(parser)
+    shared.add_where(parser)
+    parser.add_argument(
+        "--vary", action="append", required=True, metavar="SIZES", help="sizes that grow: c=1..8, P=8..64 step 8"
+    )
+    parser.add_argument(
+        "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="how much is perfect still (default: 1.5)"
+    )
+    shared.add_format(parser, ("text", "json"))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api import rules
+    from archline.api.scaling import scale
+    from archline.api.subjects import subject
+    from archline.language.diagnostics import error
+    from archline.report import scaling
+    from archline.report.layout import terminal_width
+
+    machines = shared.read_machines(options)
+    if len(machines) > 1:
+        raise error(rules.OPTIONS_CLASH, "`scale` takes one machine")
+    chosen = subject(options.target, options.where)
+    found = scale(chosen, machines[0], options.vary, shared.read_at(options), options.model, options.factor)
+    text = scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
+    sys.stdout.write(text)
+    return 0
+
+
+def _factor(text: str) -> Fraction:
+    """A number above 1."""
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if not 1 < value < 10**6:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 1")
+    return value

@@ -1,0 +1,155 @@
+"""Results of strong scaling: time and energy of one problem on more and more processors, and where both are perfect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from archline.energy.intervals import Interval
+from archline.energy.model import Model
+from archline.energy.results import EnergyResult
+
+FACTOR = Fraction(3, 2)
+WITHIN, BEYOND, OPEN = "within", "beyond", "open"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One number of processors: the result there, or the `reason` why there is none."""
+
+    sizes: Mapping[str, object]
+    result: EnergyResult | None
+    reason: str = ""
+
+    @property
+    def processors(self) -> Interval:
+        """P."""
+        return self.amount("P")
+
+    def amount(self, name: str) -> Interval:
+        """An input of the model."""
+        assert self.result is not None
+        return self.result.inputs[name].amount
+
+    def quantity(self, name: str) -> Interval | None:
+        """`time*P`, or `energy`."""
+        assert self.result is not None
+        assert self.result.estimate is not None
+        if name == "energy":
+            return self.result.estimate.energy
+        time = self.result.estimate.time
+        return None if time is None else time * self.processors
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a result, and the memory of a processor is no smaller than what is needed."""
+        if self.result is None:
+            return False
+        limit = self.result.machine.values.get("memory_max")
+        needed = self.result.inputs.get("memory")
+        return limit is None or needed is None or needed.amount.lower <= limit
+
+
+@dataclass(frozen=True)
+class Range:
+    """From and to which step a quantity (`time*P`, `energy`) stays within the factor; None where nowhere."""
+
+    quantity: str
+    first: Step | None
+    last: Step | None
+    below: str
+    above: str
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an algorithm scales on a machine.
+
+    `growth` is that of P times each term of the time, as text, and whether it is free of what is varied.
+    """
+
+    algorithm: str
+    model: Model
+    varied: tuple[str, ...]
+    factor: Fraction
+    steps: tuple[Step, ...]
+    growth: Mapping[str, tuple[str, str]]
+
+    @cached_property
+    def first(self) -> Step | None:
+        """The fewest processors with room for the problem, to which the others are compared."""
+        return next((each for each in self.steps if each.fits), None)
+
+    def ratio(self, step: Step, quantity: str) -> Interval | None:
+        """A quantity over that on the fewest processors."""
+        if self.first is None or step.result is None:
+            return None
+        top, bottom = step.quantity(quantity), self.first.quantity(quantity)
+        if step is self.first or top is None or bottom is None or bottom.lower <= 0:
+            return None if top is None or bottom is None else Interval.of(1)
+        return top / bottom
+
+    def verdict(self, step: Step, quantity: str) -> str:
+        """Whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
+        found = self.ratio(step, quantity)
+        if found is None or found.lower > self.factor or found.upper * self.factor < 1:
+            return BEYOND
+        return WITHIN if found.upper <= self.factor and found.lower * self.factor >= 1 else OPEN
+
+    @cached_property
+    def ranges(self) -> tuple[Range, ...]:
+        """Where time and energy scale perfectly, and what ends that at both sides."""
+        return tuple(self._range(name) for name in ("time*P", "energy"))
+
+    def _range(self, quantity: str) -> Range:
+        if self.first is None or self.first.quantity(quantity) is None:
+            return Range(quantity, None, None, self._below(), "")
+        last = index = self.steps.index(self.first)
+        while last + 1 < len(self.steps) and self._goes_on(self.steps[last + 1], quantity):
+            last += 1
+        above = "the sweep ends here"
+        if last + 1 < len(self.steps):
+            above = self._end(self.steps[last + 1], quantity)
+        return Range(quantity, self.steps[index], self.steps[last], self._below(), above)
+
+    def _goes_on(self, step: Step, quantity: str) -> bool:
+        return step.fits and self.verdict(step, quantity) == WITHIN
+
+    def _below(self) -> str:
+        before = self.steps if self.first is None else self.steps[: self.steps.index(self.first)]
+        return _no_room(before[-1]) if before else "the sweep starts here"
+
+    def _end(self, step: Step, quantity: str) -> str:
+        if not step.fits:
+            return _no_room(step)
+        ratio = self.ratio(step, quantity)
+        assert ratio is not None
+        ends = " .. ".join(dict.fromkeys(f"{float(each):.3g}" for each in (ratio.lower, ratio.upper)))
+        if self.verdict(step, quantity) == OPEN:
+            return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
+        return f"{ends} times as much at P = {step.processors.lower}; {self._grown(step, quantity)} grows most"
+
+    def _grown(self, step: Step, quantity: str) -> str:
+        """The term that grows most between the first step and a later one."""
+        assert self.first is not None
+        before, after = (_terms(each, quantity) for each in (self.first, step))
+        return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
+
+
+def _terms(step: Step, quantity: str) -> dict[str, Fraction]:
+    assert step.result is not None
+    estimate = step.result.estimate
+    assert estimate is not None
+    if quantity == "energy":
+        return {name: each.upper for name, each in estimate.terms.items()}
+    return {name: (each * step.processors).upper for name, each in estimate.sides.items()}
+
+
+def _no_room(step: Step) -> str:
+    at = ", ".join(f"{name} = {value}" for name, value in step.sizes.items())
+    if step.result is None:
+        return f"{at}: {step.reason}"
+    needed, limit = step.amount("memory").lower, step.result.machine.values["memory_max"]
+    return f"{at}: a processor needs {float(needed):.4g} words, and memory_max is {float(limit):.4g}"

@@ -1,0 +1,130 @@
+"""Strong scaling as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from archline.energy.intervals import Interval
+from archline.energy.scaling import Range, Scaling, Step
+from archline.report import json
+from archline.report.energies import shown
+from archline.report.energies.json import ends
+from archline.report.layout import indented, table, wrap
+from archline.report.numbers import exact
+
+QUANTITIES = {"time*P": "in time", "energy": "in energy"}
+
+
+def text(scaling: Scaling, width: int) -> str:
+    """A row for each number of processors, the ranges, and how P times each term of the time grows."""
+    known = [each for each in scaling.steps if each.result is not None]
+    varied = scaling.varied
+    some = known[0].result
+    assert some is not None
+    at = {name: value for name, value in (some.at or {}).items() if name not in varied}
+    on = f"{scaling.algorithm} on {shown.machine_text(some.machine)}, model {scaling.model.name}"
+    lines = wrap("; ".join(filter(None, (on, shown.sizes_text(at)))), width)
+    rows = [_row(scaling, each) for each in scaling.steps]
+    own = [name for name in varied if name != "P"]
+    # What has no result has its reason below.
+    head = [*own, "P", "memory", "time", "time*P", "energy", "energy", "bound by"]
+    lines += ["", *indented(table([head, *rows], width - 2)), ""]
+    first = scaling.first
+    least = "" if first is None else f" of what it is on {_count(first.processors)} processors"
+    lines += indented(
+        wrap(f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}", width - 2)
+    )
+    lines += indented(table([row for each in scaling.ranges for row in _range(each)], width - 4), 4)
+    lines += ["", *indented(wrap("growth of P times each term of the time", width - 2))]
+    terms = [[name, *growth] for name, growth in scaling.growth.items()]
+    lines += indented(table(terms, width - 4), 4)
+    return "\n".join(lines) + "\n"
+
+
+def _factor(scaling: Scaling) -> str:
+    return f"{float(scaling.factor):.4g}"
+
+
+def _count(processors: Interval) -> str:
+    return shown.whole(processors)
+
+
+def _row(scaling: Scaling, step: Step) -> list[str]:
+    own = [str(value) for name, value in step.sizes.items() if name != "P"]
+    if step.result is None:
+        return [*own, str(step.sizes.get("P", "-")), *["-"] * 6]
+    estimate = step.result.estimate
+    assert estimate is not None
+    memory = "-" if "memory" not in step.result.inputs else shown.approximate(step.amount("memory").upper, 4)
+    return [
+        *own,
+        _count(step.processors),
+        memory if step.fits else f"{memory} (no room)",
+        _amount(estimate.time, "s"),
+        _ratio(scaling.ratio(step, "time*P")),
+        _amount(estimate.energy, "J"),
+        _ratio(scaling.ratio(step, "energy")),
+        estimate.binds,
+    ]
+
+
+def _amount(amount: Interval | None, unit: str) -> str:
+    return "-" if amount is None else amount.text(unit)
+
+
+def _ratio(ratio: Interval | None) -> str:
+    if ratio is None:
+        return "-"
+    return " .. ".join(dict.fromkeys(f"{float(each):.3f}" for each in (ratio.lower, ratio.upper)))
+
+
+def _range(found: Range) -> list[list[str]]:
+    name = QUANTITIES[found.quantity]
+    if found.first is None or found.last is None:
+        return [[name, "nowhere"], ["  below", found.below]]
+    span = f"P = {_count(found.first.processors)} .. {_count(found.last.processors)}"
+    return [[name, span], ["  below", found.below], ["  above", found.above]]
+
+
+def json_text(scaling: Scaling) -> str:
+    """The same as a document; numbers are exact strings in base units."""
+    return json.render(
+        {
+            "algorithm": scaling.algorithm,
+            "model": scaling.model.name,
+            "varied": list(scaling.varied),
+            "factor": exact(scaling.factor),
+            "steps": [_step(scaling, each) for each in scaling.steps],
+            "ranges": {
+                each.quantity: {
+                    "first": None if each.first is None else exact(each.first.processors.lower),
+                    "last": None if each.last is None else exact(each.last.processors.lower),
+                    "below": each.below,
+                    "above": each.above,
+                }
+                for each in scaling.ranges
+            },
+            "growth": {
+                name: {"of_P_times_term": growth, "verdict": verdict}
+                for name, (growth, verdict) in scaling.growth.items()
+            },
+        }
+    )
+
+
+def _step(scaling: Scaling, step: Step) -> Mapping[str, Any]:
+    sizes = {name: str(value) for name, value in step.sizes.items()}
+    if step.result is None:
+        return {"sizes": sizes, "reason": step.reason}
+    estimate = step.result.estimate
+    assert estimate is not None
+    return {
+        "sizes": sizes,
+        "inputs": {name: ends(each.amount) for name, each in step.result.inputs.items()},
+        "fits": step.fits,
+        "time": None if estimate.time is None else {**ends(estimate.time), "unit": "s"},
+        "energy": None if estimate.energy is None else {**ends(estimate.energy), "unit": "J"},
+        "ratios": {name: None if (ratio := scaling.ratio(step, name)) is None else ends(ratio) for name in QUANTITIES},
+        "binds": estimate.binds,
+    }

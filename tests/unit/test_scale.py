@@ -1,0 +1,110 @@
+"""Ranges of perfect strong scaling against those of Demmel et al. (2013), and by hand on derived costs."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from archline.api.scaling import scale
+from archline.api.subjects import subject
+from archline.cli.main import main
+from archline.energy.machines import Machine
+from archline.energy.scaling import Scaling
+from archline.language.diagnostics import ArchlineError
+from energy_support import made
+
+F = Fraction
+NETWORK = made(gamma_t=0, beta_t=1, alpha_t=0, gamma_e=5, beta_e=7, alpha_e=0, delta_e="1/2", eps_e=0)
+ALL = made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11, delta_e="1/2", eps_e=13)
+
+
+def scaled(target: str, *vary: str, at: str, on: Machine = NETWORK, factor: Fraction = F(101, 100)) -> Scaling:
+    return scale(subject(target), on, vary, at, factor=factor)
+
+
+def ends(found: Scaling, quantity: str) -> tuple[int, int]:
+    """The numbers of processors from and to which a quantity scales perfectly."""
+    (chosen,) = (each for each in found.ranges if each.quantity == quantity)
+    assert chosen.first is not None
+    assert chosen.last is not None
+    return int(chosen.first.processors.lower), int(chosen.last.processors.lower)
+
+
+def test_matrix_products_scale_perfectly_up_to_n3_over_m32() -> None:
+    """Figure 3: bandwidth times P is flat up to P = n^3/M^(3/2), then rises as P^(1/3)."""
+    target = "linear:F=0,W=max(n^3/(P*sqrt(M)),n^2/P^(2/3)),S=0"
+    found = scaled(target, "P=256..32768", at="n=4096,M=65536")
+    assert ends(found, "time*P") == (4096**2 // 65536, 4096**3 // 256**3)
+    assert found.ratio(found.steps[-1], "time*P").lower == pytest.approx(2)  # type: ignore[union-attr]
+    assert "at P = 8192; bandwidth grows most" in found.ranges[0].above
+    assert found.growth["computation"] == ("0", "scales perfectly")
+    assert found.growth["bandwidth"][1] == "depends on P"
+
+
+def test_n_bodies_scale_perfectly_up_to_the_two_dimensional_limit() -> None:
+    """Equation (15): n/M <= P <= n^2/M^2; the time is exactly as (15) has it, and the energy constant."""
+    target = "linear:F=f*n^2/P,W=max(n^2/(P*M),n/sqrt(P)),S=0"
+    found = scaled(target, "P=64..16384", at="n=4096,M=64,f=0")
+    assert ends(found, "time*P") == ends(found, "energy") == (4096 // 64, 4096**2 // 64**2)
+    assert found.steps[0].quantity("time*P").lower == 4096**2 // 64  # type: ignore[union-attr]
+
+
+def test_layers_of_matrix_products_by_derived_costs() -> None:
+    """P = g^2*c with blocks of n^2/g^2 words: flops times P stay 2*n^3, c divides g ends it, at P = g^3."""
+    found = scaled("distributed.matmul::matmul_25d", "c=1..16", at="n=512,g=8", on=ALL, factor=F(3))
+    assert [each.result is not None for each in found.steps] == [True] * 4 + [False]
+    assert [each.processors.lower for each in found.steps[:4]] == [64, 128, 256, 512]
+    assert ends(found, "time*P") == (64, 512)
+    assert found.ranges[0].below == "the sweep starts here"
+    assert found.ranges[0].above == "c = 16: `c divides g` does not hold"
+
+
+def test_the_memory_of_a_processor_ends_it_below() -> None:
+    # Three blocks of n^2/P words: 3*16, 3*64, ... words with n = 32; room for 200.
+    machine = made({**ALL.values, "memory_max": 200})
+    found = scaled("distributed.matmul::cannon", "g=2..8", at="n=32", on=machine, factor=F(10))
+    assert ends(found, "time*P") == (16, 64)
+    assert found.ranges[0].below == "g = 2: a processor needs 768 words, and memory_max is 200"
+    assert found.growth["computation"] == ("Theta(n^3)", "scales perfectly")
+
+
+def test_nothing_has_room() -> None:
+    found = scaled("distributed.matmul::cannon", "g=2..4", at="n=32", on=made({**ALL.values, "memory_max": 2}))
+    assert [(each.first, each.last) for each in found.ranges] == [(None, None)] * 2
+
+
+def test_the_ratio_is_exact() -> None:
+    # By (1): F = 2*n^3/P, W = 2*(g + 1)*n^2/P, S = 2*(g + 1); n = 16.
+    found = scaled("distributed.matmul::cannon", "g=2..4", at="n=16", on=ALL)
+    times = [2 * 16**3 + 2 * 2 * (g + 1) * 256 + 3 * 2 * (g + 1) * g * g for g in (2, 4)]
+    assert found.ratio(found.steps[1], "time*P").lower == F(times[1], times[0])  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("target", "vary", "at", "code"),
+    [
+        ("distributed.matmul::cannon", ["g=3..3"], "n=16", "AL407"),
+        ("distributed.matmul::cannon", ["n=16..64"], "g=4", "AL411"),
+        ("distributed.matmul::cannon", ["g=2..4"], "g=4,n=16", "AL403"),
+        ("distributed.nbody::nbody_replicated", ["P=4..16", "c=1..2"], "n=64,f=1", "AL411"),
+        ("dense.matmul::matmul_basic", ["n=16..64"], "m=4,p=4", "AL411"),
+    ],
+)
+def test_what_is_refused(target: str, vary: list[str], at: str, code: str) -> None:
+    with pytest.raises(ArchlineError) as refused:
+        scaled(target, *vary, at=at, on=ALL)
+    assert refused.value.diagnostics[0].rule.code == code
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["scale", "distributed.matmul::cannon", "--machine", "jaketown", "--at", "n=64", "--vary", "g=2..8"]
+    assert main([*command, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [each["inputs"]["P"]["lower"] for each in document["steps"]] == ["4", "16", "64"]
+    assert document["ranges"]["energy"]["last"] == "64"
+    assert main(command) == 0
+    assert "perfect strong scaling" in capsys.readouterr().out
+    assert main([*command, "--factor", "1"]) == 2
+    assert main([*command, "--machine", "atom-d2500"]) == 2

@@ -16,11 +16,9 @@ from archline.language.diagnostics import ArchlineError
 from energy_support import made
 
 F = Fraction
+NEARLY = F(101, 100)
 NETWORK = made(gamma_t=0, beta_t=1, alpha_t=0, gamma_e=5, beta_e=7, alpha_e=0, delta_e="1/2", eps_e=0)
 ALL = made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11, delta_e="1/2", eps_e=13)
-
-
-NEARLY = F(101, 100)
 
 
 def scaled(target: str, *vary: str, at: str, on: Machine = NETWORK, factor: Fraction = NEARLY) -> Scaling:

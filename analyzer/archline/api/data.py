@@ -8,6 +8,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import cache_at
 from archline.api.running import Processors, Run, run
 from archline.api.settings import Given, Point
+from archline.energy.machines import Machine
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
 from archline.execution.results import TIMEOUT, Cache
@@ -26,6 +27,7 @@ def run_generated(
     compiled: bool | None = None,
     engine: str = "simulated",
     timeout: float = TIMEOUT,
+    machine: Machine | None = None,
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.report()
@@ -41,6 +43,7 @@ def run_generated(
         compiled=compiled,
         engine=engine,
         timeout=timeout,
+        machine=machine,
         data=f"the data was generated (seed {seed})",
         chosen_cache=chosen_cache,
         _report=report,
@@ -61,6 +64,7 @@ def run_matrix(
     compiled: bool | None = None,
     engine: str = "simulated",
     timeout: float = TIMEOUT,
+    machine: Machine | None = None,
 ) -> Run:
     """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
 
@@ -80,6 +84,7 @@ def run_matrix(
         compiled=compiled,
         engine=engine,
         timeout=timeout,
+        machine=machine,
         data=f"the vectors were generated (seed {seed})",
         matrix=MatrixView(str(path), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
         chosen_cache=chosen_cache,

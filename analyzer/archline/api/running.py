@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,16 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.api.settings import broken_facts
+from archline.energy.formulas import parsed, value_of
+from archline.energy.machines import Machine
+from archline.energy.model import Applied
+from archline.energy.models import model
 from archline.execution.cache import Chunked, Policy, PrivateCaches, Schedule, Static, WorkStealing, private_caches
+from archline.execution.paths import METRICS
 from archline.execution.results import TIMEOUT, Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
@@ -51,6 +58,7 @@ class Run:
     data: str = "the data was given"
     matrix: MatrixView | None = None
     chosen_cache: bool = True
+    machine: Machine | None = None
     _report: CostReport | None = field(default=None, repr=False)
 
     @property
@@ -77,6 +85,11 @@ class Run:
     def costs(self) -> CostReport:
         """The derived costs that the counts are held against."""
         return self._report if self._report is not None else self.algorithm.report()
+
+    @property
+    def time(self) -> Fraction | None:
+        """Seconds on the machine that was given, along the path that takes longest; None where none was."""
+        return None if self.counts.time is None else self.counts.time[0]
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -120,6 +133,7 @@ class Run:
             matrix=self.matrix,
             data=self.data,
             unchecked=unchecked,
+            timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
         )
 
@@ -193,6 +207,7 @@ def run(
     compiled: bool | None = None,
     engine: str = "simulated",
     timeout: float = TIMEOUT,
+    machine: Machine | None = None,
     **shown: Any,
 ) -> Run:
     """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
@@ -206,7 +221,8 @@ def run(
         raise error(rules.WRONG_SCHEDULE, f"`{node.name}` says itself which processor does what", hint=hint)
     events = processors is not None
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
-                        compiled=compiled, engine=engine, timeout=timeout)  # fmt: skip
+                        compiled=compiled, engine=engine, timeout=timeout,
+                        prices=() if machine is None else _prices(node, machine))  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -215,7 +231,20 @@ def run(
         private = _private(execution, processors, cache)
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
-    return Run(algorithm, execution, given, cache, processors, private, **shown)
+    return Run(algorithm, execution, given, cache, processors, private, machine=machine, **shown)
+
+
+def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
+    """The seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
+    if not algorithm.grid:
+        message = f"`{algorithm.name}` runs on one processor; a machine times the paths through several"
+        raise error(rules.OPTIONS_CLASH, message, hint="`archline energy` gives the time of others")
+    on = Applied(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
+    on.require_time()
+    prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
+    prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
+    found = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}
+    return tuple(found.get(name, Fraction(0)) for name in METRICS)
 
 
 def _line(cache: Cache | None) -> int:

@@ -65,6 +65,16 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
     return found if options.year is None else [each.in_year(options.year) for each in found]
 
 
+def only_machine(options: argparse.Namespace) -> Machine:
+    """The one machine that is named, with the parameters given. Raises ArchlineError (AL411 for several)."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    if len(options.machines) > 1:
+        raise error(rules.OPTIONS_CLASH, f"`{options.machines[1]}` is a second machine; give one")
+    return read_machines(options)[0]
+
+
 def energy_settings(options: argparse.Namespace) -> Settings:
     """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
     from pathlib import Path
@@ -249,6 +259,7 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
         "processors": processors,
         "compiled": False if options.plain else None,
         **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
+        **({"machine": only_machine(options)} if getattr(options, "machines", None) else {}),
     }
     if options.matrix is None:
         return run_generated(subject, at, **common)

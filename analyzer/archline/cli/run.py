@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long a rank of MPI waits before it makes sure that not all do (default: 5)",
     )
+    shared.add_machines(parser, required=False)
     shared.add_format(parser, ("text", "json"))
 
 

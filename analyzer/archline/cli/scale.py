@@ -36,18 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api import rules
     from archline.api.scaling import scale
     from archline.api.subjects import subject
-    from archline.language.diagnostics import error
     from archline.report import scaling
     from archline.report.layout import terminal_width
 
-    machines = shared.read_machines(options)
-    if len(machines) > 1:
-        raise error(rules.OPTIONS_CLASH, "`scale` takes one machine")
+    machine = shared.only_machine(options)
     chosen = subject(options.target, options.where)
-    found = scale(chosen, machines[0], options.vary, shared.read_at(options), options.model, options.factor)
+    found = scale(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor)
     text = scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
     sys.stdout.write(text)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +15,7 @@ from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.units import dimension
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE
 from archline.language.substitution import substituted
 
@@ -228,15 +228,23 @@ class Applied:
     def require(self) -> None:
         """Raise ArchlineError where a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
-            units = ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in self.missing)
-            given = " ".join(f"--parameter {name}=..." for name in self.missing)
-            message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
-            raise error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
+            raise self._unsuited(self.missing)
         self._require_positive()
         for name in ("time", *self.model.energy):
             for held in sorted((names_in(self.formula(name)) & METRICS.keys()) - self._known):
                 hint = did_you_mean(held, self.metrics)
                 raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+
+    def require_time(self) -> None:
+        """Raise ArchlineError (AL458) where a quantity is missing that the time takes."""
+        if missing := self._missing("time"):
+            raise self._unsuited(missing)
+
+    def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
+        units = ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in missing)
+        given = " ".join(f"--parameter {name}=..." for name in missing)
+        message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
+        return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
 
     def _require_positive(self) -> None:
         for text in self.model.positive:

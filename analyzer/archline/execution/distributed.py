@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from archline.execution.grid import Group, Processor
 from archline.execution.jit import compiled_available
 from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
-from archline.execution.paths import METRICS, Links, Path
+from archline.execution.paths import FREE, METRICS, Links, Path, Prices
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
 from archline.execution.simulated import Places, ProcessorsStoppedError, Running, simulate, starts_anew
@@ -63,6 +64,16 @@ class OnGrid:
     def total(self) -> dict[str, int]:
         """What all processors did."""
         return {name: sum(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
+
+    @property
+    def time(self) -> tuple[Fraction, Fraction] | None:
+        """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
+        prices = self.paths[0].prices
+        if not prices.ticks:
+            return None
+        return Fraction(max(each.values[-1] for each in self.paths), prices.scale), prices.seconds(
+            [*self.path.values()]
+        )
 
     @property
     def memory(self) -> list[int]:
@@ -171,6 +182,8 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
 
 def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:
     """Processors of these ranks with their memories. Raises ArchlineError (AL519) where those do not fit."""
+    links = Links(_nodes(plan.algorithm, shape), _largest(plan))
+    prices = _prices(plan, links)
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     shared = _memory(plan, built, room, fuel, None)
@@ -190,11 +203,19 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
         done = _done(memory, weights, built.program.layout.first_counter)
-        running.append(Running(rank, program, memory.state, done))
+        running.append(Running(rank, program, memory.state, done, Path(prices)))
         processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
-    links = Links(_nodes(plan.algorithm, shape), _largest(plan))
     places = Places(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
     return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)
+
+
+def _prices(plan: Plan, links: Links) -> Prices:
+    """The prices of paths, where they are asked for: the cores of a node take turns on its link to others."""
+    if not plan.prices:
+        return FREE
+    cores = Fraction(len(links.nodes), len(set(links.nodes)))
+    shared = [cores if name in ("words", "messages") else 1 for name in METRICS]
+    return Prices.of([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
 
 
 def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -59,6 +59,7 @@ class Plan:
     cache: Cache | None
     options: Options
     progress: bool | None
+    prices: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

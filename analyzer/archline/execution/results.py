@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from archline.language.metrics import Composition, Event, Metric
@@ -44,7 +45,8 @@ class Counts:
 
     On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest
     path through the processors, each by itself, span is the work, accesses and memory are the most of a processor;
-    `own` is the most that one processor did itself, `total` what all did.
+    `own` is the most that one processor did itself, `total` what all did. `time`, where prices are given, is that of
+    the path that takes longest, in seconds, and that of the longest path in each metric one after the other.
     """
 
     flops: int
@@ -63,6 +65,7 @@ class Counts:
     node_memory: int | None = None
     own: Mapping[str, int] = field(default_factory=dict)
     total: Mapping[str, int] = field(default_factory=dict)
+    time: tuple[Fraction, Fraction] | None = None
 
     @property
     def words(self) -> int | None:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def execute(
     engine: str = "simulated",
     timeout: float = TIMEOUT,
     steps: int | None = None,
+    prices: tuple[Fraction, ...] = (),
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
@@ -62,6 +64,9 @@ def execute(
     `timeout` seconds makes sure that not all do. A run as plain Python on simulated processors stops (AL528) after so
     many `steps` of one of them.
 
+    With `prices`, the seconds of a unit of each metric of `paths.METRICS`, the time of the path that takes longest is
+    followed on a grid too.
+
     Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516, AL530 to
     AL535), for what cannot be run (AL517 to AL519, AL536 to AL539).
     """
@@ -72,7 +77,7 @@ def execute(
     tracing = trace or events or cache is not None
     racing = races and has_parallelism(module, algorithm)
     options = Options(False, tracing, racing, events)
-    plan = Plan(module, algorithm, bound, line, cache, options, progress)
+    plan = Plan(module, algorithm, bound, line, cache, options, progress, prices)
     if not algorithm.grid:
         return _result(plan, launch(plan, compiled), trace)
     if tracing:
@@ -84,7 +89,7 @@ def execute(
         return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape), steps))
     if started_rank() is not None:
         return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout, lambda done: _of_grid(plan, done)))
-    given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout}
+    given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
 
 
@@ -125,6 +130,7 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
             node_memory=finished.node_memory if two_levels else None,
             own=own,
             total=total,
+            time=finished.time,
         ),
         outputs_on_grid(plan, finished),
         finished.processors[0].value,

@@ -159,6 +159,9 @@ def run(view: RunView) -> dict[str, Any]:
     for name, values in (("own", counts.own), ("total", counts.total)):
         if values:
             document[name] = {metric: _count(count) for metric, count in values.items()}
+    if view.timed is not None:
+        machine, time, apart = view.timed
+        document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
     if view.matrix is not None:
         document["matrix"] = vars(view.matrix).copy()
     if view.processor_io:

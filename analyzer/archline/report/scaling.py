@@ -28,7 +28,7 @@ def text(scaling: Scaling, width: int) -> str:
     rows = [_row(scaling, each) for each in scaling.steps]
     own = [name for name in varied if name != "P"]
     # What has no result has its reason below.
-    head = [*own, "P", "memory", "time", "time*P", "energy", "energy", "bound by"]
+    head = [*own, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     lines += ["", *indented(table([head, *rows], width - 2)), ""]
     first = scaling.first
     least = "" if first is None else f" of what it is on {_count(first.processors)} processors"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
+from archline.energy.units import format_si
 from archline.report import io, lru
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
@@ -170,7 +172,14 @@ def notes(view: RunView) -> list[str]:
     """The cache and the data of a run, and why some counts are not checked."""
     matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
     costs = [ON_PATHS] if view.counts.own else [cache_note(view.cache)]
-    return [*matrix, *costs, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+    timed = [] if view.timed is None else [timed_note(*view.timed)]
+    return [*matrix, *costs, *timed, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+
+
+def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
+    """The time along one path, and what part it is of that of flops, words and messages each along its own."""
+    part = f", {float(time / apart):.4g} of the {format_si(apart, 's')} of each along its own path" if apart else ""
+    return f"time on {machine}: {format_si(time, 's')} along the path that weighs flops, words and messages{part}"
 
 
 ON_PATHS = (

@@ -326,7 +326,10 @@ class MatrixView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run. `unchecked` says by metric why a count has no derived value to be held against."""
+    """A run. `unchecked` says by metric why a count has no derived value to be held against.
+
+    `timed` is the time on a machine, along the path that takes longest, and with each metric of its own longest path.
+    """
 
     algorithm: str
     at: Point
@@ -336,6 +339,7 @@ class RunView:
     data: str
     unchecked: Mapping[str, str]
     processor_io: tuple[int, ...] = ()
+    timed: tuple[str, Fraction, Fraction] | None = None
 
 
 def cost_view(

@@ -29,7 +29,7 @@ Point = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class WholeFile:
     """The algorithms of a file, and what is known of all that they may call."""
 
     algorithms: Mapping[s.Algorithm, None]
@@ -39,13 +39,13 @@ class Program:
     sampler: Sampler
 
 
-def check_agreement(program: Program) -> None:
+def check_agreement(program: WholeFile) -> None:
     """Report what differs within groups, and note what callers of each algorithm must agree on."""
     for algorithm in program.algorithms:
         _agreement(program, algorithm)
 
 
-def _agreement(program: Program, algorithm: s.Algorithm) -> Agreement:
+def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     known = program.facts.agreements
     if algorithm not in known:
         # A recursive call asks nothing that the first one does not.
@@ -56,7 +56,7 @@ def _agreement(program: Program, algorithm: s.Algorithm) -> Agreement:
     return known[algorithm]
 
 
-def _communicates(program: Program, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
+def _communicates(program: WholeFile, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
     seen.add(algorithm)
     for node in s.nodes(algorithm.body):
         if isinstance(node, s.Communicate):
@@ -118,7 +118,7 @@ class _Pass:
     `splits` has the axes of the groups of splits around, `along` the axes along which messages go.
     """
 
-    program: Program
+    program: WholeFile
     algorithm: s.Algorithm
     names: dict[str, s.Expr] = field(default_factory=dict)
     path: Path = field(default_factory=list)

@@ -11,7 +11,7 @@ from archline.language.checking import contracts
 from archline.language.checking.collectives import MODULE, needs_collectives
 from archline.language.checking.communication import define_grid
 from archline.language.checking.context import Body, CheckedFacts, Findings, Library, machine_costs
-from archline.language.checking.dependence import Program, check_agreement
+from archline.language.checking.dependence import WholeFile, check_agreement
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
 from archline.language.checking.points import Free, Interval, Sampler
@@ -57,7 +57,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     library = Library(visible, collectives, externs, signatures, symbols, machine, _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(each for each in program.algorithms if each.name not in program.broken)
-    check_agreement(Program(whole, signatures, facts, findings, Sampler()))
+    check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
     return Module(

@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Range:
+class PerfectRange:
     """From and to which step a quantity (`time*P`, `energy`) stays within the factor; None where nowhere."""
 
     quantity: str
@@ -99,20 +99,20 @@ class Scaling:
         return WITHIN if found.upper <= self.factor and found.lower * self.factor >= 1 else OPEN
 
     @cached_property
-    def ranges(self) -> tuple[Range, ...]:
+    def ranges(self) -> tuple[PerfectRange, ...]:
         """Where time and energy scale perfectly, and what ends that at both sides."""
         return tuple(self._range(name) for name in ("time*P", "energy"))
 
-    def _range(self, quantity: str) -> Range:
+    def _range(self, quantity: str) -> PerfectRange:
         if self.first is None or self.first.quantity(quantity) is None:
-            return Range(quantity, None, None, self._below(), "")
+            return PerfectRange(quantity, None, None, self._below(), "")
         last = index = self.steps.index(self.first)
         while last + 1 < len(self.steps) and self._goes_on(self.steps[last + 1], quantity):
             last += 1
         above = "the sweep ends here"
         if last + 1 < len(self.steps):
             above = self._end(self.steps[last + 1], quantity)
-        return Range(quantity, self.steps[index], self.steps[last], self._below(), above)
+        return PerfectRange(quantity, self.steps[index], self.steps[last], self._below(), above)
 
     def _goes_on(self, step: Step, quantity: str) -> bool:
         return step.fits and self.verdict(step, quantity) == WITHIN

@@ -19,14 +19,14 @@ from archline.execution.counting import block_costs
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
-from archline.execution.grid import Group, Processor
+from archline.execution.grid import ProcessorGroup, Processor
 from archline.execution.jit import compiled_available
 from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
-from archline.execution.paths import FREE, METRICS, Links, Path, Prices
+from archline.execution.paths import FREE, METRICS, Links, CriticalPath, Prices
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
-from archline.execution.simulated import Places, ProcessorsStoppedError, Running, simulate, starts_anew
+from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
 from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.language import syntax as s
@@ -44,7 +44,7 @@ class OnGrid:
     """A run that reached its end on all processors: their counts, the paths' costs, and the results."""
 
     processors: tuple[Finished, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[CriticalPath, ...]
     shared: Memory
     nodes: Sequence[int]
     replicated: bool
@@ -127,7 +127,7 @@ class Prepared:
     processors: tuple[Finished, ...]
     running: tuple[Running, ...]
     links: Links
-    places: Places
+    places: Locations
 
 
 def launch_on_grid(
@@ -199,13 +199,13 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         own = sum(plan.bound.placements[name].elements for name in plan.bound.local)
         memory.state[PEAK] = own
         processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
-        group = Group(processor, ranks, _coordinates(rank, shape), 0)
+        group = ProcessorGroup(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
         done = _done(memory, weights, built.program.layout.first_counter)
-        running.append(Running(rank, program, memory.state, done, Path(prices)))
+        running.append(Running(rank, program, memory.state, done, CriticalPath(prices)))
         processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
-    places = Places(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
+    places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
     return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)
 
 

@@ -166,7 +166,7 @@ def _morton(place: Place) -> list[int]:
 
 
 @dataclass(eq=False)
-class Group:
+class ProcessorGroup:
     """The processors that take part in one call, from the view of one of them.
 
     `ranks` holds their numbers in the shape of the grid, `coordinates` is where this processor stands in it, and
@@ -184,13 +184,13 @@ class Group:
         """P."""
         return self.ranks.size
 
-    def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> Group:
+    def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> ProcessorGroup:
         """The group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
         ranks, coordinates = self._along(axes)
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
-        return Group(self.processor, ranks, coordinates, _digest(self.context, number, iteration))
+        return ProcessorGroup(self.processor, ranks, coordinates, _digest(self.context, number, iteration))
 
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
@@ -200,7 +200,7 @@ class Group:
             self._parts[axes] = (part, tuple(self.coordinates[axis] for axis in axes))
         return self._parts[axes]
 
-    def split(self, axis: int, parts: int, site: int) -> Group:
+    def split(self, axis: int, parts: int, site: int) -> ProcessorGroup:
         """The same processors with one axis as two: the group's, then what is left of the axis."""
         extent = self.ranks.shape[axis]
         if parts < 1 or extent % parts:
@@ -208,7 +208,7 @@ class Group:
         shape = (*self.ranks.shape[:axis], parts, extent // parts, *self.ranks.shape[axis + 1 :])
         where = divmod(self.coordinates[axis], extent // parts)
         coordinates = (*self.coordinates[:axis], *where, *self.coordinates[axis + 1 :])
-        return Group(self.processor, self.ranks.reshape(shape), coordinates, self.context)
+        return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
         """The rank at coordinates on some axes, the others being one's own."""

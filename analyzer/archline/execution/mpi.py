@@ -25,7 +25,7 @@ from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words
 from archline.execution.launch import Finished, Plan
 from archline.execution.memory import Memory, Room
-from archline.execution.paths import Path
+from archline.execution.paths import CriticalPath
 from archline.execution.simulated import Letter, Running, begin, deadlock, end, lost
 from archline.execution.slots import MEM_DECLARED, MEM_INTS, SITE
 from archline.execution.stops import StoppedError
@@ -61,7 +61,7 @@ class Ended:
     state: Any
     declared: Any
     amounts: dict[str, int]
-    path: Path
+    path: CriticalPath
     read: NDArray[np.int64]
     written: NDArray[np.int64]
     sites: NDArray[np.int64]
@@ -83,7 +83,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judgement:
     """What rank 0 decided: to go on (None), or a pickled outcome; the letters sent to this rank until now."""
 
     outcome: bytes | None
@@ -212,13 +212,13 @@ class Mail:
         if verdict.outcome is not None:
             raise _DecidedError(pickle.loads(verdict.outcome))
 
-    def _attend(self, status: Status) -> Verdict:
+    def _attend(self, status: Status) -> Judgement:
         self.send(0, STATUS, status)
         _, verdict = self.wait(lambda: self.receive(VERDICT))
-        assert isinstance(verdict, Verdict)
+        assert isinstance(verdict, Judgement)
         return verdict
 
-    def _chair(self, status: Status, decide: Callable[[Sequence[Status]], Any]) -> Verdict:
+    def _chair(self, status: Status, decide: Callable[[Sequence[Status]], Any]) -> Judgement:
         found = {0: status}
         while len(found) < self.size:
             sender, found[sender] = self._next_status()
@@ -228,8 +228,8 @@ class Mail:
         statuses = [found[rank] for rank in range(self.size)]
         outcome = portable(decide(statuses)) if _decisive(statuses, due) else None
         for other in range(1, self.size):
-            self.send(other, VERDICT, Verdict(outcome, due[other]))
-        return Verdict(outcome, due[0])
+            self.send(other, VERDICT, Judgement(outcome, due[other]))
+        return Judgement(outcome, due[0])
 
     def _next_status(self) -> tuple[int, Status]:
         sender, status = self.wait(lambda: self.receive(STATUS))

@@ -59,7 +59,7 @@ NO_BUFFER = -1
 
 
 @dataclass(eq=False)
-class Path:
+class CriticalPath:
     """The costs of the longest paths to where one processor is, and what it did itself.
 
     Behind those of METRICS is the time of the path that takes longest.

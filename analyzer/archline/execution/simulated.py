@@ -12,7 +12,7 @@ from typing import Any
 
 from archline.execution import run_rules as rules
 from archline.execution.grid import Step, Tag, Words
-from archline.execution.paths import NO_BUFFER, NOTHING, Links, Path, Values
+from archline.execution.paths import NO_BUFFER, NOTHING, Links, CriticalPath, Values
 from archline.execution.slots import FIRST_SITE, SITE
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, error
@@ -43,11 +43,11 @@ class Running:
     program: Program
     state: Any
     done: Callable[[], tuple[int, int]]
-    path: Path = field(default_factory=Path)
+    path: CriticalPath = field(default_factory=CriticalPath)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Locations:
     """What messages about processors say: where a site stands in the text, and the coordinates of a rank."""
 
     span: Callable[[int], Span]
@@ -69,7 +69,7 @@ def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Va
 
 
 def end(
-    running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Places
+    running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
     """What a step received. Raises ArchlineError (AL532) for a message of another size than its buffer."""
     if letter is None or step.source is None:
@@ -99,7 +99,7 @@ def starts_anew(running: Running, problem: Exception) -> bool:
     return isinstance(problem, StoppedError) and running.state[SITE] < FIRST_SITE
 
 
-def deadlock(waiting: Mapping[int, Step], places: Places) -> Exception:
+def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
     """The error (AL533) where every processor has ended or is in this step, whose message nobody sends."""
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
@@ -110,13 +110,13 @@ def deadlock(waiting: Mapping[int, Step], places: Places) -> Exception:
     return error(rules.DEADLOCK, f"every processor waits: {', '.join(listed)}{more}", span=first)
 
 
-def lost(sender: int, receiver: int, site: int, places: Places) -> Exception:
+def lost(sender: int, receiver: int, site: int, places: Locations) -> Exception:
     """The error (AL534) for a message, sent at a site, that its receiver never received."""
     message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
     return error(rules.LOST_MESSAGE, message, span=places.span(site))
 
 
-def simulate(processors: Sequence[Running], links: Links, places: Places) -> list[Any]:
+def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Any]:
     """Run all processors to their end; what each returns.
 
     Raises ProcessorsStoppedError where some stop, else ArchlineError (AL533, AL534).
@@ -125,7 +125,7 @@ def simulate(processors: Sequence[Running], links: Links, places: Places) -> lis
 
 
 class _Simulation:
-    def __init__(self, processors: Sequence[Running], links: Links, places: Places) -> None:
+    def __init__(self, processors: Sequence[Running], links: Links, places: Locations) -> None:
         self._processors = processors
         self._links = links
         self._places = places

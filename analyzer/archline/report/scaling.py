@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archline.energy.intervals import Interval
-from archline.energy.scaling import Range, Scaling, Step
+from archline.energy.scaling import PerfectRange, Scaling, Step
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.json import ends
@@ -79,7 +79,7 @@ def _ratio(ratio: Interval | None) -> str:
     return " .. ".join(dict.fromkeys(f"{float(each):.3f}" for each in (ratio.lower, ratio.upper)))
 
 
-def _range(found: Range) -> list[list[str]]:
+def _range(found: PerfectRange) -> list[list[str]]:
     name = QUANTITIES[found.quantity]
     if found.first is None or found.last is None:
         return [[name, "nowhere"], ["  below", found.below]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO
-from archline.analysis.communication.place import Place, in_callee
+from archline.analysis.communication.place import Position, in_callee
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
@@ -24,7 +24,7 @@ class Memory:
         self._stretches = stretches
         self._kernels: dict[s.Algorithm, Amount] = {}
 
-    def algorithm(self, algorithm: s.Algorithm, place: Place) -> Amount:
+    def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """What runs of the whole algorithm need, its own local parameters included."""
         own: Amount = NOTHING
         for parameter in algorithm.parameters:
@@ -32,7 +32,7 @@ class Memory:
                 own = add(own, self._words(parameter.type, parameter, place))
         return add(own, self._block(algorithm.body, place))
 
-    def _words(self, type_: s.Type, at: s.Node, place: Place) -> Amount:
+    def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
         match type_:
             case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
                 extents = shape
@@ -46,13 +46,13 @@ class Memory:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
         return self._most(exactly(place.scope.facts.simplify(words)), at, place)
 
-    def _most(self, amount: Amount, at: s.Node, place: Place) -> Amount:
+    def _most(self, amount: Amount, at: s.Node, place: Position) -> Amount:
         found = place.most(amount, at.span)
         if isinstance(found, Known) and place.moves(found.upper):
             return Unknown("no bound of it holds for all processors", at.span)
         return found
 
-    def _block(self, body: tuple[s.Stmt, ...], place: Place) -> Amount:
+    def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Amount:
         total: Amount = NOTHING
         most: Amount = NOTHING
         for statement in body:
@@ -64,7 +64,7 @@ class Memory:
             place = place.behind(statement, self._stretches.behind(statement, place.scope))
         return most
 
-    def _statement(self, statement: s.Stmt, place: Place) -> Amount:
+    def _statement(self, statement: s.Stmt, place: Position) -> Amount:
         match statement:
             case s.Loop():
                 return self._loop(statement, place)
@@ -93,7 +93,7 @@ class Memory:
             ):
                 return self._calls(statement, place, ())
 
-    def _calls(self, statement: s.Stmt, place: Place, along: tuple[s.Name, ...]) -> Amount:
+    def _calls(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
         most: Amount = NOTHING
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
@@ -101,7 +101,7 @@ class Memory:
                 most = later(most, self._call(node, target, along, place), place.scope.facts)
         return most
 
-    def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Place) -> Amount:
+    def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
         if component(self._module, callee):
             return self._recursion(call, callee)
         if callee.grid:
@@ -111,7 +111,7 @@ class Memory:
                 return Unknown(problem.reason, call.span)
         if callee not in self._kernels:
             scope = declared(self._module, callee)
-            found = self._block(callee.body, Place(scope, {}))
+            found = self._block(callee.body, Position(scope, {}))
             self._kernels[callee] = closed_amount(found, scope.facts, callee)
         sizes = self._stretches.sizes(call, callee, place.scope)
         return self._most(at_sizes(self._kernels[callee], sizes, place.scope.facts, call), call, place)
@@ -123,7 +123,7 @@ class Memory:
                 return Unknown("the memory of recursion is not derived in this version", call.span)
         return NOTHING
 
-    def _loop(self, loop: s.Loop, place: Place) -> Amount:
+    def _loop(self, loop: s.Loop, place: Position) -> Amount:
         try:
             iterations = iterations_of(loop, place.scope)
         except NotStaticError:
@@ -132,7 +132,7 @@ class Memory:
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         return self._most(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop, place)
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Amount:
+    def _if(self, branches: tuple[s.Branch, ...], place: Position) -> Amount:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, place)

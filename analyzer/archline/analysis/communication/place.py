@@ -26,7 +26,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Position:
     """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
 
     Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any.
@@ -41,15 +41,15 @@ class Place:
         """The number of processors of the group."""
         return prod((axis.extent for axis in self.axes.values()), start=ONE)
 
-    def with_scope(self, scope: Scope) -> Place:
+    def with_scope(self, scope: Scope) -> Position:
         """The same processor, elsewhere in the program."""
         return replace(self, scope=scope)
 
-    def knowing(self, fact: s.Fact) -> Place:
+    def knowing(self, fact: s.Fact) -> Position:
         """Where a condition holds."""
         return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
 
-    def behind(self, statement: s.Stmt, scope: Scope) -> Place:
+    def behind(self, statement: s.Stmt, scope: Scope) -> Position:
         """Behind a statement, where names mean what `scope` says.
 
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
@@ -115,7 +115,7 @@ class Place:
         return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
 
 
-def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Place | None:
+def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Position | None:
     """A processor at the start of the program: at the coordinates given by axis, else any.
 
     A coordinate is "first", "last", or an index of the algorithm; None where that may be none.
@@ -142,10 +142,12 @@ def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | 
             ranged.append((axis.name, extent))
         axes[axis.name] = Axis(coordinate, extent, axis.within is not None)
         scope = scope.with_value(axis.name, coordinate)
-    return Place(scope.with_facts(facts), axes, tuple(ranged))
+    return Position(scope.with_facts(facts), axes, tuple(ranged))
 
 
-def in_callee(module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Place) -> Place:
+def in_callee(
+    module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position
+) -> Position:
     """The processor at the start of an algorithm that its group calls. Raises NotStaticError."""
     scope = place.scope
     values: dict[str, Poly] = {}
@@ -165,7 +167,7 @@ def in_callee(module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.
     )
     for fact in callee.where:
         inner = inner.with_facts(with_fact(inner.facts, fact, inner))
-    return Place(inner, axes, place.ranged)
+    return Position(inner, axes, place.ranged)
 
 
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
@@ -221,6 +223,7 @@ def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
             case s.Loop(body=body) if _only_transfers(body):
                 yield node
             case _:
+                # Other statements do more; nodes that are none are not asked for.
                 pass
 
 

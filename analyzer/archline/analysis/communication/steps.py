@@ -10,7 +10,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors
-from archline.analysis.communication.place import Axis, Place
+from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
 from archline.ir.scope import NotStaticError, static_value
@@ -28,15 +28,15 @@ class _Side:
 
     clause: s.Clause
     buffer: s.Expr | None
-    place: Place
+    place: Position
 
     @property
-    def inside(self) -> Place:
+    def inside(self) -> Position:
         """Where the condition holds."""
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Place) -> Share:
+def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position) -> Share:
     """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received."""
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     received = clauses["into"].values[0] if "into" in clauses else None
@@ -45,7 +45,7 @@ def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
-def _larger(one: Amount, other: Amount, place: Place) -> Amount:
+def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below one of the two where they differ by rounding."""
     facts = place.scope.facts
     found = _simple(later(one, other, facts), facts)
@@ -88,7 +88,7 @@ def _simple(amount: Amount, facts: Facts) -> Amount:
     return map_known(amount, facts.simplify)
 
 
-def _words(module: Module, buffer: s.Expr | None, place: Place) -> Amount:
+def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     if buffer is None or not isinstance(module.types.get(buffer), ViewType):
         return UNIT
     try:
@@ -100,7 +100,7 @@ def _words(module: Module, buffer: s.Expr | None, place: Place) -> Amount:
     return between_floors(words, facts) if place.moves(words) else exactly(words)
 
 
-def _positive(words: Amount, place: Place) -> Amount:
+def _positive(words: Amount, place: Position) -> Amount:
     """1 where there are words to send."""
     if isinstance(words, Unknown):
         return words
@@ -110,7 +110,7 @@ def _positive(words: Amount, place: Place) -> Amount:
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 
 
-def _some(words: Poly, otherwise: Poly, place: Place) -> Poly:
+def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
     """1 where a number of words in sizes is not 0: of w*2^s words where w is not."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
@@ -147,7 +147,7 @@ def _either(one: Known, other: Known) -> Known:
     return Known(one.lower + other.lower - one.lower * other.lower, one.upper + other.upper - one.upper * other.upper)
 
 
-def _holds(condition: s.Expr | None, place: Place) -> Known:
+def _holds(condition: s.Expr | None, place: Position) -> Known:
     """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
     if condition is None:
         return UNIT
@@ -160,7 +160,7 @@ def _holds(condition: s.Expr | None, place: Place) -> Known:
     return exactly(found)
 
 
-def _differs(value: s.Expr, axis: Axis, place: Place) -> Known:
+def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
     """Whether a partner's coordinate is another than the processor's own."""
     facts = place.scope.facts
     most = _several(axis.extent, facts)
@@ -191,7 +191,7 @@ def _several(extent: Poly, facts: Facts) -> Poly:
     return facts.simplify(facts.minimum(ONE, extent - 1))
 
 
-def _around(distance: Poly, extent: Poly, facts: Facts, place: Place, most: Poly) -> Known:
+def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> Known:
     """Whether a distance around the axis is no multiple of its extent."""
     if most == ZERO:
         return NOTHING

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import eased, lowered
-from archline.analysis.communication.place import Place, in_callee, transfers
+from archline.analysis.communication.place import Position, in_callee, transfers
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
@@ -66,7 +66,7 @@ def _computed(tally: Tally) -> Spent:
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
-class Walk:
+class PathCosts:
     """Follows a processor through its program."""
 
     def __init__(self, module: Module, stretches: Stretches) -> None:
@@ -74,12 +74,12 @@ class Walk:
         self._module = module
         self._stretches = stretches
 
-    def algorithm(self, algorithm: s.Algorithm, place: Place) -> Spent:
+    def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
         self._stretches.free.update(transfers(self._module, algorithm))
         return self._block(algorithm.body, algorithm, place)
 
-    def _block(self, body: tuple[s.Stmt, ...], algorithm: s.Algorithm, place: Place) -> Spent:
+    def _block(self, body: tuple[s.Stmt, ...], algorithm: s.Algorithm, place: Position) -> Spent:
         total = FREE
         for quiet, statements in _parts(body, self._communicates):
             if quiet:
@@ -94,7 +94,7 @@ class Walk:
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
 
-    def _most(self, spent: Spent, at: s.Node, place: Place) -> Spent:
+    def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
 
         def bound(amount: Amount) -> Amount:
@@ -117,7 +117,7 @@ class Walk:
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
-    def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Place) -> Spent:
+    def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
                 return Spent(share(self._module, statement, algorithm, place))
@@ -151,7 +151,7 @@ class Walk:
             ):
                 raise AssertionError("nothing is sent here")
 
-    def _call(self, invoke: s.Invoke, place: Place, more: tuple[s.Expr, ...] = ()) -> Spent:
+    def _call(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
         """A call: its arguments, and what else is evaluated before it; then what it does."""
         callee = self._callee(invoke.call)
         assert callee is not None
@@ -164,7 +164,7 @@ class Walk:
         given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
         return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(self.algorithm(callee, inside))
 
-    def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Place) -> Spent:
+    def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Position) -> Spent:
         try:
             iterations = self._range(loop, place)
         except NotStaticError as problem:
@@ -173,7 +173,7 @@ class Walk:
         body = Spent({"work": UNIT}).then(self._block(loop.body, algorithm, place.with_scope(scope)))
         return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
 
-    def _range(self, loop: s.Loop, place: Place) -> Range:
+    def _range(self, loop: s.Loop, place: Position) -> Range:
         """The iterations of any processor, where they differ.
 
         Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
@@ -190,7 +190,7 @@ class Walk:
             raise NotStaticError("they are not the same on all processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.scope.facts.maximum(-least, most), _done={})
 
-    def _if(self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Place) -> Spent:
+    def _if(self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Position) -> Spent:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, algorithm, place)
@@ -208,7 +208,7 @@ class Walk:
         arm = self._block(first.body, algorithm, place.knowing(first.condition))
         return cost.then(self._one_of(taken, arm, other, place))
 
-    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Place) -> Spent:
+    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
         if taken is not None and not place.moves(taken):

@@ -19,11 +19,11 @@ from archline.execution.counting import block_costs
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
-from archline.execution.grid import ProcessorGroup, Processor
+from archline.execution.grid import Processor, ProcessorGroup
 from archline.execution.jit import compiled_available
 from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
-from archline.execution.paths import FREE, METRICS, Links, CriticalPath, Prices
+from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
 from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew

@@ -12,7 +12,7 @@ from typing import Any
 
 from archline.execution import run_rules as rules
 from archline.execution.grid import Step, Tag, Words
-from archline.execution.paths import NO_BUFFER, NOTHING, Links, CriticalPath, Values
+from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, error

@@ -12,7 +12,7 @@ from archline.analysis.communication.floors import at_least_values, is_nonnegati
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
-from archline.analysis.communication.walk import FREE, METRICS, Spent, PathCosts, lost
+from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known

@@ -17,7 +17,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
-from archline.energy.scaling import FACTOR, Scaling, Step
+from archline.energy.scaling import FACTOR, Scaling, ScaleStep
 from archline.language.diagnostics import ArchlineError, error
 
 
@@ -54,7 +54,7 @@ def scale(
 
 def _steps(
     chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[Sweep], settings: Settings
-) -> Iterator[Step]:
+) -> Iterator[ScaleStep]:
     failed: list[ArchlineError] = []
     points = len(sweeps[0].points)
     for index in range(points):
@@ -70,12 +70,12 @@ def _steps(
             failed.append(problem)
             if len(failed) == points:
                 raise failed[0] from None
-            yield Step(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
+            yield ScaleStep(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
             continue
         if "P" not in found.result.inputs:
             message = f"`{chosen.name}` does not say on how many processors it runs"
             raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
-        yield Step(sizes, found.result)
+        yield ScaleStep(sizes, found.result)
 
 
 def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -16,7 +16,7 @@ WITHIN, BEYOND, OPEN = "within", "beyond", "open"
 
 
 @dataclass(frozen=True)
-class Step:
+class ScaleStep:
     """One number of processors: the result there, or the `reason` why there is none."""
 
     sizes: Mapping[str, object]
@@ -57,8 +57,8 @@ class PerfectRange:
     """From and to which step a quantity (`time*P`, `energy`) stays within the factor; None where nowhere."""
 
     quantity: str
-    first: Step | None
-    last: Step | None
+    first: ScaleStep | None
+    last: ScaleStep | None
     below: str
     above: str
 
@@ -74,15 +74,15 @@ class Scaling:
     model: Model
     varied: tuple[str, ...]
     factor: Fraction
-    steps: tuple[Step, ...]
+    steps: tuple[ScaleStep, ...]
     growth: Mapping[str, tuple[str, str]]
 
     @cached_property
-    def first(self) -> Step | None:
+    def first(self) -> ScaleStep | None:
         """The fewest processors with room for the problem, to which the others are compared."""
         return next((each for each in self.steps if each.fits), None)
 
-    def ratio(self, step: Step, quantity: str) -> Interval | None:
+    def ratio(self, step: ScaleStep, quantity: str) -> Interval | None:
         """A quantity over that on the fewest processors."""
         if self.first is None or step.result is None:
             return None
@@ -91,7 +91,7 @@ class Scaling:
             return None if top is None or bottom is None else Interval.of(1)
         return top / bottom
 
-    def verdict(self, step: Step, quantity: str) -> str:
+    def verdict(self, step: ScaleStep, quantity: str) -> str:
         """Whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
         found = self.ratio(step, quantity)
         if found is None or found.lower > self.factor or found.upper * self.factor < 1:
@@ -114,14 +114,14 @@ class Scaling:
             above = self._end(self.steps[last + 1], quantity)
         return PerfectRange(quantity, self.steps[index], self.steps[last], self._below(), above)
 
-    def _goes_on(self, step: Step, quantity: str) -> bool:
+    def _goes_on(self, step: ScaleStep, quantity: str) -> bool:
         return step.fits and self.verdict(step, quantity) == WITHIN
 
     def _below(self) -> str:
         before = self.steps if self.first is None else self.steps[: self.steps.index(self.first)]
         return _no_room(before[-1]) if before else "the sweep starts here"
 
-    def _end(self, step: Step, quantity: str) -> str:
+    def _end(self, step: ScaleStep, quantity: str) -> str:
         if not step.fits:
             return _no_room(step)
         ratio = self.ratio(step, quantity)
@@ -131,14 +131,14 @@ class Scaling:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
         return f"{ends} times as much at P = {step.processors.lower}; {self._grown(step, quantity)} grows most"
 
-    def _grown(self, step: Step, quantity: str) -> str:
+    def _grown(self, step: ScaleStep, quantity: str) -> str:
         """The term that grows most between the first step and a later one."""
         assert self.first is not None
         before, after = (_terms(each, quantity) for each in (self.first, step))
         return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
 
 
-def _terms(step: Step, quantity: str) -> dict[str, Fraction]:
+def _terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
     assert step.result is not None
     estimate = step.result.estimate
     assert estimate is not None
@@ -147,7 +147,7 @@ def _terms(step: Step, quantity: str) -> dict[str, Fraction]:
     return {name: (each * step.processors).upper for name, each in estimate.sides.items()}
 
 
-def _no_room(step: Step) -> str:
+def _no_room(step: ScaleStep) -> str:
     at = ", ".join(f"{name} = {value}" for name, value in step.sizes.items())
     if step.result is None:
         return f"{at}: {step.reason}"

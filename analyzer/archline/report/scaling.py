@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archline.energy.intervals import Interval
-from archline.energy.scaling import PerfectRange, Scaling, Step
+from archline.energy.scaling import PerfectRange, Scaling, ScaleStep
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.json import ends
@@ -50,7 +50,7 @@ def _count(processors: Interval) -> str:
     return shown.whole(processors)
 
 
-def _row(scaling: Scaling, step: Step) -> list[str]:
+def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
     own = [str(value) for name, value in step.sizes.items() if name != "P"]
     if step.result is None:
         return [*own, str(step.sizes.get("P", "-")), *["-"] * 6]
@@ -113,7 +113,7 @@ def json_text(scaling: Scaling) -> str:
     )
 
 
-def _step(scaling: Scaling, step: Step) -> Mapping[str, Any]:
+def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
     sizes = {name: str(value) for name, value in step.sizes.items()}
     if step.result is None:
         return {"sizes": sizes, "reason": step.reason}

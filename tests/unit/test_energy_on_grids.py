@@ -152,3 +152,12 @@ def test_facts_of_sizes_of_programs_with_collectives() -> None:
     cost = al.load("distributed.matmul")["summa"].assuming("h == 1, g == 1").cost()
     assert cost.costs["words"].upper is not None
     assert not cost.costs["words"].upper
+
+
+def test_grids_are_compared_by_their_model() -> None:
+    # Eight layers have an eighth of the flops of each processor, 2*64^3/512, and flops lead.
+    compared = al.compare(
+        "distributed.matmul::cannon", "distributed.matmul::matmul_25d", machine=LINEAR, by="time", n=64, g=8, c=8
+    )
+    assert "model linear" in str(compared)
+    assert "takes less: proved" in str(compared)

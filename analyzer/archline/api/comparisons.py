@@ -14,7 +14,16 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.settings import Given, Number, check_known, together, unplaced
-from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, own, subject
+from archline.api.subjects import (
+    AlgorithmSubject,
+    FormulaSubject,
+    Settings,
+    Subject,
+    check_facts,
+    model_for,
+    own,
+    subject,
+)
 from archline.api.sweeps import Sweep
 from archline.compare.crossovers import Crossover, brackets
 from archline.compare.growth import Relation, compared
@@ -177,12 +186,11 @@ def _check(
 
 
 def _model_of(subjects: Sequence[Subject]) -> Model:
-    """The model of the formulas among the subjects, else ICE. Raises ArchlineError (AL411) where these differ."""
-    models = {each.target.model.name: each.target.model for each in subjects if isinstance(each, FormulaSubject)}
+    """The model of formulas and grids among the subjects, else ICE. Raises ArchlineError (AL411) where they differ."""
+    several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid]
+    models = {each.name: each for each in (model_for(one, model_of("ice"), False) for one in several)}
     if len(models) > 1:
-        raise error(
-            rules.OPTIONS_CLASH, f"the formulas are for {' and '.join(models)}", hint="choose one: --model NAME"
-        )
+        raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
     return next(iter(models.values()), None) or model_of("ice")
 
 

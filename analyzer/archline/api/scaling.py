@@ -96,4 +96,6 @@ def _verdict(growth: Growth, varied: Sequence[str]) -> str:
     if growth.upper is None:
         return ""
     held = [name for name in varied if name in names_in(growth.upper)]
-    return f"depends on {', '.join(held)}" if held else "scales perfectly"
+    if not held:
+        return "scales perfectly"
+    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"

@@ -17,7 +17,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
-from archline.energy.scaling import FACTOR, Scaling, ScaleStep
+from archline.energy.scaling import FACTOR, ScaleStep, Scaling
 from archline.language.diagnostics import ArchlineError, error
 
 

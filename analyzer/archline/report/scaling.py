@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archline.energy.intervals import Interval
-from archline.energy.scaling import PerfectRange, Scaling, ScaleStep
+from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.json import ends

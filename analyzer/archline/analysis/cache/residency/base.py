@@ -27,6 +27,8 @@ from archline.ir.tree import Chain, Loop, contiguous_dimension
 
 MAX_UNIT = 40_000
 """Term products for one unit."""
+MAX_DEPTH = 16
+"""Shapes of nests grow with the square of their depth: units of deeper ones are measured one by one."""
 Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
 """What a unit of references holds and fetches."""
 _Measured = dict[object, tuple[Product, Product]]
@@ -72,14 +74,20 @@ class Resident:
 
     def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
         facts, content = references[0].facts, _by_content(self.measure)
+        if content is None or any(len(each.chain) > MAX_DEPTH for each in references):
+            return self._sized(references)
         known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_shapes(references))
-        if content is None or key not in known:
-            space, misses = self.measure(references)
-            found = of_sizes(space, facts), of_sizes(misses, facts)
-            if content is None or _counters(references) & (found[0].value.names | found[1].value.names):
+        if key not in known:
+            found = self._sized(references)
+            if _counters(references) & (found[0].value.names | found[1].value.names):
                 return found
             known[key] = found
         return known[key]
+
+    def _sized(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+        space, misses = self.measure(references)
+        facts = references[0].facts
+        return of_sizes(space, facts), of_sizes(misses, facts)
 
     @property
     def space(self) -> Poly:

@@ -23,7 +23,8 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.model import Module
 
-RANK = "import sys; from archline.execution.mpiexec import main; main(sys.argv[1])"
+RANK = "import sys, archline.language.loader; from archline.execution.mpiexec import main; main(sys.argv[1])"
+"""What a rank executes: all rules of the language are there before a module that names some is read."""
 JOB, OUTCOME = "job", "outcome"
 MAX_SHOWN = 12
 """Lines of what ranks printed last that an error shows."""

@@ -30,7 +30,7 @@ LARGE = (30, 33, 25, 36, 32, 64, 9, 16, 4, 2, 1, 27, 81, 48, 200)
 BLOCKS = (4, 2, 8, 3)
 WITHOUT_VALUE = ("AL414", "AL415")
 """Diagnostics of a cost that is unknown, or irrational, at a point."""
-RANKS = ("unknown", "bounded", "exact")
+RANKS = ("unknown", "bounded", "declared", "exact")
 Entry: TypeAlias = dict[str, Any]
 
 

@@ -54,13 +54,18 @@ def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
 
 
 def readable(value: Poly, facts: Facts) -> Poly:
-    """An upper bound without rounded quotients of sizes, and without powers of rounded logarithms, if there is one.
+    """An upper bound without powers of rounded logarithms, and without the floors that these stand in, if there is one.
 
     2^ceil(log2(e)) is e at least, and at most 2*e - 1.
     """
+    if not _has_rounded_powers(value):
+        return value
     found = facts.simplify(_without_powers(_without_floors(value, facts), facts))
-    rough = any(isinstance(each, a.Exponential) and _rounded(each) is not None for each in found.atoms_within())
-    return value if rough else found
+    return value if _has_rounded_powers(found) else found
+
+
+def _has_rounded_powers(value: Poly) -> bool:
+    return any(_rounded(each) is not None for each in value.atoms_within())
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:

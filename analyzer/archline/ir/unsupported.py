@@ -20,7 +20,9 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     """Raises UntracedError where an algorithm, or one that it calls, declares io, or moves words otherwise."""
     for each in (algorithm, *reachable(module, algorithm)):
         if each.grid:
-            raise UntracedError("io is derived on one processor: ask for it of what the processors call", each.span)
+            raise UntracedError(
+                "io is derived on one processor, not on a grid: ask for it of what the processors call", each.span
+            )
         for node in s.nodes(each.body):
             match node:
                 case s.Communication() | s.Split():

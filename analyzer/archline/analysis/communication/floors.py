@@ -25,8 +25,8 @@ def between_floors(value: Poly, facts: Facts) -> Known:
         plus, minus, factor = pair
         apart = facts.simplify(plus.argument - minus.argument)
         both = factor * (Poly.of_atom(plus) - Poly.of_atom(minus))
-        lower = facts.simplify(lower - both + factor * _floor(apart, plus.modulus))
-        upper = facts.simplify(upper - both + factor * _ceiling(apart, plus.modulus))
+        lower = facts.simplify(lower - both + factor * _floor(apart, plus.modulus, facts))
+        upper = facts.simplify(upper - both + factor * _ceiling(apart, plus.modulus, facts))
         value = value - both
         pair = _opposite(value, facts)
     return Known(lower, upper)
@@ -113,7 +113,8 @@ def _without_floors(value: Poly, facts: Facts) -> Poly:
             return None
         if facts.nonnegative(parts[1]):
             return atom.argument * atom.modulus**-1
-        return (atom.argument - atom.modulus + 1) * atom.modulus**-1 if facts.nonnegative(-parts[1]) else None
+        lowest = (atom.argument - _slack(atom.argument, atom.modulus, facts)) * atom.modulus**-1
+        return lowest if facts.nonnegative(-parts[1]) else None
 
     return facts.simplify(value.map_atoms(fraction))
 
@@ -142,14 +143,19 @@ def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None
     return None
 
 
-def _floor(value: Poly, modulus: Poly) -> Poly:
+def _floor(value: Poly, modulus: Poly, facts: Facts) -> Poly:
     found = a.floor_div(value, modulus)
-    return (value - modulus + 1) * modulus**-1 if _is_rough(found, modulus) else found
+    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus) else found
 
 
-def _ceiling(value: Poly, modulus: Poly) -> Poly:
-    found = a.ceil_div(value, modulus)
-    return (value + modulus - 1) * modulus**-1 if _is_rough(found, modulus) else found
+def _ceiling(value: Poly, modulus: Poly, facts: Facts) -> Poly:
+    found = -a.floor_div(-value, modulus)
+    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus) else found
+
+
+def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
+    """How far m*floor(e/m) may lie below e: by m - 1 for integers, else by less than m: w*2^s/2 is none at s = 0."""
+    return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
 def _is_rough(found: Poly, modulus: Poly) -> bool:

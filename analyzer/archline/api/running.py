@@ -111,10 +111,6 @@ class Run:
             several = io_on(self.algorithm.module, self.algorithm.node, metrics["io"], self.processors.count)
             # The schedule is one for which the bound is declared to hold.
             metrics["io"] = several if several.upper is None else replace(several, status="bounded")
-        if self.algorithm.node.grid and "K" in point:
-            for each in {"messages", "node_messages"} & metrics.keys():
-                unchecked[each] = "what is derived is of messages of any length"
-                del metrics[each]
         derived, unknown = derived_at(metrics, {**point, **of_cache})
         unchecked |= unknown
         derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)

@@ -430,7 +430,11 @@ def _row(
 
 def values_at(cost: Cost, at: Point) -> Values | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
-    return None if cost.lower is None or cost.upper is None else Values(*ends_at(cost, at))
+    if cost.lower is None or cost.upper is None:
+        return None
+    if "K" in at and cost.metric in ("messages", "node_messages") and "K" not in cost.lower.names | cost.upper.names:
+        raise EvaluationError("what is derived is of messages of any length")
+    return Values(*ends_at(cost, at))
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:

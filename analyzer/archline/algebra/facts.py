@@ -91,6 +91,12 @@ class Facts:
     # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
+    def unused(self, name: str) -> str:
+        """The name, primed until no symbol has it."""
+        while name in self.bounds:
+            name += "'"
+        return name
+
     # Extension
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""

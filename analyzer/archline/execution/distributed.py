@@ -210,7 +210,7 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
 
 
 def _prices(plan: Plan, links: Links) -> Prices:
-    """The prices of paths, where they are asked for: the cores of a node take turns on its link to others."""
+    """The price of each metric on a critical path; the cores of a node share its link to other nodes."""
     if not plan.prices:
         return FREE
     cores = Fraction(len(links.nodes), len(set(links.nodes)))

@@ -32,7 +32,7 @@ def between_floors(value: Poly, facts: Facts) -> Known:
     return Known(lower, upper)
 
 
-def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
+def upper_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
     plain = _upper(value, facts)
     yield plain
@@ -46,7 +46,7 @@ def eased(value: Poly, facts: Facts) -> Iterator[Poly]:
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
-def lowered(value: Poly, facts: Facts) -> Iterator[Poly]:
+def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Lower bounds of a value, likewise."""
     plain = between_floors(value, facts).lower
     yield plain

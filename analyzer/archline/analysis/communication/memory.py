@@ -17,7 +17,7 @@ from archline.language.model import Module
 
 
 class Memory:
-    """Follows a processor through its program, as `Walk` does."""
+    """Follows a processor through its program, as `PathCosts` does."""
 
     def __init__(self, module: Module, stretches: Stretches) -> None:
         self._module = module
@@ -44,13 +44,7 @@ class Memory:
             words = prod((static_value(extent, place.scope) for extent in extents), start=ONE)
         except NotStaticError as problem:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
-        return self._most(exactly(place.scope.facts.simplify(words)), at, place)
-
-    def _most(self, amount: Amount, at: s.Node, place: Position) -> Amount:
-        found = place.most(amount, at.span)
-        if isinstance(found, Known) and place.moves(found.upper):
-            return Unknown("no bound of it holds for all processors", at.span)
-        return found
+        return place.bounded(exactly(place.scope.facts.simplify(words)), at.span)
 
     def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Amount:
         total: Amount = NOTHING
@@ -114,7 +108,7 @@ class Memory:
             found = self._block(callee.body, Position(scope, {}))
             self._kernels[callee] = closed_amount(found, scope.facts, callee)
         sizes = self._stretches.sizes(call, callee, place.scope)
-        return self._most(at_sizes(self._kernels[callee], sizes, place.scope.facts, call), call, place)
+        return place.bounded(at_sizes(self._kernels[callee], sizes, place.scope.facts, call), call.span)
 
     def _recursion(self, call: s.Call, callee: s.Algorithm) -> Amount:
         """Nothing, where no local array is met in it."""
@@ -130,7 +124,7 @@ class Memory:
             scope = place.scope.without_value(loop.variable)
             return up_to(self._block(loop.body, place.with_scope(scope)))
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        return self._most(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop, place)
+        return place.bounded(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Position) -> Amount:
         first, *rest = branches

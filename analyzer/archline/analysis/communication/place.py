@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import eased
+from archline.analysis.communication.floors import upper_bounds
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
@@ -36,11 +36,6 @@ class Position:
     axes: Mapping[str, Axis]
     ranged: tuple[tuple[str, Poly], ...] = ()
 
-    @property
-    def size(self) -> Poly:
-        """The number of processors of the group."""
-        return prod((axis.extent for axis in self.axes.values()), start=ONE)
-
     def with_scope(self, scope: Scope) -> Position:
         """The same processor, elsewhere in the program."""
         return replace(self, scope=scope)
@@ -55,9 +50,7 @@ class Position:
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
         if isinstance(statement, s.Let) and (extent := self._turned(statement.value)) is not None:
-            name = statement.name
-            while name in scope.facts.bounds:
-                name += "'"
+            name = scope.facts.unused(statement.name)
             facts = scope.facts.with_symbol(name, (ZERO,), (extent - 1,))
             turned = scope.with_facts(facts).with_value(statement.name, Poly.symbol(name))
             return replace(self, scope=turned, ranged=(*self.ranged, (name, extent)))
@@ -87,7 +80,7 @@ class Position:
         if isinstance(amount, Unknown) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
-        for upper in eased(amount.upper, self.scope.facts):
+        for upper in upper_bounds(amount.upper, self.scope.facts):
             found = self._largest(upper, span)
             if isinstance(found, Known):
                 return found
@@ -108,6 +101,13 @@ class Position:
         lowers = [each for each in bounds.lower if not self.moves(each)]
         uppers = [each for each in bounds.upper if not self.moves(each)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
+
+    def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
+        """The largest amount of any processor; unknown if the bound found depends on the coordinates."""
+        found = self.most(amount, span)
+        if isinstance(found, Known) and self.moves(found.upper):
+            return Unknown(f"no bound of {what} holds for all processors", span)
+        return found
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""

@@ -78,10 +78,7 @@ UNIT = exactly(ONE)
 def _most(amount: Amount, side: _Side) -> Amount:
     """The most that any processor sends, or receives, where the condition holds."""
     inside, span = side.inside, side.clause.span
-    found = inside.most(_simple(amount, inside.scope.facts), span)
-    if isinstance(found, Known) and inside.moves(found.upper):
-        return Unknown("no bound of the words of this exchange holds for all processors", span)
-    return found
+    return inside.bounded(_simple(amount, inside.scope.facts), span, "the words of this exchange")
 
 
 def _simple(amount: Amount, facts: Facts) -> Amount:

@@ -64,7 +64,7 @@ def iterations_of(loop: s.Loop, scope: Scope) -> Range:
 
 def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     """The loop with a symbol of its own; one that descends in ones has the same sums and maxima as one that ascends."""
-    fresh = replace(loop, variable=_fresh(loop.variable, scope.facts))
+    fresh = replace(loop, variable=scope.facts.unused(loop.variable))
     if not loop.down or loop.step is not None:
         return fresh
     end = s.Binary("+", loop.lo, s.Integer(1, span=loop.lo.span), span=loop.lo.span)
@@ -90,9 +90,3 @@ class _Halving(Range):
     @property
     def inside(self) -> Facts:
         return super().inside.with_nonnegative(self.below - 2)
-
-
-def _fresh(name: str, facts: Facts) -> str:
-    while name in facts.bounds:
-        name += "'"
-    return name

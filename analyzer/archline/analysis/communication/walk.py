@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import eased, lowered
+from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, transfers
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
@@ -35,7 +35,7 @@ METRICS = (*COMPUTED, *MOVED)
 
 @dataclass(frozen=True)
 class Spent:
-    """What a stretch of a program costs, by metric, and the declared costs it rests on."""
+    """The costs of a part of a program, by metric, and the declared costs it rests on."""
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
@@ -96,14 +96,7 @@ class PathCosts:
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
-
-        def bound(amount: Amount) -> Amount:
-            found = place.most(amount, at.span)
-            if isinstance(found, Known) and place.moves(found.upper):
-                return Unknown("no bound of it holds for all processors", at.span)
-            return found
-
-        return spent.map(bound)
+        return spent.map(lambda amount: place.bounded(amount, at.span))
 
     def _communicates(self, statement: s.Stmt) -> bool:
         """Whether a step may happen in a statement."""
@@ -237,7 +230,7 @@ def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
     if isinstance(amount, Unknown) or isinstance(found, Known):
         return found
     facts = iterations.inside
-    for bound in eased(amount.upper, facts) if above else lowered(amount.lower, facts):
+    for bound in upper_bounds(amount.upper, facts) if above else lower_bounds(amount.lower, facts):
         summed = iterations.sum(exactly(bound))
         if isinstance(summed, Known):
             return Known(ZERO, summed.upper) if above else summed

@@ -35,7 +35,7 @@ def number_steps(fn: Function, algorithm: s.Algorithm) -> None:
 
 
 def define_grid(fn: Function, algorithm: s.Algorithm) -> None:
-    """Put P and the coordinates in sight; the extents of the axes are those of the group given."""
+    """Declare P and the coordinates; the extents of the axes are those of the group given."""
     fn.emit("n_P = grid.size")
     fn.define("P", Static("n_P", NAME_LIMIT, 1))
     for place, axis in enumerate(algorithm.grid):
@@ -247,7 +247,7 @@ def transfer(fn: Function, node: s.Transfer) -> None:
             same_extents(fn, target, source, node)
             _move(fn, node, place_text(target), place_text(source))
         else:
-            # A register stands on the stack for as long as it is moved.
+            # A register is in the stack's memory while it is sent or received.
             before = fn.frame
             _move_word(fn, node)
             fn.frame = before

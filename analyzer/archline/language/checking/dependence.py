@@ -113,7 +113,7 @@ class _Guard:
 
 @dataclass(eq=False)
 class _Pass:
-    """One algorithm on a grid: the names in sight by what they stand for, the way to the statement at hand.
+    """One algorithm on a grid: the visible names by kind, and the path to the current statement.
 
     `splits` has the axes of the groups of splits around, `along` the axes along which messages go.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -10,7 +10,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable
 from archline.analysis.communication.memory import Memory
-from archline.analysis.communication.place import at_start
+from archline.analysis.communication.place import Position, at_start
+from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
 from archline.analysis.cost import Cost
@@ -18,6 +19,7 @@ from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
+from archline.language.call_graph import component
 from archline.language.model import Module
 
 
@@ -54,9 +56,8 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
     facts = place.scope.facts
     try:
         stretches = Stretches(module, coarse)
-        spent = PathCosts(module, stretches).algorithm(algorithm, place)
-        memory = Memory(module, stretches).algorithm(algorithm, place)
-        spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
+        recursions = recurrences_of(module, stretches)
+        spent = _start(module, algorithm, stretches, recursions, place)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     amounts = {
@@ -64,6 +65,32 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
         for name, amount in spent.amounts.items()
     }
     return Spent(amounts, spent.declared), facts
+
+
+def recurrences_of(module: Module, stretches: Stretches) -> Recursions:
+    """The recurrences of a module's recursive algorithms on grids."""
+
+    def follow(level: Level, place: Position) -> Mapping[str, Amount]:
+        memory = {"memory": Memory(module, stretches, recursions, level).body(level.algorithm, place)}
+        if not level.algorithm.grid:
+            return memory
+        return {**PathCosts(module, stretches, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
+
+    recursions = Recursions(module, (*METRICS, "memory"), follow)
+    return recursions
+
+
+def _start(
+    module: Module, algorithm: s.Algorithm, stretches: Stretches, recursions: Recursions, place: Position
+) -> Spent:
+    """The costs of the outermost call."""
+    memory = Memory(module, stretches, recursions)
+    if component(module, algorithm):
+        found = dict(recursions.amounts(algorithm, place, algorithm, None))
+        found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
+        return Spent(found)
+    spent = PathCosts(module, stretches, recursions).algorithm(algorithm, place)
+    return Spent({**spent.amounts, "memory": memory.algorithm(algorithm, place)}, spent.declared)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:

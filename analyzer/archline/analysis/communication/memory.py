@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
-from archline.algebra.polynomial import ONE, ZERO
-from archline.analysis.communication.place import Position, in_callee
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.place import Position, in_callee, in_split
+from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.indicators import indicator
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import component
 from archline.language.model import Module
 
 
 class Memory:
     """Follows a processor through its program, as `PathCosts` does."""
 
-    def __init__(self, module: Module, stretches: Stretches) -> None:
+    def __init__(
+        self, module: Module, stretches: Stretches, recursions: Recursions, level: Level | None = None
+    ) -> None:
         self._module = module
         self._stretches = stretches
+        self._recursions = recursions
+        self._level = level
         self._kernels: dict[s.Algorithm, Amount] = {}
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """What runs of the whole algorithm need, its own local parameters included."""
+        return add(self.parameters(algorithm, place), self.body(algorithm, place))
+
+    def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
+        """The words of an algorithm's local parameters."""
         own: Amount = NOTHING
         for parameter in algorithm.parameters:
             if parameter.local:
                 own = add(own, self._words(parameter.type, parameter, place))
-        return add(own, self._block(algorithm.body, place))
+        return own
+
+    def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
+        """What an algorithm needs beside its parameters."""
+        return self._block(algorithm.body, place)
 
     def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
         match type_:
@@ -51,10 +66,10 @@ class Memory:
         most: Amount = NOTHING
         for statement in body:
             facts = place.scope.facts
-            most = later(most, add(total, self._statement(statement, place)), facts)
+            most = _peak(most, add(total, self._statement(statement, place)), facts)
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
-                most = later(most, total, facts)
+                most = _peak(most, total, facts)
             place = place.behind(statement, self._stretches.behind(statement, place.scope))
         return most
 
@@ -67,7 +82,10 @@ class Memory:
             case s.If(branches=branches):
                 return self._if(branches, place)
             case s.Split():
-                return Unknown("the memory of `split` is not derived in this version", statement.span)
+                try:
+                    return self._block(statement.body, in_split(statement, place))
+                except NotStaticError as problem:
+                    return Unknown(problem.reason, statement.span)
             case s.Communicate() if statement in self._module.collectives:
                 invoke = self._module.collectives[statement].invoke
                 return self._calls(invoke, place, invoke.along)
@@ -92,30 +110,35 @@ class Memory:
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
-                most = later(most, self._call(node, target, along, place), place.scope.facts)
+                most = _peak(most, self._call(node, target, along, place), place.scope.facts)
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
-        if component(self._module, callee):
-            return self._recursion(call, callee)
+        # Conditions of callees are none of the level that is followed.
+        inner = self if self._level is None else Memory(self._module, self._stretches, self._recursions)
+        recursive = bool(component(self._module, callee))
         if callee.grid:
             try:
-                return self._block(callee.body, in_callee(self._module, call, callee, along, place))
+                inside = in_callee(self._module, call, callee, along, place)
             except NotStaticError as problem:
                 return Unknown(problem.reason, call.span)
-        if callee not in self._kernels:
-            scope = declared(self._module, callee)
-            found = self._block(callee.body, Position(scope, {}))
-            self._kernels[callee] = closed_amount(found, scope.facts, callee)
+            if recursive:
+                return self._recursions.amounts(callee, inside, call, self._level)["memory"]
+            return inner.body(callee, inside)
         sizes = self._stretches.sizes(call, callee, place.scope)
-        return place.bounded(at_sizes(self._kernels[callee], sizes, place.scope.facts, call), call.span)
+        if recursive:
+            inside = replace(place, scope=replace(place.scope, values=sizes))
+            return self._recursions.amounts(callee, inside, call, self._level)["memory"]
+        return place.bounded(at_sizes(inner.kernel(callee), sizes, place.scope.facts, call), call.span)
 
-    def _recursion(self, call: s.Call, callee: s.Algorithm) -> Amount:
-        """Nothing, where no local array is met in it."""
-        for each in (callee, *reachable(self._module, callee)):
-            if any(isinstance(node, s.Local) and isinstance(node.type, s.ArrayType) for node in s.nodes(each.body)):
-                return Unknown("the memory of recursion is not derived in this version", call.span)
-        return NOTHING
+    def kernel(self, algorithm: s.Algorithm) -> Amount:
+        """What an algorithm on one processor needs beside its parameters, in its sizes."""
+        if algorithm not in self._kernels:
+            scope = declared(self._module, algorithm)
+            self._kernels[algorithm] = closed_amount(
+                self._block(algorithm.body, Position(scope, {})), scope.facts, algorithm
+            )
+        return self._kernels[algorithm]
 
     def _loop(self, loop: s.Loop, place: Position) -> Amount:
         try:
@@ -133,6 +156,9 @@ class Memory:
         facts = place.scope.facts
         taken = indicator(first.condition, place.scope)
         taken = None if taken is None else facts.simplify(taken)
+        if self._level is not None and taken is not None:
+            decided = self._level.decided(first, taken, place)
+            taken = taken if decided is None else Poly.constant(int(decided))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if taken == ZERO:
             return self._if(tuple(rest), place.knowing(opposite)) if rest else NOTHING
@@ -144,3 +170,8 @@ class Memory:
             return weigh(taken, arm, other)
         found = either(arm, other, facts)
         return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found
+
+
+def _peak(most: Amount, amount: Amount, facts: Facts) -> Amount:
+    """The larger of what was alive before and what is alive now."""
+    return amount if most is NOTHING else later(most, amount, facts)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import upper_bounds
 from archline.ir.amounts import Amount, Known, Unknown
@@ -30,11 +31,13 @@ class Position:
     """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
 
     Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any.
+    `groups` are the axes that `split` made, which calls without `along` do not join.
     """
 
     scope: Scope
     axes: Mapping[str, Axis]
     ranged: tuple[tuple[str, Poly], ...] = ()
+    groups: frozenset[str] = frozenset()
 
     def with_scope(self, scope: Scope) -> Position:
         """The same processor, elsewhere in the program."""
@@ -155,7 +158,8 @@ def in_callee(
         if bound is None:
             raise NotStaticError(f"the data decides the size `{name}` of `{callee.name}`", call)
         values[name] = scope.facts.simplify(static_value(bound, scope))
-    joined = [place.axes[axis.id] for axis in along] if along else list(place.axes.values())
+    own = [axis for name, axis in place.axes.items() if name not in place.groups]
+    joined = [place.axes[axis.id] for axis in along] if along else own
     if len(callee.grid) == 1:
         joined = [_flat(joined)]
     axes = {axis.name: each for axis, each in zip(callee.grid, joined, strict=True)}
@@ -168,6 +172,36 @@ def in_callee(
     for fact in callee.where:
         inner = inner.with_facts(with_fact(inner.facts, fact, inner))
     return Position(inner, axes, place.ranged)
+
+
+def in_split(split: s.Split, place: Position) -> Position:
+    """The processor in the block of a split: on an axis of P/parts processors, in one of as many groups.
+
+    Raises NotStaticError.
+    """
+    scope, axis = place.scope, place.axes[split.axis]
+    parts = static_value(split.parts, scope)
+    extent = scope.facts.simplify(a.quotient(axis.extent, parts))
+    facts = scope.facts.with_nonnegative(extent - 1)
+    ranged = place.ranged
+    if ranged:
+        names = []
+        for name, most in ((split.axis, extent - 1), (split.group, parts - 1)):
+            names.append(facts.unused(name))
+            facts = facts.with_symbol(names[-1], (ZERO,), (most,))
+        ranged = (*ranged, (names[0], extent), (names[1], parts))
+        coordinates = Poly.symbol(names[0]), Poly.symbol(names[1])
+    elif facts.simplify(axis.coordinate - axis.extent) == -ONE:
+        coordinates = extent - 1, parts - 1
+    else:
+        group = facts.simplify(a.floor_div(axis.coordinate, extent))
+        coordinates = axis.coordinate - group * extent, group
+    scope = scope.with_facts(facts).with_value("P", facts.simplify(a.quotient(scope.values["P"], parts)))
+    axes = dict(place.axes)
+    for name, coordinate, size in zip((split.axis, split.group), coordinates, (extent, parts), strict=True):
+        axes[name] = Axis(coordinate, size, axis.within)
+        scope = scope.with_value(name, coordinate)
+    return Position(scope, axes, ranged, place.groups | {split.group})
 
 
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:

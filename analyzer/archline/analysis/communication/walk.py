@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
-from archline.analysis.communication.place import Position, in_callee, transfers
+from archline.analysis.communication.place import Position, in_callee, in_split, transfers
+from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
 from archline.analysis.communication.stretches import Stretches, iterations_of
@@ -69,10 +70,14 @@ def _computed(tally: Tally) -> Spent:
 class PathCosts:
     """Follows a processor through its program."""
 
-    def __init__(self, module: Module, stretches: Stretches) -> None:
-        """`stretches` derives the costs of what a processor does between steps."""
+    def __init__(
+        self, module: Module, stretches: Stretches, recursions: Recursions, level: Level | None = None
+    ) -> None:
+        """`stretches` derives the costs of what a processor does between steps; `level` is one of a recursion."""
         self._module = module
         self._stretches = stretches
+        self._recursions = recursions
+        self._level = level
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
@@ -130,7 +135,7 @@ class PathCosts:
             case s.While():
                 return lost("the data decides how often this communicates", statement)
             case s.Split():
-                return lost("the costs of `split` are not derived in this version", statement)
+                return self._split(statement, algorithm, place)
             case (
                 s.Let()
                 | s.Local()
@@ -148,14 +153,24 @@ class PathCosts:
         """A call: its arguments, and what else is evaluated before it; then what it does."""
         callee = self._callee(invoke.call)
         assert callee is not None
-        if component(self._module, callee):
-            return lost("the costs of recursion on a grid are not derived in this version", invoke)
         try:
             inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
         given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
-        return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(self.algorithm(callee, inside))
+        if component(self._module, callee):
+            body = Spent(self._recursions.amounts(callee, inside, invoke, self._level))
+        else:
+            body = self.algorithm(callee, inside)
+        return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(body)
+
+    def _split(self, split: s.Split, algorithm: s.Algorithm, place: Position) -> Spent:
+        try:
+            inside = in_split(split, place)
+        except NotStaticError as problem:
+            return lost(problem.reason, split)
+        parts = _computed(evaluation(split.parts, place.scope, self._stretches))
+        return self._most(parts, split, place).then(self._block(split.body, algorithm, inside))
 
     def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Position) -> Spent:
         try:
@@ -192,6 +207,9 @@ class PathCosts:
         cost = self._most(_computed(test), first, place)
         taken = indicator(first.condition, place.scope)
         taken = None if taken is None else facts.simplify(taken)
+        if self._level is not None and self._level.algorithm is algorithm and taken is not None:
+            decided = self._level.decided(first, taken, place)
+            taken = taken if decided is None else Poly.constant(int(decided))
         if taken == ONE:
             return cost.then(self._block(first.body, algorithm, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)

@@ -21,6 +21,7 @@ from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate.table import Places
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.exact import indexed
@@ -331,13 +332,16 @@ class Recursions:
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
             value = least.restored(low.value)
             return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
+        by_levels = self._by_levels(least, most, whole)
+        if by_levels is not None and isinstance(by_levels.amount, Known) and by_levels.amount.exact:
+            return by_levels
         high = self._side(upper, metric, True)
         by_layers = self._by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
         if by_layers is not None:
             return by_layers
         top = self._most(algorithm, metric) if high is None else high.value
         if top is None:
-            return Closed(
+            return by_levels or Closed(
                 Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
             )
         bottom = _clamped(lower, low)
@@ -346,6 +350,20 @@ class Recursions:
             Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
         )
         return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+
+    def _by_levels(self, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed | None:
+        """Closed forms of recursions whose calls multiply all sizes by constants."""
+        below, above = closed_form(least.function), closed_form(most.function)
+        if above.upper is None:
+            return None
+        low, high = ZERO if below.lower is None else least.restored(below.lower), most.restored(above.upper)
+        reason = "the sum over the levels, by induction"
+        proofs: tuple[Proof, ...] = (Proof("=", high, reason=reason),)
+        if low != high:
+            proofs = (Proof(">=", low, reason=reason), Proof("<=", high, reason=reason))
+        if below.leaf is None and above.leaf is None:
+            return Closed(_known(whole[1].facts, low, high), proofs=proofs)
+        return replace(_by_regimes(*whole, low, high), proofs=proofs)
 
     def _by_layers(
         self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]

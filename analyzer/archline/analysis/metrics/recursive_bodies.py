@@ -14,8 +14,9 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
+from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.ir.amounts import Amount, Unknown
-from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, never_negative, static_value, with_fact
+from archline.ir.scope import Scope, declared, with_fact
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
@@ -23,14 +24,6 @@ from archline.language.substitution import substituted
 from archline.recurrences.model import Decision
 
 MAX_CASES = 48
-
-
-@dataclass(frozen=True)
-class Way:
-    """The decisions taken so far, and what they imply."""
-
-    decisions: tuple[Decision, ...]
-    known: Knowledge
 
 
 @dataclass(frozen=True)
@@ -59,14 +52,6 @@ class Case:
 
 class TooManyCasesError(Exception):
     """The body has more ways through it than are followed."""
-
-
-class _UndecidedError(Exception):
-    """An `if` on sizes that the current case does not decide."""
-
-    def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
-        super().__init__()
-        self.branch, self.indicator, self.condition, self.scope = branch, indicator, condition, scope
 
 
 class Openness(Protocol):
@@ -120,8 +105,8 @@ class Bodies(Statements):
             way = pending.pop()
             try:
                 found.append(self._follow(replace(start, facts=way.known.facts), way))
-            except _UndecidedError as open_:
-                pending.extend(reversed(list(_ways(way, open_))))
+            except UndecidedError as open_:
+                pending.extend(reversed(list(both_ways(way, open_))))
         return found
 
     def along(self, ways: Iterable[Way]) -> list[Case]:
@@ -271,7 +256,7 @@ class Bodies(Statements):
         simplified = scope.facts.simplify(taken)
         if decided is None:
             if not simplified.is_constant:
-                raise _UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
+                raise UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
             decided = bool(simplified)
         test = self._test(first.condition, scope)
         if decided:
@@ -305,39 +290,6 @@ class Bodies(Statements):
             return super()._if(branches, scope)
         finally:
             self._older = outer
-
-
-def _ways(way: Way, undecided: _UndecidedError) -> Iterable[Way]:
-    """Both outcomes of a condition, as far as they are possible."""
-    branch, scope = undecided.branch, undecided.scope
-    assert branch.condition is not None
-    before = replace(way.known, facts=scope.facts)
-    for taken in (True, False):
-        known = before.learn(_values(branch.condition, taken, scope))
-        if known is not None:
-            decision = Decision(branch, taken, undecided.indicator, undecided.condition)
-            yield Way((*way.decisions, decision), known)
-
-
-def _values(condition: s.Expr, taken: bool, scope: Scope) -> list[tuple[Poly, ...]]:
-    """Alternatives, in each of which all of some values are >= 0, that together make the condition true (or false)."""
-    match condition:
-        case s.Unary(op="not", operand=operand):
-            return _values(operand, not taken, scope)
-        case s.Binary(op="and" | "or" as op, left=left, right=right):
-            first, second = _values(left, taken, scope), _values(right, taken, scope)
-            return [(*x, *y) for x in first for y in second] if (op == "and") == taken else [*first, *second]
-        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
-            try:
-                difference = static_value(left, scope) - static_value(right, scope)
-            except NotStaticError:
-                return [()]
-            wanted = op if taken else OPPOSITE[op]
-            if wanted == "!=":
-                return [never_negative("<", difference), never_negative(">", difference)]
-            return [never_negative(wanted, difference)]
-        case _:
-            return [()]
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:

@@ -1,0 +1,264 @@
+"""Recursion on a grid: the costs of a level of it, case by case, as recurrences in the sizes and P.
+
+All processors of a group make a recursive call in the same iteration, with the same sizes. So the points of the program
+are those of all levels, in one order, and a bound of each level's costs is one of the sum: T(sizes, P) = what the level
+costs + T(sizes of the call, P of the call).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from archline.algebra import atoms as a
+from archline.algebra.disjunctions import Knowledge
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+from archline.analysis.communication.place import Axis, Position, at_start
+from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
+from archline.ir.amounts import Amount, Known, Unknown, exactly
+from archline.ir.scope import NotStaticError, declared, static_value
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.model import Module
+from archline.recurrences.closed.levels import Form, apart, closed_form
+from archline.recurrences.exact.termination import ends
+from archline.recurrences.model import Equation, Function
+
+MAX_CASES = 48
+Corner = tuple[str, ...] | None
+"""The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
+Follow = Callable[["Level", Position], Mapping[str, Amount]]
+"""What a level costs by metric, of a processor at its start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One way through the body: the conditions that lead there, and what the level costs with its calls."""
+
+    way: Way
+    facts: Facts
+    amounts: Mapping[str, Amount]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
+
+    recursions: Recursions
+    algorithm: s.Algorithm
+    corner: Corner
+    way: Way
+
+    def decided(self, branch: s.Branch, taken: Poly, place: Position) -> bool | None:
+        """Whether a condition holds in this case; None where it is none on sizes alone. Raises UndecidedError."""
+        assert branch.condition is not None
+        if not taken.names <= place.scope.fixed:
+            return None
+        if taken.is_constant:
+            return bool(taken)
+        for each in self.way.decisions:
+            if each.branch is branch:
+                return each.taken
+        raise UndecidedError(branch, taken, branch.condition, place.scope)
+
+
+class Recursions:
+    """The recurrences of the recursive algorithms on grids of a module, and their solutions; each once."""
+
+    def __init__(self, module: Module, metrics: Sequence[str], follow: Follow) -> None:
+        """`follow` tells what a level costs in each of the metrics."""
+        self._module = module
+        self._metrics = metrics
+        self._follow = follow
+        self._cases: dict[tuple[s.Algorithm, Corner], tuple[Case, ...] | Unknown] = {}
+        self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
+
+    # Calls
+    def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:
+        """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
+        facts, values = inside.scope.facts, inside.scope.values
+        values = {name: facts.restore(facts.simplify(values[name])) for name in self._names(callee)}
+        metrics = self._metrics if callee.grid else ("memory",)
+        if any(map(inside.moves, values.values())):
+            return dict.fromkeys(metrics, Unknown("the sizes of a recursive call differ between processors", at.span))
+        corner = None if inside.ranged or not callee.grid else _corner(callee, inside)
+        if level is not None and level.algorithm is callee:
+            arguments = tuple(values[name] for name in self._names(callee))
+            return {metric: _applied(metric, corner, arguments) for metric in metrics}
+        if len(component(self._module, callee)) > 1:
+            reason = Unknown("the costs of several algorithms that call each other are not derived on a grid", at.span)
+            return dict.fromkeys(metrics, reason)
+        return {metric: self._at_call(callee, metric, corner, values, at) for metric in metrics}
+
+    def _at_call(
+        self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
+    ) -> Amount:
+        upper = self.bound(callee, metric, None)
+        if isinstance(upper, Unknown):
+            return replace(upper, span=at.span)
+        if not callee.grid:
+            return (
+                exactly(apart(upper.substitute(values)))
+                if self._exact(callee, metric)
+                else Known(ZERO, apart(upper.substitute(values)))
+            )
+        lower = self.bound(callee, metric, corner) if corner else ZERO
+        return Known(
+            ZERO if isinstance(lower, Unknown) else apart(lower.substitute(values)), apart(upper.substitute(values))
+        )
+
+    def _exact(self, algorithm: s.Algorithm, metric: str) -> bool:
+        form = self._forms[algorithm, metric, None]
+        return form.lower == form.upper
+
+    def _names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
+        """The sizes and indices of an algorithm, and P on a grid."""
+        signature = self._module.signatures[algorithm]
+        return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
+
+    # Recurrences
+    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+        """Every way through the body that conditions on sizes distinguish."""
+        key = algorithm, corner
+        if key not in self._cases:
+            self._cases[key] = self._find_cases(algorithm, corner)
+        return self._cases[key]
+
+    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+        start = self._start(algorithm, corner)
+        found: list[Case] = []
+        pending = [Way((), Knowledge(start.scope.facts))]
+        while pending:
+            if len(found) + len(pending) > MAX_CASES:
+                return Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
+            way = pending.pop()
+            place = start.with_scope(start.scope.with_facts(way.known.facts))
+            try:
+                amounts = self._follow(Level(self, algorithm, corner, way), place)
+            except UndecidedError as open_:
+                pending.extend(reversed(list(both_ways(way, open_))))
+                continue
+            found.append(Case(way, way.known.facts, amounts))
+        return tuple(found)
+
+    def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
+        if not algorithm.grid:
+            return Position(declared(self._module, algorithm), {})
+        given = None if corner is None else dict(zip((axis.name for axis in algorithm.grid), corner, strict=True))
+        start = at_start(self._module, algorithm, given)
+        assert start is not None
+        return start
+
+    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Function | Unknown:
+        """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
+        cases = self.cases(algorithm, corner)
+        if isinstance(cases, Unknown):
+            return cases
+        defined = self._defined(algorithm)
+        equations = []
+        for case in cases:
+            amount = case.amounts[metric]
+            if isinstance(amount, Unknown):
+                return amount
+            value = case.facts.restore(amount.upper if corner is None else amount.lower)
+            equations.append(_equation(case, _without(value, self._names(algorithm), defined)))
+        least = {**self._module.signatures[algorithm].at_least, **({"P": 1} if algorithm.grid else {})}
+        parameters = tuple(name for name in self._names(algorithm) if name not in defined)
+        least = {name: low for name, low in least.items() if name in parameters}
+        name = _name(metric, corner)
+        function = Function(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
+        if not ends(function, ()):
+            return Unknown(f"the recursion of `{algorithm.name}` is not proved to end", algorithm.span)
+        return function
+
+    def _defined(self, algorithm: s.Algorithm) -> dict[str, Poly]:
+        """The sizes that `where` gives by others, as in s == n*m/P."""
+        scope = declared(self._module, algorithm)
+        found: dict[str, Poly] = {}
+        for fact in algorithm.where:
+            match fact:
+                case s.Binary(op="==", left=s.Name(id=name), right=right) if name in scope.values and name not in found:
+                    try:
+                        value = scope.facts.restore(static_value(right, scope))
+                    except NotStaticError:
+                        continue
+                    if value.names.isdisjoint({name, *found}) and all(
+                        name not in each.names for each in found.values()
+                    ):
+                        found[name] = value
+                case _:
+                    # Other facts give no size.
+                    pass
+        return found
+
+    def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | Unknown:
+        """A closed form in the algorithm's sizes and P: an upper bound of the path, or a lower one of a processor."""
+        function = self.function(algorithm, metric, corner)
+        if isinstance(function, Unknown):
+            return function
+        key = algorithm, metric, corner
+        if key not in self._forms:
+            self._forms[key] = closed_form(function)
+        form = self._forms[key]
+        value = form.upper if corner is None else form.lower
+        if value is None:
+            return Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
+        if form.leaf is None:
+            return value
+        outcomes = (each.indicator if each.taken else ONE - each.indicator for each in form.leaf.decisions)
+        return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
+
+    # Values
+    def between(
+        self, algorithm: s.Algorithm, metric: str, corners: Sequence[Corner]
+    ) -> tuple[list[Function], Function] | None:
+        """The recurrences from below, of corners, and from above; None where there is none from above."""
+        upper = self.function(algorithm, metric, None)
+        if isinstance(upper, Unknown):
+            return None
+        lowers = [self.function(algorithm, metric, each) for each in corners]
+        return [each for each in lowers if not isinstance(each, Unknown)], upper
+
+
+def _applied(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
+    if corner == ():
+        return Known(ZERO, Poly.of_atom(a.Applied(_name(metric, None), arguments)))
+    return exactly(Poly.of_atom(a.Applied(_name(metric, corner), arguments)))
+
+
+def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
+    """The value, its calls too, without the sizes that others define."""
+    if not defined:
+        return value
+
+    def rewritten(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.Applied):
+            return None
+        given = zip(names, atom.arguments, strict=True)
+        arguments = tuple(each.substitute(defined) for name, each in given if name not in defined)
+        return Poly.of_atom(a.Applied(atom.function, arguments))
+
+    return value.map_atoms(rewritten).substitute(defined)
+
+
+def _equation(case: Case, value: Poly) -> Equation:
+    restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.way.decisions)
+    return Equation(tuple(restored), case.facts, value, (), case.way.known.nonnegative)
+
+
+def _name(metric: str, corner: Corner) -> str:
+    return metric if corner is None else f"{metric} of {', '.join(corner)}"
+
+
+def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
+    """The corner that a processor is at, empty where it is at none."""
+    ends = [_end(inside.axes[axis.name], inside.scope.facts) for axis in callee.grid]
+    return () if None in ends else tuple(each for each in ends if each is not None)
+
+
+def _end(axis: Axis, facts: Facts) -> str | None:
+    if not facts.simplify(axis.coordinate):
+        return "first"
+    return "last" if not facts.simplify(axis.extent - axis.coordinate - 1) else None

@@ -1,0 +1,453 @@
+"""Closed forms of recursions that call themselves once a level, each size cut or grown by a constant factor.
+
+A call of T(x) = a(x) + rho*T(x') divides a size p by b until it is an amount e: p = e*b^k, where k is the number of
+levels, or it counts a size down to 0. So T is the sum of rho^i*a over the levels i < k, of terms that grow by constant
+factors, and rho^k times what the last call costs: geometric sums. What is found is only a guess until it is `proved` by
+induction: for each case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is never negative, for an upper bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.numbers import fmpq
+from archline.recurrences.model import Equation, Function, by_call, calls
+
+LEVEL = "level"
+
+
+class Side(Enum):
+    """What a closed form is to the function."""
+
+    EXACT = 0
+    UPPER = 1
+    LOWER = -1
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A size that a call divides: size = `end`*`base`^k for the k that the symbol `levels` stands for."""
+
+    size: str
+    end: Poly
+    base: int
+    levels: str
+
+    @property
+    def power(self) -> Poly:
+        """The size in terms of the number of levels."""
+        return self.end * a.exponential(self.base, Poly.symbol(self.levels))
+
+    def restored(self, value: Poly) -> Poly:
+        """The value in terms of the size."""
+        depth = self._depth
+        quotient = Poly.symbol(self.size) * self.end**-1
+
+        def rewritten(poly: Poly) -> Poly:
+            total = ZERO
+            for monomial, coefficient in poly.terms.items():
+                term = Poly.constant(coefficient)
+                for atom, power in monomial:
+                    term = term * factor(atom, power)
+                total = total + term
+            return total
+
+        def factor(atom: Atom, power: int) -> Poly:
+            match atom:
+                case Symbol(name=name) if name == self.levels:
+                    return depth**power
+                case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(self.levels):
+                    whole, left = divmod(power, self._roots) if base == self._root else (0, power)
+                    return quotient**whole * a.exponential(base, depth.scaled(left))
+                case _ if self.levels in atom.names:
+                    return atom.rebuild(tuple(map(rewritten, atom.parts))) ** power
+                case _:
+                    return Poly.of_atom(atom, power)
+
+        return rewritten(value)
+
+    @property
+    def _depth(self) -> Poly:
+        logs = a.log2(Poly.symbol(self.size))
+        ((monomial, coefficient),) = self.end.terms.items()
+        logs = logs - _log(coefficient)
+        for atom, power in monomial:
+            logs = logs - a.log2(Poly.of_atom(atom)).scaled(power)
+        base = a.log2(Poly.constant(self.base))
+        return logs.scaled(1 / base.constant_term) if base.is_constant else logs * base**-1
+
+    @property
+    def _root(self) -> int:
+        (atom,) = a.exponential(self.base, Poly.symbol(self.levels)).atoms()
+        assert isinstance(atom, a.Exponential)
+        return atom.base
+
+    @property
+    def _roots(self) -> int:
+        ((((_, power),), _),) = a.exponential(self.base, Poly.symbol(self.levels)).terms.items()
+        return power
+
+
+@dataclass(frozen=True)
+class Step:
+    """A case that calls the function: `added` + `weight`*T, with each size times its factor, or `less` than it was.
+
+    Sizes in `given` have the constant that they map to in the call. `least`: it is that at least, as the peak of an
+    amount of memory is.
+    """
+
+    equation: Equation
+    added: Poly
+    least: Poly | None
+    weight: fmpq
+    factors: Mapping[str, fmpq]
+    less: Mapping[str, int]
+    given: Mapping[str, Poly]
+
+    def after(self, levels: Poly) -> dict[str, Poly]:
+        """The sizes that are multiplied, after a number of levels."""
+        return {name: Poly.symbol(name) * power(factor, levels) for name, factor in self.factors.items()}
+
+
+@dataclass(frozen=True)
+class Form:
+    """Bounds of a function, each None where none is found; where `leaf` is given, that applies first."""
+
+    lower: Poly | None
+    upper: Poly | None
+    leaf: Equation | None = None
+
+
+def closed_form(function: Function) -> Form:
+    """Bounds of the function, equal ones where it is known exactly."""
+    leaves = [each for each in function.equations if not each.recursive]
+    steps = [_step(function, each) for each in function.equations if each.recursive]
+    known = [each for each in steps if each is not None]
+    depth = _depth(function, leaves, known)
+    if len(leaves) != 1 or depth is None or len(known) < len(steps):
+        return Form(None, None)
+    return _Search(function, leaves[0], known, depth).form()
+
+
+def _step(function: Function, equation: Equation) -> Step | None:
+    """A recursive case, where it has one call whose sizes are multiples of its own; None for others."""
+    value, least = _maximum(equation.value)
+    rest, weights = by_call(value)
+    if len(weights) != 1 or calls(rest):
+        return None
+    ((call, weight),) = weights.items()
+    if call.function != function.name or not weight.is_constant or weight.constant_term <= 0:
+        return None
+    factors: dict[str, fmpq] = {}
+    less: dict[str, int] = {}
+    given: dict[str, Poly] = {}
+    for name, value in zip(function.parameters, call.arguments, strict=True):
+        ratio = value * Poly.symbol(name) ** -1
+        if value.is_constant:
+            given[name] = value
+        elif ratio.is_constant and ratio.constant_term > 0:
+            factors[name] = ratio.constant_term
+        elif value == Poly.symbol(name) - 1:
+            less[name] = 1
+        else:
+            return None
+    return Step(equation, rest, least, weight.constant_term, factors, less, given)
+
+
+def _maximum(value: Poly) -> tuple[Poly, Poly | None]:
+    """The x and y of max(x, y), of which x holds the call; else the value itself."""
+    for atom in value.atoms():
+        if isinstance(atom, a.PositivePart) and calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
+            least = value - Poly.of_atom(atom)
+            return least + atom.argument, least
+    return value, None
+
+
+def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[Step]) -> Depth | None:
+    """The size that calls divide until a leaf is reached."""
+    for leaf, step in product(leaves, steps):
+        for name, factor in step.factors.items():
+            end = _pinned(leaf, name)
+            if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
+                continue
+            if all(each.factors.get(other) == 1 for each in steps for other in end.names):
+                return Depth(name, end, int(factor.q), LEVEL)
+    return None
+
+
+def _pinned(equation: Equation, name: str) -> Poly | None:
+    """What a size equals in a case."""
+    facts, atom = equation.facts, Symbol(name)
+    known = {facts.restore(each) for each in equation.known}
+    for value in known:
+        parts = value.coefficients(atom)
+        if -value in known and set(parts) <= {0, 1} and parts.get(1) in (ONE, -ONE):
+            return -parts.get(0, ZERO) * parts[1]
+    found = facts.bounds.get(name)
+    return None if found is None else next((low for low in found.lower if low in found.upper), None)
+
+
+class _Search:
+    """Guesses closed forms in the sizes and the number of levels, and proves them."""
+
+    def __init__(self, function: Function, leaf: Equation, steps: Sequence[Step], depth: Depth) -> None:
+        self._function, self._leaf, self._depth = function, leaf, depth
+        self._down = [each for each in steps if each.factors.get(depth.size) == fmpq(1, depth.base)]
+        self._counted = [each for each in steps if each not in self._down]
+        self._steps = steps
+
+    def form(self) -> Form:
+        """The sharpest bounds that are guessed and proved, from each side."""
+        found: dict[Side, Poly] = {}
+        for guess in map(apart, self._guesses()):
+            for side in Side:
+                if side not in found and self._proved(guess, side):
+                    found[side] = guess
+            if Side.EXACT in found:
+                break
+        exact = found.get(Side.EXACT)
+        lower, upper = found.get(Side.LOWER, exact), found.get(Side.UPPER, exact)
+        if exact is not None:
+            lower = upper = exact
+        plain = all(
+            self._at_leaf(each, side) for each, side in ((lower, Side.LOWER), (upper, Side.UPPER)) if each is not None
+        )
+        restored = (None if each is None else self._depth.restored(each) for each in (lower, upper))
+        return Form(*restored, leaf=None if plain else self._leaf)
+
+    # Guesses
+    def _guesses(self) -> Iterator[Poly]:
+        for below in (*(guess for step in self._down for guess in self._by_division(step)), self._by_potential()):
+            if below is None:
+                continue
+            if not self._counted:
+                yield below
+            for step in self._counted:
+                above = self._by_count(step, below)
+                if above is not None:
+                    yield above
+
+    def _by_division(self, step: Step) -> Iterator[Poly | None]:
+        """What it is where this case applies at all levels: down to the leaf, or to the last maximum above it."""
+        levels = Poly.symbol(LEVEL)
+        added, rest = self._in_levels(step.added, levels), {LEVEL: levels - _PASSED}
+        end = self._in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
+        yield self._chain(step, added, levels, end, rest)
+        if step.least is not None:
+            end = self._in_levels(step.least, ONE).substitute(step.after(levels - 1))
+            yield self._chain(step, added, levels - 1, end, rest)
+
+    def _by_count(self, step: Step, below: Poly) -> Poly | None:
+        """What it is where this case applies until a size is 0, and `below` then."""
+        if len(step.less) != 1:
+            return None
+        (name,) = step.less
+        levels = Poly.symbol(name)
+        end = below.substitute({**step.after(levels), name: ZERO})
+        return self._chain(step, self._in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED})
+
+    def _chain(self, step: Step, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]) -> Poly | None:
+        """The sum over the levels of what they add, and what is left at their end."""
+        if not added.names.isdisjoint(step.given):
+            return None
+        moved = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
+        total = power(step.weight, levels) * end
+        for monomial, coefficient in added.substitute({**moved, **passed}).terms.items():
+            part = _geometric(Poly({monomial: coefficient}), step.weight, levels)
+            if part is None:
+                return None
+            total = total + part
+        return total
+
+    def _by_potential(self) -> Poly | None:
+        """An upper bound: what a case adds is what a product of sizes grows by in the call, up to its value at the end.
+
+        There it is at most a product that no case changes. What no case changes itself is added once a level.
+        """
+        levels = Poly.symbol(LEVEL)
+        potential: dict[Poly, fmpq] = {}
+        flat: dict[Poly, fmpq] = {}
+        for step in self._down:
+            for monomial, coefficient in self._in_levels(step.added, levels).terms.items():
+                term = Poly({monomial: fmpq(1)})
+                growth = self._called(term, step) * term**-1
+                if step.weight != 1 or not growth.is_constant or growth.constant_term == 0:
+                    return None
+                if growth.constant_term == 1:
+                    flat[term] = max(coefficient, flat.get(term, coefficient))
+                    continue
+                share = coefficient / (growth.constant_term - 1)
+                potential[term] = max(share, potential.get(term, share), key=abs)
+        grown = sum((term.scaled(share) for term, share in potential.items()), ZERO)
+        at_end = self._in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
+        shrinking = sorted({name for step in self._down for name, factor in step.factors.items() if factor < 1})
+        shrinking = [name for name in shrinking if name != self._depth.size]
+        unchanged = (self._unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)
+        same = sum((term.scaled(share) for term, share in flat.items()), ZERO)
+        return sum(unchanged, ZERO) - grown + same * levels
+
+    def _unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
+        """At least the term at the end: a product of all sizes that shrink, which no case changes."""
+        ((monomial, _),) = term.terms.items()
+        powers = {atom.name: exponent for atom, exponent in monomial if isinstance(atom, Symbol)}
+        most = max((powers.get(name, 0) for name in shrinking), default=0)
+        for name in shrinking:
+            term = term * Poly.symbol(name) ** (most - powers.get(name, 0))
+        return term * power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -most
+
+    # Proofs
+    def _in_levels(self, value: Poly, levels: Poly) -> Poly:
+        """The value in terms of the number of levels instead of the size that is divided."""
+        return apart(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
+
+    def _called(self, value: Poly, step: Step) -> Poly:
+        """The value at the call that a case makes."""
+        arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
+        arguments |= {name: Poly.symbol(name) - less for name, less in step.less.items()}
+        if step in self._down:
+            arguments[LEVEL] = Poly.symbol(LEVEL) - 1
+        return apart(value.substitute({**arguments, **step.given}))
+
+    def _proved(self, guess: Poly, side: Side) -> bool:
+        """Whether a guess is the function, or a bound of it, by induction over its calls."""
+        return all(self._in_step(guess, step, side) for step in self._steps)
+
+    def _at_leaf(self, guess: Poly, side: Side, given: Mapping[str, Poly] | None = None) -> bool:
+        """Whether it is one in the leaf too, where a call gives some sizes."""
+        difference = guess - self._in_levels(self._leaf.value, ZERO)
+        return _is(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._facts(self._leaf, 0))
+
+    def _in_step(self, guess: Poly, step: Step, side: Side) -> bool:
+        """Whether it is one in a case, at whose last level the leaf is called."""
+        once = self._facts(step.equation, 1)
+        if step not in self._down:
+            return self._at_call(guess, guess, step, {}, once, side)
+        if self._at_leaf(guess, side, step.given):
+            return self._at_call(guess, guess, step, {}, once, side)
+        leaf, more = self._in_levels(self._leaf.value, ZERO), self._facts(step.equation, 2)
+        return self._at_call(guess, guess, step, {}, more, side) and self._at_call(
+            guess, leaf, step, {LEVEL: ONE}, once, side
+        )
+
+    def _at_call(
+        self, guess: Poly, called: Poly, step: Step, known: Mapping[str, Poly], facts: Facts, side: Side
+    ) -> bool:
+        """Whether a guess is what the case adds to a call, that much at least, or at most that."""
+        ends = {name: end for name in self._function.parameters if (end := _constant(step.equation, name)) is not None}
+        added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
+        least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
+        differences = [(guess - each).substitute({**ends, **known}) for each in (added, least)]
+        above = all(_is(Side.UPPER, each, facts) for each in differences)
+        below = any(_is(Side.LOWER, each, facts) for each in differences)
+        return {Side.EXACT: above and below, Side.UPPER: above, Side.LOWER: below}[side]
+
+    def _facts(self, equation: Equation, levels: int) -> Facts:
+        """What is known of the sizes in a case: where it is no leaf, a level at least is left."""
+        facts = Facts()
+        for name in self._function.parameters:
+            bounds = equation.facts.bounds.get(name)
+            least = None if bounds is None else bounds.least
+            known = [each for each in (least, self._function.least.get(name)) if each is not None]
+            facts = facts.with_symbol(name, (Poly.constant(max(known)),) if known else ())
+        return facts.with_symbol(LEVEL, (Poly.constant(levels),))
+
+
+_PASSED = Poly.symbol("passed")
+
+
+def _constant(equation: Equation, name: str) -> Poly | None:
+    end = _pinned(equation, name)
+    return end if end is not None and end.is_constant else None
+
+
+def _is(side: Side, difference: Poly, facts: Facts) -> bool:
+    """Whether a difference is 0, or has a sign."""
+    difference = facts.simplify(difference)
+    match side:
+        case Side.EXACT:
+            return not difference
+        case Side.UPPER:
+            return _never_negative(difference, facts)
+        case Side.LOWER:
+            return _never_negative(-difference, facts)
+
+
+def _never_negative(value: Poly, facts: Facts) -> bool:
+    plain = (a.Exponential, Symbol)
+    positive = all(
+        coefficient > 0
+        and all(
+            isinstance(atom, plain) and (atom.parts or facts.nonnegative(Poly.of_atom(atom))) for atom, _ in monomial
+        )
+        for monomial, coefficient in value.terms.items()
+    )
+    return positive or facts.nonnegative(value)
+
+
+def apart(value: Poly) -> Poly:
+    """The value with log2(x) + log2(y) for log2(x*y), as is known of sizes: 7^log2(x*y) becomes a product too."""
+
+    def rewritten(atom: Atom) -> Poly | None:
+        match atom:
+            case a.RealFunction(function="log2", argument=argument) if len(argument.terms) == 1:
+                ((monomial, coefficient),) = argument.terms.items()
+                if not monomial:
+                    return None
+                return sum((_logarithm(inner).scaled(power) for inner, power in monomial), _log(coefficient))
+            case _ if atom.parts:
+                return atom.rebuild(tuple(map(apart, atom.parts)))
+            case _:
+                return None
+
+    return value.map_atoms(rewritten)
+
+
+def _logarithm(atom: Atom) -> Poly:
+    if isinstance(atom, a.Exponential):
+        return apart(atom.exponent) * a.log2(Poly.constant(fmpq(atom.base)))
+    return a.log2(Poly.of_atom(atom))
+
+
+def _log(number: fmpq) -> Poly:
+    parts = [a.log2(Poly.constant(fmpq(int(each)))) if each != 1 else ZERO for each in (number.p, number.q)]
+    return parts[0] - parts[1]
+
+
+def power(factor: fmpq, levels: Poly) -> Poly:
+    """factor^levels, as powers of primes."""
+    found = ONE
+    for number, sign in ((int(factor.p), 1), (int(factor.q), -1)):
+        for prime in _primes(number):
+            found = found * a.exponential(prime, levels) ** sign
+    return found
+
+
+def _primes(number: int) -> Iterator[int]:
+    prime = 2
+    while number > 1:
+        while number % prime == 0:
+            yield prime
+            number //= prime
+        prime += 1
+
+
+def _geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
+    """The sum of weight^i*term over i < levels, of a term in which i, `passed`, stands in exponents alone."""
+    ((monomial, coefficient),) = term.terms.items()
+    ratio, rest = weight, Poly.constant(coefficient)
+    for atom, exponent in monomial:
+        if isinstance(atom, a.Exponential) and atom.exponent == _PASSED:
+            ratio = ratio * fmpq(atom.base) ** exponent
+        elif _PASSED.names.isdisjoint(atom.names):
+            rest = rest * Poly.of_atom(atom, exponent)
+        else:
+            return None
+    if ratio == 1:
+        return rest * levels
+    return rest * (power(ratio, levels) - 1).scaled(1 / (ratio - 1))

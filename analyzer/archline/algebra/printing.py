@@ -63,8 +63,7 @@ class _Writer:
         return 0 if isinstance(atom, Symbol) else 1 + isinstance(atom, a.CommonDivisor), rank, atom.key
 
     def _term(self, monomial: Monomial, coefficient: fmpq) -> str:
-        above = [self._power(atom, power) for atom, power in self._ordered(monomial) if power > 0]
-        below = [self._power(atom, -power) for atom, power in self._ordered(monomial) if power < 0]
+        above, below = self._factors(monomial)
         if coefficient != 1 or not above:
             above.insert(0, str(coefficient))
         elif _is_remainder(monomial):
@@ -73,6 +72,39 @@ class _Writer:
         if len(below) > 1:
             return f"{'*'.join(above)}/({'*'.join(below)})"
         return "/".join(("*".join(above), *below))
+
+    def _factors(self, monomial: Monomial) -> tuple[list[str], list[str]]:
+        """What is multiplied, and what that is divided by; powers with the same exponent as one of a fraction."""
+        above: list[str] = []
+        below: list[str] = []
+        bases: dict[Poly, fmpq] = {}
+        for atom, power in self._ordered(monomial):
+            if isinstance(atom, a.Exponential):
+                bases[atom.exponent] = bases.get(atom.exponent, fmpq(1)) * fmpq(atom.base) ** power
+            else:
+                (above if power > 0 else below).append(self._power(atom, abs(power)))
+        for exponent, base in bases.items():
+            if base < 1:
+                below.append(self._exponential(1 / base, exponent))
+            else:
+                above.append(self._exponential(base, exponent))
+        return above, below
+
+    def _exponential(self, base: fmpq, exponent: Poly) -> str:
+        """base^exponent; 7^(log2(n)/2) as n^(log2(7)/2)."""
+        ((monomial, coefficient),) = exponent.terms.items()
+        logs = [atom for atom, power in monomial if power == 1 and isinstance(atom, a.RealFunction)]
+        if len(logs) != 1 or logs[0].function != "log2" or len(logs[0].argument.terms) != 1:
+            number = str(base) if base.q == 1 else f"({base})"
+            return f"{number}^{self._factor(exponent)}"
+        rest = Poly({tuple(pair for pair in monomial if pair[0] is not logs[0]): fmpq(coefficient.p)})
+        product = rest * a.log2(Poly.constant(base))
+        power = self.text(product)
+        if coefficient.q != 1:
+            power = f"({power}/{coefficient.q})"
+        elif a.single_atom(product) is None and not product.is_constant:
+            power = f"({power})"
+        return f"{self._factor(logs[0].argument)}^{power}"
 
     def _power(self, atom: Atom, power: int) -> str:
         text = self._atom(atom)

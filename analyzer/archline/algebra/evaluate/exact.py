@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import gcd, isqrt
 
 from archline.algebra import atoms as a
+from archline.algebra.evaluate.logarithms import IrrationalError, rational_product
 from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
 from archline.numbers import fmpq
 
@@ -67,9 +68,12 @@ class PointValues:
                 product *= number if exponent == 1 else _power(number, exponent)
             except EvaluationError as problem:
                 failure = failure or problem
-        if failure is not None and product:
-            raise failure
-        return product
+        if failure is None or not product:
+            return product
+        try:
+            return rational_product(monomial, self.number, self._atom)
+        except IrrationalError:
+            raise failure from None
 
     def _atom(self, atom: Atom) -> fmpq:
         match atom:

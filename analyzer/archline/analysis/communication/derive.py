@@ -21,6 +21,7 @@ from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
+from archline.recurrences.closed.levels import apart
 
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
@@ -61,7 +62,7 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     amounts = {
-        name: closed_amount(map_known(amount, lambda value: at_least_values(value, facts)), facts, algorithm)
+        name: closed_amount(map_known(amount, lambda value: apart(at_least_values(value, facts))), facts, algorithm)
         for name, amount in spent.amounts.items()
     }
     return Spent(amounts, spent.declared), facts

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import Level, Recursions
@@ -66,10 +65,14 @@ class Memory:
         most: Amount = NOTHING
         for statement in body:
             facts = place.scope.facts
-            most = _peak(most, add(total, self._statement(statement, place)), facts)
+            during = self._statement(statement, place)
+            if during != NOTHING:
+                # As much is alive at a statement as before it.
+                now = add(total, during)
+                most = now if most == total else later(most, now, facts)
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
-                most = _peak(most, total, facts)
+                most = total if most == NOTHING else later(most, total, facts)
             place = place.behind(statement, self._stretches.behind(statement, place.scope))
         return most
 
@@ -110,7 +113,8 @@ class Memory:
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
-                most = _peak(most, self._call(node, target, along, place), place.scope.facts)
+                found = self._call(node, target, along, place)
+                most = found if most is NOTHING else later(most, found, place.scope.facts)
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
@@ -170,8 +174,3 @@ class Memory:
             return weigh(taken, arm, other)
         found = either(arm, other, facts)
         return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found
-
-
-def _peak(most: Amount, amount: Amount, facts: Facts) -> Amount:
-    """The larger of what was alive before and what is alive now."""
-    return amount if most is NOTHING else later(most, amount, facts)

@@ -79,7 +79,7 @@ class Recursions:
     def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:
         """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
         facts, values = inside.scope.facts, inside.scope.values
-        values = {name: facts.restore(facts.simplify(values[name])) for name in self._names(callee)}
+        values = {name: apart(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
         metrics = self._metrics if callee.grid else ("memory",)
         if any(map(inside.moves, values.values())):
             return dict.fromkeys(metrics, Unknown("the sizes of a recursive call differ between processors", at.span))

@@ -391,7 +391,10 @@ def _never_negative(value: Poly, facts: Facts) -> bool:
 
 
 def apart(value: Poly) -> Poly:
-    """The value with log2(x) + log2(y) for log2(x*y), as is known of sizes: 7^log2(x*y) becomes a product too."""
+    """The value with log2(x) + log2(y) for log2(x*y), as is known of sizes: 7^log2(x*y) becomes a product too.
+
+    Exact quotients are fractions.
+    """
 
     def rewritten(atom: Atom) -> Poly | None:
         match atom:
@@ -400,6 +403,8 @@ def apart(value: Poly) -> Poly:
                 if not monomial:
                     return None
                 return sum((_logarithm(inner).scaled(power) for inner, power in monomial), _log(coefficient))
+            case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
+                return apart(argument) * apart(divisor) ** -1
             case _ if atom.parts:
                 return atom.rebuild(tuple(map(apart, atom.parts)))
             case _:

@@ -117,16 +117,16 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     """A claim on growth, decided by the recurrence of the cost; None where it has none."""
     if ensures.relation in ("==", "<=", ">=") or ensures.processors is not None or cost.recursion is None:
         return None
-    solved = solved_recurrence(costs, cost)
+    facts, bound = (*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when), ensures.bound
+    solved = solved_recurrence(costs, cost, facts)
     if solved is None:
         return None
     if solved.upper is None:
         return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
-    facts, bound = (*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when), ensures.bound
     known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
     if indices is not None:
         facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
-    some = solved.lower is not None and known.nonnegative(Poly.symbol(solved.size) - solved.least)
+    some = solved.lower is not None and (not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least))
     if ensures.relation != "O" and not some:
         return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
     piece = ConditionalCost("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)

@@ -99,12 +99,13 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
 
 def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
-    solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost)
+    facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
+    solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is None or solved.upper is None:
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
         solved = solved.mapped(cost.recursion.indices.restored)
-    domain = _domain((*facts_in_sizes(algorithm), *assumed(algorithm)))
+    domain = _domain(facts)
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
         return replace(found, upper=upper)
@@ -115,7 +116,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
 
 
-def solved_recurrence(costs: Costs, cost: Cost) -> BySolving | None:
+def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
     """What the recurrence of a cost tells of its growth; None where there is no recurrence, or none that ends.
 
     It is in the length of a range where the recurrence is.
@@ -130,7 +131,7 @@ def solved_recurrence(costs: Costs, cost: Cost) -> BySolving | None:
         upper, lower = (None if each is None else parse_expression(each) for each in (found.upper, found.lower))
         return upper, lower
 
-    return by_solving(cost.recursion, added)
+    return by_solving(cost.recursion, added, facts)
 
 
 def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError, budget
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.recurrences.asymptotic.of_integers import Added, OneSide
+from archline.recurrences.asymptotic.of_scalings import over_reals
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.model import IntegerRecurrence
@@ -20,7 +22,8 @@ MAX_EFFORT = 200_000
 class BySolving:
     """What a cost is O of and Omega of, each None where it is not known; `reason` tells why O is not.
 
-    The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0.
+    The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0. Without a `size` it
+    holds at all.
     """
 
     upper: str | None
@@ -35,10 +38,12 @@ class BySolving:
         return replace(self, upper=upper, lower=lower, size=change(self.size))
 
 
-def by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
-    """The growth of a recursive cost; `added` tells how what it adds to its calls grows."""
+def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact] = ()) -> BySolving:
+    """The growth of a recursive cost where the facts hold; `added` tells how what it adds to its calls grows."""
     try:
         with budget(MAX_EFFORT, own=True):
+            if recurrence.scales:
+                return _by_scalings(recurrence, added, facts)
             return _by_solving(recurrence, added)
     except (TooComplexError, ArchlineError) as problem:
         return BySolving(None, None, reason=str(problem))
@@ -60,6 +65,18 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
     except OutOfReachError:
         return BySolving(ends[1], None)
     return BySolving(ends[1], lower, least.size, start)
+
+
+def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact]) -> BySolving:
+    try:
+        _, upper = _growth(over_reals(recurrence.most, True, added, facts))
+    except OutOfReachError as problem:
+        return BySolving(None, None, reason=str(problem))
+    try:
+        lower, _ = _growth(over_reals(recurrence.least, False, added, facts))
+    except OutOfReachError:
+        return BySolving(upper, None)
+    return BySolving(upper, lower)
 
 
 def _growth(problem: Recurrence) -> tuple[str, str]:

@@ -106,13 +106,15 @@ class IntegerRecurrence:
     """A metric of a recursion that is proved to end: functions that it lies between, one and the same if it is exact.
 
     With `indices` they are functions of the length of a range. `foreign` gives closed upper bounds (True) or lower ones
-    of the other recursive algorithms that are called, by name, from arguments and facts.
+    of the other recursive algorithms that are called, by name, from arguments and facts. `scales`: calls multiply sizes
+    by constants.
     """
 
     least: Function
     most: Function
     indices: IndexRange | None
     foreign: Callable[[bool], Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]]
+    scales: bool = False
 
 
 def calls(value: Poly) -> tuple[a.Applied, ...]:

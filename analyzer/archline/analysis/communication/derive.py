@@ -26,14 +26,18 @@ from archline.recurrences.closed.levels import apart
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
-    upper, facts = _spent(module, algorithm, None, coarse)
-    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(module, algorithm)]
+    recursions = recurrences_of(module, Stretches(module, coarse))
+    upper, facts = _spent(module, algorithm, None, recursions)
+    own = [_spent(module, algorithm, given, recursions)[0] for given in _corners(module, algorithm)]
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
         own_sums = [add(each.of(metric), exactly(call)) for each in own]
         amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
-        costs[metric] = _cost(metric, amount, upper.declared, algorithm)
+        cost = _cost(metric, amount, upper.declared, algorithm)
+        if component(module, algorithm):
+            cost = recursions.solved(cost, algorithm, call + _parameters(module, algorithm, metric, recursions))
+        costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
 
@@ -50,15 +54,15 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
         yield dict(zip(names, ends, strict=True))
 
 
-def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool) -> tuple[Spent, Facts]:
+def _spent(
+    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, recursions: Recursions
+) -> tuple[Spent, Facts]:
     place = at_start(module, algorithm, given)
     if place is None:
         return FREE, Facts()
     facts = place.scope.facts
     try:
-        stretches = Stretches(module, coarse)
-        recursions = recurrences_of(module, stretches)
-        spent = _start(module, algorithm, stretches, recursions, place)
+        spent = _start(module, algorithm, recursions, place)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     amounts = {
@@ -77,14 +81,22 @@ def recurrences_of(module: Module, stretches: Stretches) -> Recursions:
             return memory
         return {**PathCosts(module, stretches, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
 
-    recursions = Recursions(module, (*METRICS, "memory"), follow)
+    recursions = Recursions(module, stretches, (*METRICS, "memory"), follow)
     return recursions
 
 
-def _start(
-    module: Module, algorithm: s.Algorithm, stretches: Stretches, recursions: Recursions, place: Position
-) -> Spent:
+def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions: Recursions) -> Poly:
+    """The words of an algorithm's own parameters, which runs of it count as memory."""
+    place = at_start(module, algorithm, None)
+    if metric != "memory" or place is None:
+        return ZERO
+    words = Memory(module, recursions.stretches, recursions).parameters(algorithm, place)
+    return ZERO if isinstance(words, Unknown) else place.scope.facts.restore(words.upper)
+
+
+def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place: Position) -> Spent:
     """The costs of the outermost call."""
+    stretches = recursions.stretches
     memory = Memory(module, stretches, recursions)
     if component(module, algorithm):
         found = dict(recursions.amounts(algorithm, place, algorithm, None))

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
 from math import prod
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.place import Axis, Position, at_start
+from archline.analysis.communication.stretches import Stretches
+from archline.analysis.cost import Cost
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import NotStaticError, declared, static_value
@@ -23,8 +28,9 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.recurrences.closed.levels import Form, apart, closed_form
+from archline.recurrences.evaluate.values import Values
 from archline.recurrences.exact.termination import ends
-from archline.recurrences.model import Equation, Function
+from archline.recurrences.model import Equation, Function, IntegerRecurrence
 
 MAX_CASES = 48
 Corner = tuple[str, ...] | None
@@ -67,8 +73,9 @@ class Level:
 class Recursions:
     """The recurrences of the recursive algorithms on grids of a module, and their solutions; each once."""
 
-    def __init__(self, module: Module, metrics: Sequence[str], follow: Follow) -> None:
-        """`follow` tells what a level costs in each of the metrics."""
+    def __init__(self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow) -> None:
+        """`follow` tells what a level costs in each of the metrics, `stretches` what is done between steps."""
+        self.stretches = stretches
         self._module = module
         self._metrics = metrics
         self._follow = follow
@@ -210,16 +217,29 @@ class Recursions:
         outcomes = (each.indicator if each.taken else ONE - each.indicator for each in form.leaf.decisions)
         return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
 
-    # Values
-    def between(
-        self, algorithm: s.Algorithm, metric: str, corners: Sequence[Corner]
-    ) -> tuple[list[Function], Function] | None:
-        """The recurrences from below, of corners, and from above; None where there is none from above."""
-        upper = self.function(algorithm, metric, None)
-        if isinstance(upper, Unknown):
-            return None
-        lowers = [self.function(algorithm, metric, each) for each in corners]
-        return [each for each in lowers if not isinstance(each, Unknown)], upper
+    # Results
+    def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
+        """A cost of a recursive algorithm with its recurrences: for values at given sizes, and for its growth.
+
+        `more` is what the outermost call adds.
+        """
+        corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
+        found = [self.function(algorithm, cost.metric, corner) for corner in corners]
+        upper, *others = (each for each in found if isinstance(each, Function))
+        if isinstance(found[0], Unknown) or not others:
+            return cost
+        values = Values({each.name: each for each in (upper, *others)})
+
+        def between(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+            point = {name: int(value) for name, value in sizes.items()}
+            if not point.keys() >= set(upper.parameters):
+                raise EvaluationError("not all sizes are given")
+            added = evaluate(more, point)
+            return max(values.at(each.name, point) for each in others) + added, values.at(upper.name, point) + added
+
+        return replace(
+            cost, ends=between, recursion=IntegerRecurrence(others[0], upper, None, lambda _: {}, scales=True)
+        )
 
 
 def _applied(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:

@@ -56,8 +56,8 @@ class BoundingSum:
 
     def expression(self, size: str) -> s.Expr:
         """The sum as a recurrence has it."""
-        parts = [_times(weight, _call(size, called)) for called, weight in self.calls]
-        return reduce(_plus, [*parts, *([] if self.added is None else [self.added])] or [_number(fmpq(0))])
+        parts = [times(weight, _call(size, called)) for called, weight in self.calls]
+        return reduce(_plus, [*parts, *([] if self.added is None else [self.added])] or [number(fmpq(0))])
 
     def below(self, other: BoundingSum) -> bool:
         """Whether it is seen to be no more than the other one."""
@@ -108,7 +108,7 @@ class OneSide:
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
-        base = Base((_number(fmpq(1)),), self._base(steps) if others else _number(fmpq(1)))
+        base = Base((number(fmpq(1)),), self._base(steps) if others else number(fmpq(1)))
         return Recurrence((Definition(NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
@@ -187,10 +187,10 @@ class OneSide:
             bounded = [step for step in bounded if not step.calls]
         grown = [self._grown(step) for step in bounded]
         # A size between 1 and a constant grows as 1 does.
-        one = {self.size: _number(fmpq(1))}
+        one = {self.size: number(fmpq(1))}
         plain = list(dict.fromkeys(substituted(each, one) for each in grown if each is not None))
         if not plain or (not self.upper and (len(plain) > 1 or None in grown)):
-            return _number(fmpq(1))
+            return number(fmpq(1))
         return reduce(_plus, plain)
 
     def positive_from(self) -> int | None:
@@ -243,7 +243,8 @@ def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
     return ratio, None if rounded else offset
 
 
-def _number(value: fmpq) -> s.Expr:
+def number(value: fmpq) -> s.Expr:
+    """A rational number as it is written."""
     top = s.Integer(int(value.p), span=_HERE)
     return top if value.q == 1 else s.Binary("/", top, s.Integer(int(value.q), span=_HERE), span=_HERE)
 
@@ -252,14 +253,15 @@ def _plus(left: s.Expr, right: s.Expr) -> s.Expr:
     return s.Binary("+", left, right, span=_HERE)
 
 
-def _times(weight: fmpq, value: s.Expr) -> s.Expr:
-    return value if weight == 1 else s.Binary("*", _number(weight), value, span=_HERE)
+def times(weight: fmpq, value: s.Expr) -> s.Expr:
+    """A multiple of an expression."""
+    return value if weight == 1 else s.Binary("*", number(weight), value, span=_HERE)
 
 
 def _call(size: str, called: SizeOfCall) -> s.Expr:
     name = s.Name(size, span=_HERE)
     if called.ratio == 1:
-        inner: s.Expr = s.Binary("-", name, _number(-called.offset), span=_HERE)
+        inner: s.Expr = s.Binary("-", name, number(-called.offset), span=_HERE)
     else:
-        inner = _times(called.ratio, name)
+        inner = times(called.ratio, name)
     return s.Call(NAME, (inner,), span=_HERE)

@@ -127,7 +127,7 @@ class Form:
 def closed_form(function: Function) -> Form:
     """Bounds of the function, equal ones where it is known exactly."""
     leaves = [each for each in function.equations if not each.recursive]
-    steps = [_step(function, each) for each in function.equations if each.recursive]
+    steps = [step_of(function, each) for each in function.equations if each.recursive]
     known = [each for each in steps if each is not None]
     depth = _depth(function, leaves, known)
     if len(leaves) != 1 or depth is None or len(known) < len(steps):
@@ -135,9 +135,9 @@ def closed_form(function: Function) -> Form:
     return _Search(function, leaves[0], known, depth).form()
 
 
-def _step(function: Function, equation: Equation) -> Step | None:
+def step_of(function: Function, equation: Equation) -> Step | None:
     """A recursive case, where it has one call whose sizes are multiples of its own; None for others."""
-    value, least = _maximum(equation.value)
+    value, least = maximum_of(equation.value)
     rest, weights = by_call(value)
     if len(weights) != 1 or calls(rest):
         return None
@@ -160,7 +160,7 @@ def _step(function: Function, equation: Equation) -> Step | None:
     return Step(equation, rest, least, weight.constant_term, factors, less, given)
 
 
-def _maximum(value: Poly) -> tuple[Poly, Poly | None]:
+def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
     """The x and y of max(x, y), of which x holds the call; else the value itself."""
     for atom in value.atoms():
         if isinstance(atom, a.PositivePart) and calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
@@ -218,8 +218,10 @@ class _Search:
         plain = all(
             self._at_leaf(each, side) for each, side in ((lower, Side.LOWER), (upper, Side.UPPER)) if each is not None
         )
-        restored = (None if each is None else self._depth.restored(each) for each in (lower, upper))
-        return Form(*restored, leaf=None if plain else self._leaf)
+        return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
+
+    def _restored(self, value: Poly | None) -> Poly | None:
+        return None if value is None else self._depth.restored(value)
 
     # Guesses
     def _guesses(self) -> Iterator[Poly]:

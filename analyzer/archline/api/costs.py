@@ -282,6 +282,21 @@ class CostReport:
         """Lines fetched into an ideal cache of Z words in lines of L words."""
         return self["io"]
 
+    @property
+    def words(self) -> Metric:
+        """Words along the longest path through the processors of a grid; between nodes, where there are two levels."""
+        return self["words"]
+
+    @property
+    def messages(self) -> Metric:
+        """Messages along the longest path, likewise."""
+        return self["messages"]
+
+    @property
+    def memory(self) -> Metric:
+        """The most words of local arrays that a processor of a grid has at once."""
+        return self["memory"]
+
     def time(self, processors: int | str = "P") -> Metric:
         """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem).
 

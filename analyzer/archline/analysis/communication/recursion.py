@@ -254,11 +254,15 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
         return value
 
     def rewritten(atom: Atom) -> Poly | None:
-        if not isinstance(atom, a.Applied):
-            return None
-        given = zip(names, atom.arguments, strict=True)
-        arguments = tuple(each.substitute(defined) for name, each in given if name not in defined)
-        return Poly.of_atom(a.Applied(atom.function, arguments))
+        match atom:
+            case a.Applied(function=function, arguments=arguments):
+                given = zip(names, arguments, strict=True)
+                left = tuple(each.substitute(defined) for name, each in given if name not in defined)
+                return Poly.of_atom(a.Applied(function, left))
+            case _ if atom.parts:
+                return atom.rebuild(tuple(part.map_atoms(rewritten) for part in atom.parts))
+            case _:
+                return None
 
     return value.map_atoms(rewritten).substitute(defined)
 

@@ -6,7 +6,7 @@ is one at P <= 1. Only what a case adds is replaced, by what grows alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from archline.algebra.asymptotic.constants import OutOfReachError
@@ -27,8 +27,19 @@ def over_reals(function: Function, upper: bool, added: Added, facts: Sequence[s.
     """The recurrence of a function, from above or from below, at sizes where the facts hold. Raises OutOfReachError."""
     cases = tuple(_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
-    known = tuple(fact for fact in facts if s.names((fact,)) <= names)
+    known = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
     return Recurrence((Definition(NAME, function.parameters, cases),), known)
+
+
+def _least(function: Function) -> Iterator[s.Fact]:
+    """Sizes that others give are 1 at least."""
+    for fact in function.where:
+        match fact:
+            case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in function.parameters:
+                yield s.Binary(">=", right, number(fmpq(1)), span=fact.span)
+            case _:
+                # Other facts give no size.
+                pass
 
 
 def _case(function: Function, equation: Equation, upper: bool, added: Added) -> EquationCase:

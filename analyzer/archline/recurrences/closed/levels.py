@@ -164,8 +164,9 @@ def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
     """The x and y of max(x, y), of which x holds the call; else the value itself."""
     for atom in value.atoms():
         if isinstance(atom, a.PositivePart) and calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
-            least = value - Poly.of_atom(atom)
-            return least + atom.argument, least
+            one = value - Poly.of_atom(atom)
+            other = one + atom.argument
+            return (one, other) if calls(one) else (other, one)
     return value, None
 
 
@@ -274,8 +275,10 @@ class _Search:
         """
         levels = Poly.symbol(LEVEL)
         potential: dict[Poly, fmpq] = {}
+        peaks = ZERO
         flat: dict[Poly, fmpq] = {}
         for step in self._down:
+            peaks = peaks + (ZERO if step.least is None else self._in_levels(step.least, ONE))
             for monomial, coefficient in self._in_levels(step.added, levels).terms.items():
                 term = Poly({monomial: fmpq(1)})
                 growth = self._called(term, step) * term**-1
@@ -287,7 +290,7 @@ class _Search:
                 share = coefficient / (growth.constant_term - 1)
                 potential[term] = max(share, potential.get(term, share), key=abs)
         grown = sum((term.scaled(share) for term, share in potential.items()), ZERO)
-        at_end = self._in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
+        at_end = peaks + self._in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
         shrinking = sorted({name for step in self._down for name, factor in step.factors.items() if factor < 1})
         shrinking = [name for name in shrinking if name != self._depth.size]
         unchanged = (self._unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)

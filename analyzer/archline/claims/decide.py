@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, pairwise, takewhile
@@ -33,6 +33,7 @@ from archline.claims.growth import (
     pieces_of_time,
 )
 from archline.claims.growth_of_cost import Growth, solved_recurrence
+from archline.claims.growth_of_recursion import Piece
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
@@ -121,6 +122,8 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     solved = solved_recurrence(costs, cost, facts)
     if solved is None:
         return None
+    if solved.pieces and all(each.upper != "0" for each in solved.pieces):
+        return _by_pieces(ensures, cost, solved.pieces, facts)
     if solved.upper is None:
         return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
     known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
@@ -137,6 +140,18 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
         reason = f"by its recurrence the {ensures.metric} is {growth}"
     if indices is not None:
         reason = indices.restored(reason)
+    return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
+
+
+def _by_pieces(ensures: s.Ensures, cost: Cost, solved: Sequence[Piece], facts: tuple[s.Fact, ...]) -> Verdict:
+    """A claim on growth by a recurrence that grows in another way where another condition holds."""
+    costs = [
+        ConditionalCost(each.condition, (*facts, *facts_of(each.condition)), each.lower or "0", each.upper)
+        for each in solved
+    ]
+    if ensures.relation != "O" and any(each.lower is None for each in solved):
+        return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
+    outcome, reason, proofs = decide_growth(ensures.relation, costs, ensures.bound, _along_one_size)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
 
 

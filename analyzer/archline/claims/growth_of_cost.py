@@ -101,6 +101,10 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
     facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
+    if solved is not None and solved.pieces:
+        last = solved.pieces[-1]
+        if found.tight is None and last.upper == last.lower:
+            return replace(found, tight=Under(last.condition, last.upper, tight=True))
     if solved is None or solved.upper is None:
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError, budget
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression
 from archline.recurrences.asymptotic.of_integers import Added, OneSide
 from archline.recurrences.asymptotic.of_scalings import over_reals
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
@@ -19,11 +21,20 @@ MAX_EFFORT = 200_000
 
 
 @dataclass(frozen=True)
+class Piece:
+    """What a cost is Omega and O of where a condition holds."""
+
+    condition: str
+    lower: str | None
+    upper: str
+
+
+@dataclass(frozen=True)
 class BySolving:
     """What a cost is O of and Omega of, each None where it is not known; `reason` tells why O is not.
 
     The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0. Without a `size` it
-    holds at all.
+    holds at all. `pieces` say both where conditions hold of which one always does, if they differ.
     """
 
     upper: str | None
@@ -31,6 +42,7 @@ class BySolving:
     size: str = ""
     least: int = 1
     reason: str = ""
+    pieces: tuple[Piece, ...] = ()
 
     def mapped(self, change: Callable[[str], str]) -> BySolving:
         """With its expressions changed."""
@@ -68,15 +80,38 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
 
 
 def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact]) -> BySolving:
+    most, more = recurrence.most, [""] * 2
+    if recurrence.more:
+        ends = added(recurrence.more, most.facts)
+        if ends[0] is None:
+            return BySolving(None, None, reason="how fast what the first call adds grows is not known")
+        more = ["" if end is None else f" + {format_expression(end)}" for end in ends]
     try:
-        _, upper = _growth(over_reals(recurrence.most, True, added, facts))
+        above = _regimes(over_reals(most, True, added, facts))
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
-    try:
-        lower, _ = _growth(over_reals(recurrence.least, False, added, facts))
-    except OutOfReachError:
-        return BySolving(upper, None)
-    return BySolving(upper, lower)
+    below: list[tuple[str, str]] = []
+    with suppress(OutOfReachError):
+        below = _regimes(over_reals(recurrence.least, False, added, facts))
+    lowers = dict(below) if [where for where, _ in below] == [where for where, _ in above] else {}
+    pieces = tuple(
+        Piece(where, f"{lowers[where]}{more[1]}" if where in lowers else None, f"{upper}{more[0]}")
+        for where, upper in above
+    )
+    if len(pieces) > 1:
+        return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
+    return BySolving(pieces[0].upper, pieces[0].lower)
+
+
+def _regimes(problem: Recurrence) -> list[tuple[str, str]]:
+    """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
+    match solve(problem):
+        case Solved(growth=growth, regimes=regimes, between=None):
+            return list(regimes) or [("", growth)]
+        case Solved() | Exponential():
+            raise OutOfReachError("its growth is known between bounds only")
+        case found:
+            raise OutOfReachError(found.reason)
 
 
 def _growth(problem: Recurrence) -> tuple[str, str]:

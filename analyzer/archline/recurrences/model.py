@@ -107,7 +107,7 @@ class IntegerRecurrence:
 
     With `indices` they are functions of the length of a range. `foreign` gives closed upper bounds (True) or lower ones
     of the other recursive algorithms that are called, by name, from arguments and facts. `scales`: calls multiply sizes
-    by constants.
+    by constants. The first call costs `more`.
     """
 
     least: Function
@@ -115,6 +115,7 @@ class IntegerRecurrence:
     indices: IndexRange | None
     foreign: Callable[[bool], Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]]
     scales: bool = False
+    more: Poly = ZERO
 
 
 def calls(value: Poly) -> tuple[a.Applied, ...]:

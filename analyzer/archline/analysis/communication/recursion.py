@@ -229,6 +229,7 @@ class Recursions:
         if isinstance(found[0], Unknown) or not others:
             return cost
         values = Values({each.name: each for each in (upper, *others)})
+        more = more.substitute(self._defined(algorithm))
 
         def between(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
             point = {name: int(value) for name, value in sizes.items()}
@@ -238,7 +239,9 @@ class Recursions:
             return max(values.at(each.name, point) for each in others) + added, values.at(upper.name, point) + added
 
         return replace(
-            cost, ends=between, recursion=IntegerRecurrence(others[0], upper, None, lambda _: {}, scales=True)
+            cost,
+            ends=between,
+            recursion=IntegerRecurrence(others[0], upper, None, lambda _: {}, scales=True, more=more),
         )
 
 

@@ -392,7 +392,18 @@ def _never_negative(value: Poly, facts: Facts) -> bool:
         )
         for monomial, coefficient in value.terms.items()
     )
-    return positive or facts.nonnegative(value)
+    return positive or facts.nonnegative(_cleared(value))
+
+
+def _cleared(value: Poly) -> Poly:
+    """A positive multiple of the value that divides by nothing."""
+    powers: dict[Atom, int] = {}
+    for monomial in value.terms:
+        for atom, exponent in monomial:
+            powers[atom] = min(exponent, powers.get(atom, 0))
+    for atom, exponent in powers.items():
+        value = value * Poly.of_atom(atom, -exponent) if exponent else value
+    return value
 
 
 def apart(value: Poly) -> Poly:

@@ -75,19 +75,18 @@ class _Writer:
 
     def _factors(self, monomial: Monomial) -> tuple[list[str], list[str]]:
         """What is multiplied, and what that is divided by; powers with the same exponent as one of a fraction."""
-        above: list[str] = []
-        below: list[str] = []
         bases: dict[Poly, fmpq] = {}
-        for atom, power in self._ordered(monomial):
+        for atom, power in monomial:
             if isinstance(atom, a.Exponential):
                 bases[atom.exponent] = bases.get(atom.exponent, fmpq(1)) * fmpq(atom.base) ** power
-            else:
+        above: list[str] = []
+        below: list[str] = []
+        for atom, power in self._ordered(monomial):
+            if not isinstance(atom, a.Exponential):
                 (above if power > 0 else below).append(self._power(atom, abs(power)))
-        for exponent, base in bases.items():
-            if base < 1:
-                below.append(self._exponential(1 / base, exponent))
-            else:
-                above.append(self._exponential(base, exponent))
+            elif (base := bases.pop(atom.exponent, None)) is not None:
+                whole = base if base.p != 1 else 1 / base
+                (above if base.p != 1 else below).append(self._exponential(whole, atom.exponent))
         return above, below
 
     def _exponential(self, base: fmpq, exponent: Poly) -> str:
@@ -108,9 +107,7 @@ class _Writer:
 
     def _power(self, atom: Atom, power: int) -> str:
         text = self._atom(atom)
-        if power == 1:
-            return text
-        return f"({text})^{power}" if isinstance(atom, a.Exponential) else f"{text}^{power}"
+        return text if power == 1 else f"{text}^{power}"
 
     def _atom(self, atom: Atom) -> str:
         """An atom, as something that can stand in a product or below a power as it is."""
@@ -136,7 +133,7 @@ class _Writer:
                 inner = f"({self.text(atom.argument)})"
                 return f"floor(sqrt{inner})" if atom.function == "isqrt" else f"{atom.function}{inner}"
             case a.Exponential():
-                return f"{atom.base}^{self._factor(atom.exponent)}"
+                return self._exponential(fmpq(atom.base), atom.exponent)
             case a.Offset():
                 return f"{atom.segments.array}[{self.text(atom.index)}]"
             case a.Applied():

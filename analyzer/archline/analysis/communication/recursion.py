@@ -225,8 +225,8 @@ class Recursions:
         """
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
         found = [self.function(algorithm, cost.metric, corner) for corner in corners]
-        upper, *others = (each for each in found if isinstance(each, Function))
-        if isinstance(found[0], Unknown) or not others:
+        upper, others = found[0], [each for each in found[1:] if isinstance(each, Function)]
+        if isinstance(upper, Unknown) or not others:
             return cost
         values = Values({each.name: each for each in (upper, *others)})
         more = more.substitute(self._defined(algorithm))

@@ -1,0 +1,213 @@
+"""Costs of recursion on a grid against formulas by hand: CAPS, CARMA, and small recursions of one case."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+
+import pytest
+
+import archline as al
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.printing import to_text
+from archline.analysis.analyse import derive
+from archline.claims.decide import decide
+from archline.language.loader import load_text
+
+MATMUL = "distributed.matmul"
+
+
+def text_of(program: str, metric: str) -> str:
+    """A cost of the last algorithm of a program."""
+    module = load_text(program)
+    costs = derive(module, list(module.algorithms.values())[-1])
+    lower, upper = costs[metric].lower, costs[metric].upper
+    assert lower is not None
+    assert lower == upper, costs[metric]
+    return costs.text(lower)
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 3, 10])
+@pytest.mark.parametrize("depth", [0, 1, 4])
+def test_caps_moves_what_its_paper_says(levels: int, depth: int) -> None:
+    """6*(7/4)^d*(n^2/P^(2/w) - n^2/P), w = log2(7): a breadth-first step moves 18/4 of what a processor has."""
+    cost = al.algorithm(f"{MATMUL}::caps_strassen").cost()
+    n, m, processors = 7 * 2 ** (levels + depth), 7, 7**levels
+    at = {"n": n, "m": m, "d": depth, "P": processors}
+    own, expected = Fraction(n * n, processors), Fraction(0)
+    calls = 7**depth
+    own /= 4**depth
+    for _ in range(levels):
+        expected += calls * own * 18 / 4
+        own *= Fraction(7, 4)
+    if processors <= 49:
+        assert cost.words.at(**at) == expected
+    found = evaluate(cost.words._cost.upper, at)  # type: ignore[arg-type]
+    assert found == expected
+    assert abs(
+        float(found) - 6 * (7 / 4) ** depth * (n**2 / processors ** (2 / log2(7)) - n**2 / processors)
+    ) <= 1e-9 * (1 + float(found))
+
+
+def strassen(n: int, m: int) -> int:
+    """Flops of Strassen's algorithm down to products of m by m."""
+    return 2 * m**3 if n == m else 18 * (n // 2) ** 2 + 7 * strassen(n // 2, m)
+
+
+@pytest.mark.parametrize(("n", "m"), [(14, 14), (28, 14), (56, 7), (112, 7), (21, 21)])
+def test_caps_does_the_flops_of_strassen(n: int, m: int) -> None:
+    cost = al.algorithm(f"{MATMUL}::caps_strassen").cost()
+    for processors, least in ((1, 0), (7, 1), (49, 2)):
+        for depth in (0, 1):
+            if n >= m * 2 ** (least + depth):
+                assert cost.flops.at(n=n, m=m, d=depth, P=processors) == Fraction(strassen(n, m), processors)
+
+
+def test_carma_of_cubes_attains_the_bound_that_no_memory_helps() -> None:
+    """3*(n^2/P^(2/3) - n^2/P): Al Daas et al., SPAA 2022, theorem 3."""
+    cost = al.algorithm(f"{MATMUL}::carma").cost()
+    for k in range(6):
+        n, processors = 2 ** (k + 2), 8**k
+        own = n * n // processors
+        if own:
+            at = {"n": n, "m": n, "p": n, "P": processors, "s": own, "t": own, "v": own}
+            words = 3 * (n * n // 4**k - own)
+            assert cost.words.at(**at) == (words, words)
+            assert cost.messages.at(**at) == 3 * k
+
+
+HALVES = """
+algorithm f(a: inout local real[s]) on grid(r: P):
+    where P is power of 2
+    decreases P
+    if P == 1:
+        a[0] += 1.0
+    else:
+        split r by 2 as g:
+            shift a along g by 1
+            f(a)
+"""
+
+
+def test_the_same_on_every_level_counts_levels() -> None:
+    assert text_of(HALVES, "words") == "s*log2(P)"
+    assert text_of(HALVES, "messages") == "log2(P)"
+    assert text_of(HALVES, "flops") == "1"
+    assert text_of(HALVES, "memory") == "s"
+
+
+def test_what_doubles_is_a_geometric_sum() -> None:
+    doubled = HALVES.replace(
+        "shift a along g by 1", "local y: real[2*s]\n            allgather a along g into y"
+    ).replace("            f(a)", "            f(y)")
+    assert text_of(doubled, "words") == "s*P - s"
+    # Each level keeps its array of twice as many words, and Bruck's algorithm one more of that size at the last.
+    assert text_of(doubled, "flops") == "1"
+
+
+def test_two_calls_a_level_are_followed() -> None:
+    twice = HALVES.replace("            f(a)", "            f(a)\n            f(a)")
+    # T(P) = s + 2*T(P/2), T(1) = 0.
+    assert text_of(twice, "words") == "s*P - s"
+    assert text_of(twice, "flops") == "P"
+
+
+def test_what_is_not_a_sum_of_levels_is_unknown_with_its_line() -> None:
+    other = HALVES.replace("            f(a)", "            f(a[0..(s + 1)//2])")
+    module = load_text(other)
+    cost = derive(module, module.algorithms["f"])["words"]
+    assert cost.status == "unknown"
+    assert cost.reason is not None
+    assert "no closed form" in cost.reason
+
+
+def test_a_recursion_that_shrinks_nothing_is_no_cost() -> None:
+    endless = """
+algorithm f(a: inout local real[s]) on grid(r: P):
+    if s == 0:
+        pass
+    else:
+        shift a along r by 1
+        f(a)
+"""
+    module = load_text(endless)
+    assert derive(module, module.algorithms["f"])["words"].status == "unknown"
+
+
+def test_sizes_that_differ_between_processors_are_no_level() -> None:
+    program = HALVES.replace("f(a)\n", "f(a[0..s - g])\n").replace(
+        "where P is power of 2", "where P is power of 2, s >= 9"
+    )
+    module = load_text(program)
+    reason = derive(module, module.algorithms["f"])["words"].reason
+    assert reason is None or "differ between processors" in reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("words == s*log2(P)", "holds"),
+        ("words == s*log2(P) + 1", "fails"),
+        ("words <= s*log2(P) - 1 when P >= 2", "fails"),
+        ("words is Theta(s*log2(P)) when P >= 2", "holds"),
+        ("words is O(s)", "fails"),
+        ("messages is O(log2(log2(P)))", "fails"),
+    ],
+)
+def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
+    module = load_text(HALVES.replace("    decreases P", f"    decreases P\n    ensures {claim}"))
+    algorithm = module.algorithms["f"]
+    (verdict,) = decide(module, algorithm, derive(module, algorithm))
+    assert verdict.outcome == outcome, verdict
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("words is Theta(n^2/P^(2/3)) when n == m, m == p, P >= 2", "holds"),
+        ("words is O(n^2/P^(3/4)) when n == m, m == p, P >= 2", "unknown or fails"),
+        ("words is O(n^2/P) when n == m, m == p, P >= 2", "unknown or fails"),
+        ("words is Omega(n^2/sqrt(P)) when n == m, m == p, P >= 2", "unknown or fails"),
+        ("flops is O(n^2*m/P) when n == m", "unknown or fails"),
+    ],
+)
+def test_false_growth_of_carma_never_holds(claim: str, outcome: str) -> None:
+    program = f"""
+use dense.matmul
+
+algorithm mine(a: local real[s], b: local real[t], c: out local real[v], n: size, m: size, p: size) on grid(r: P):
+    where P is power of 2, s == n*m/P, t == m*p/P, v == n*p/P
+    decreases P
+    ensures {claim}
+    if P == 1:
+        c = 0
+        matmul_basic(a as [n, m], b as [m, p], c as [n, p])
+    elif n >= max(m, p):
+        split r by 2 as g:
+            local both: real[2*t]
+            allgather b along g into both
+            mine(a, both, c, n/2, m, p)
+    elif p >= m:
+        split r by 2 as g:
+            local both: real[2*s]
+            allgather a along g into both
+            mine(both, b, c, n, m, p/2)
+    else:
+        split r by 2 as g:
+            local both: real[2*v]
+            mine(a, b, both, n, m/2, p)
+            reduce_scatter both along g into c with +
+"""
+    module = load_text(program)
+    algorithm = module.algorithms["mine"]
+    (verdict,) = decide(module, algorithm, derive(module, algorithm))
+    assert verdict.outcome in outcome.split(" or "), verdict
+
+
+def test_powers_with_logarithms_are_exact() -> None:
+    cost = al.algorithm(f"{MATMUL}::caps").cost().words._cost.upper
+    assert cost is not None
+    assert evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 49}) == 6 * 16 * (Fraction(49, 16) - 1)
+    with pytest.raises(EvaluationError, match="log2"):
+        evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 48})
+    assert to_text(cost, ("s", "m", "d", "P")) == "6*s*P*(7/4)^d/P^(2/log2(7)) - 6*s*(7/4)^d"

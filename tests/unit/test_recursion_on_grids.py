@@ -169,9 +169,19 @@ def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
         ("words is O(n^2/P) when n == m, m == p, P >= 2", "unknown or fails"),
         ("words is Omega(n^2/sqrt(P)) when n == m, m == p, P >= 2", "unknown or fails"),
         ("flops is O(n^2*m/P) when n == m", "unknown or fails"),
+        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
+        ("words <= 3*(n^2/P^(2/3) - n^2/P) + 5 when n == m, m == p, P is power of 8", "holds"),
+        ("words >= 2*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
+        ("words == 3*(n^2/P^(2/3) - n^2/P) + 1 when n == m, m == p, P is power of 8", "unknown or fails"),
+        ("words == 3*(n^2/P^(2/3) - 1) when n == m, m == p, P is power of 8", "unknown or fails"),
+        ("words >= 4*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "unknown or fails"),
+        ("words <= 2*n^2/P^(2/3) when n == m, m == p, P is power of 8", "unknown or fails"),
+        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, P is power of 8", "unknown or fails"),
+        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 4", "unknown or fails"),
+        ("work == 1 when n == m, m == p, P is power of 8", "unknown or fails"),
     ],
 )
-def test_false_growth_of_carma_never_holds(claim: str, outcome: str) -> None:
+def test_claims_on_carma(claim: str, outcome: str) -> None:
     program = f"""
 use dense.matmul
 

@@ -22,6 +22,7 @@ from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
 from archline.claims.any_order_growth import least
+from archline.claims.by_unrolling import holds as unrolled
 from archline.claims.growth import (
     ConditionalCost,
     counterexample,
@@ -98,7 +99,10 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         unknown = Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
         return _by_recursion(ensures, algorithm, costs, cost, scope) or unknown
     if ensures.relation in ("==", "<=", ">="):
-        return _explained(_comparison(ensures, algorithm, costs, cost, scope), costs, cost)
+        found = _comparison(ensures, algorithm, costs, cost, scope)
+        if found.outcome == "unknown" and _by_unrolling(ensures, algorithm, cost, scope):
+            return Verdict(ensures, "holds", "proved by following the calls" + _trust(cost, "holds"))
+        return _explained(found, costs, cost)
     found = _growth(ensures, algorithm, costs, cost, scope)
     if found.outcome == "unknown":
         solved = _by_recursion(ensures, algorithm, costs, cost, scope)
@@ -112,6 +116,12 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
 
     sizes = scope.module.signatures[algorithm].size_names
     return replace(_explained(found, costs, cost), guarded=guard(ensures, sizes, proved) if sizes else None)
+
+
+def _by_unrolling(ensures: s.Ensures, algorithm: s.Algorithm, cost: Cost, scope: Scope) -> bool:
+    if cost.recursion is None or not cost.recursion.scales or ensures.processors is not None:
+        return False
+    return unrolled(cost.recursion, ensures.relation, ensures.bound, (*algorithm.where, *ensures.when), scope)
 
 
 def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:

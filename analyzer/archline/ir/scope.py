@@ -137,6 +137,9 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
+        exponent_of = a.exponent_of_two(base)
+        if exponent_of is not None and a.is_integral(exponent_of.scaled(power)):
+            return a.exponential(2, exponent_of.scaled(power))
     elif base.is_constant and base.constant_term.q == 1 and base.constant_term >= 1:
         return a.exponential(int(base.constant_term.p), exponent)
     raise NotStaticError("a power with a symbolic base and exponent", expr)

@@ -1,0 +1,171 @@
+"""Claims on recursion where its sizes are tied, as n == m and P is power of 8, by following the calls.
+
+Under such facts each level takes one case. After some levels the sizes are multiples of those at the start, and tied in
+the same way: so a claimed sum is proved by induction over so many levels at once. CARMA on cubes halves n, m and p in
+turn, which are tied again when P is an eighth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.ir.scope import NotStaticError, Scope, static_value
+from archline.language import syntax as s
+from archline.recurrences.closed.levels import apart
+from archline.recurrences.model import Equation, Function, IntegerRecurrence, by_call, calls
+
+LEVELS = Poly.symbol("levels")
+MAX_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class Tied:
+    """The sizes in few symbols: P is base^(period*levels), and sizes that are equal have one symbol."""
+
+    base: int
+    period: int
+    same: Mapping[str, str]
+
+    def start(self, names: tuple[str, ...], levels: Poly) -> dict[str, Poly]:
+        """The sizes at the start."""
+        processors = a.exponential(self.base, levels.scaled(self.period))
+        return {name: processors if name == "P" else Poly.symbol(self.same.get(name, name)) for name in names}
+
+
+def tied(facts: tuple[s.Fact, ...]) -> Tied | None:
+    """What facts tie: a power that P is of, and equations between sizes. None without a power."""
+    powers: list[int] = []
+    same: dict[str, str] = {}
+    for fact in facts:
+        match fact:
+            case s.IsPower(value=s.Name(id="P"), base=s.Integer(value=base)) if base >= 2:
+                powers.append(base)
+            case s.Binary(op="==", left=s.Name(id=left), right=s.Name(id=right)):
+                one, other = same.get(left, left), same.get(right, right)
+                same = {name: one if found == other else found for name, found in same.items()} | {
+                    other: one,
+                    right: one,
+                }
+            case _:
+                # Other facts may hold or not.
+                pass
+    if not powers:
+        return None
+    whole = max(powers)
+    root = min(powers)
+    period = next((k for k in range(1, MAX_LEVELS) if root**k == whole), 0)
+    return Tied(root, period, same) if period else None
+
+
+def holds(recurrence: IntegerRecurrence, relation: str, bound: s.Expr, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
+    """Whether a comparison with a bound is proved, at all sizes where the facts hold."""
+    ties = tied(facts)
+    if ties is None:
+        return False
+    try:
+        claim = _Claim(recurrence.most, ties, bound, recurrence.more, scope)
+        above = relation == ">=" or claim.proved(recurrence.most, 1)
+        return above and (relation == "<=" or claim.proved(recurrence.least, -1))
+    except (NotStaticError, _LostError):
+        return False
+
+
+class _LostError(Exception):
+    """The calls do not come back to sizes tied in the same way, or a case is not decided."""
+
+
+@dataclass(frozen=True)
+class _Claim:
+    function: Function
+    ties: Tied
+    bound: s.Expr
+    more: Poly
+    scope: Scope
+
+    def proved(self, function: Function, sign: int) -> bool:
+        """Whether sign*(bound - function) is never negative."""
+        levels, facts = LEVELS, self._facts(1)
+        state = self.ties.start(function.parameters, levels)
+        total, weight = ZERO, ONE
+        for _ in range(self.ties.period):
+            equation = self._case(function, state, facts)
+            rest, factors = by_call(equation.value)
+            if len(factors) != 1 or calls(rest):
+                raise _LostError
+            ((call, factor),) = factors.items()
+            total = total + weight * apart(rest.substitute(state))
+            weight = weight * factor
+            given = zip(function.parameters, call.arguments, strict=True)
+            state = {name: facts.simplify(apart(value.substitute(state))) for name, value in given}
+            for name, value in state.items():
+                facts = facts.with_nonnegative(value - function.least[name])
+        smaller = self._smaller(function, state)
+        step = self._value(levels) - total - weight * self._value(levels - 1).substitute(smaller)
+        return self._is(step, facts, sign) and self._at_leaf(function, sign)
+
+    def _at_leaf(self, function: Function, sign: int) -> bool:
+        facts = self._facts(0)
+        state = self.ties.start(function.parameters, ZERO)
+        leaf = self._case(function, state, facts)
+        if leaf.recursive:
+            raise _LostError
+        return self._is(self._value(ZERO) - leaf.value.substitute(state), facts, sign)
+
+    @staticmethod
+    def _is(difference: Poly, facts: Facts, sign: int) -> bool:
+        return facts.nonnegative(facts.simplify(apart(difference)).scaled(sign))
+
+    def _value(self, levels: Poly) -> Poly:
+        """The bound, without what the outermost call adds, in few symbols."""
+        names = (*self.scope.module.signatures[self.function.algorithm].size_names, "P")
+        start = self.ties.start(names, levels)
+        # Sizes that `where` gives by others are theirs.
+        for fact in self.function.where:
+            match fact:
+                case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in self.function.parameters:
+                    start[name] = static_value(right, self._inside(start, levels))
+                case _:
+                    # Other facts give no size.
+                    pass
+        return apart(static_value(self.bound, self._inside(start, levels)) - self.more.substitute(start))
+
+    def _inside(self, values: Mapping[str, Poly], levels: Poly) -> Scope:
+        return Scope(self.scope.module, self._facts(0), values)
+
+    def _smaller(self, function: Function, state: Mapping[str, Poly]) -> dict[str, Poly]:
+        """The symbols at the call that has the sizes of `state`."""
+        found: dict[str, Poly] = {}
+        for name, start in self.ties.start(function.parameters, LEVELS).items():
+            if name == "P":
+                if apart(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
+                    raise _LostError
+                continue
+            symbol = self.ties.same.get(name, name)
+            if not (state[name] * start**-1).is_constant or found.get(symbol, state[name]) != state[name]:
+                raise _LostError
+            found[symbol] = state[name]
+        return found
+
+    def _case(self, function: Function, state: Mapping[str, Poly], facts: Facts) -> Equation:
+        """The case that applies."""
+        for equation in function.equations:
+            outcomes = [
+                facts.simplify(apart(each.indicator.substitute(state))) == (ONE if each.taken else ZERO)
+                for each in equation.decisions
+            ]
+            if all(outcomes):
+                return equation
+        raise _LostError
+
+    def _facts(self, levels: int) -> Facts:
+        facts = Facts()
+        for name in self.function.parameters:
+            symbol = self.ties.same.get(name, name)
+            tied = [each for each in self.function.parameters if self.ties.same.get(each, each) == symbol]
+            least = [self.function.least[each] for each in tied if each in self.function.least]
+            facts = facts.with_symbol(symbol, (Poly.constant(max(least)),) if least else ())
+        return facts.with_symbol("levels", (Poly.constant(levels),))

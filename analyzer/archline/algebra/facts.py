@@ -364,6 +364,11 @@ class Facts:
         quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
+    def with_value(self, name: str, value: Poly) -> Facts:
+        """Know that a size is always an expression in others, which takes its place."""
+        rewrites = {old: each.substitute({name: value}) for old, each in self.rewrites.items()}
+        return self._rewriting({**rewrites, name: value}, self.quotients, self.powers)
+
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
         """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`, the oldest.
 

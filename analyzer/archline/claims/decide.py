@@ -22,6 +22,7 @@ from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
 from archline.claims.any_order_growth import least
+from archline.claims.by_cases import ByCases
 from archline.claims.growth import (
     ConditionalCost,
     counterexample,
@@ -33,6 +34,7 @@ from archline.claims.growth import (
     pieces_of_time,
 )
 from archline.claims.growth_of_cost import Growth, solved_recurrence
+from archline.claims.verdict import Outcome, Verdict
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
@@ -44,7 +46,6 @@ from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
 
-Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
@@ -52,31 +53,23 @@ LEAST_RISE = 1.5
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
-
-    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
-    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
-    proved to hold, if one is known.
-    """
-
-    ensures: s.Ensures
-    outcome: Outcome
-    reason: str
-    point: Mapping[str, int] | None = None
-    proofs: tuple[Proved, ...] = ()
-    derived: str = ""
-    deciding: Mapping[str, int] | None = None
-    guarded: Guarded | None = None
-
-
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
     """The verdict on every `ensures` of the algorithm, in order."""
     scope = declared(module, algorithm)
     written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
-    found = (_decide(each, algorithm, costs, scope) for each in written)
+    found = [_decide(each, algorithm, costs, scope) for each in written]
+    if algorithm.grid:
+        by_cases = ByCases(module, algorithm, _in_case)
+        found = [
+            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+            for claim, verdict in zip(written, found, strict=True)
+        ]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+
+
+def _in_case(module: Module, algorithm: s.Algorithm, costs: Costs, ensures: s.Ensures) -> Verdict:
+    """The verdict on one claim by the costs of the algorithm under the facts of a case."""
+    return _decide(ensures, algorithm, costs, declared(module, algorithm))
 
 
 def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:

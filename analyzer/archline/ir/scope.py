@@ -341,6 +341,7 @@ def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    facts = _with_equalities(facts, where, at_least)
     for fact in where:
         match fact:
             case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
@@ -361,7 +362,29 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
         if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
             continue
+        if by.substitute(facts.rewrites) == ONE:
+            continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+    return facts
+
+
+def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of others."""
+    for fact in where:
+        match fact:
+            case s.Binary(op="==", left=left, right=right):
+                pairs = [(left, right), (right, left)]
+            case _:
+                continue
+        for one, other in pairs:
+            value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
+            if not isinstance(one, s.Name) or one.id not in at_least or value is None:
+                continue
+            value = value.substitute(facts.rewrites)
+            if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):
+                continue
+            facts = facts.with_value(one.id, value)
+            break
     return facts
 
 

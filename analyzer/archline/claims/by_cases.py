@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from archline.algebra.facts import Facts
 from archline.analysis.analyse import derive
-from archline.analysis.cost import Costs
+from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import NotStaticError, declared, static_value
@@ -99,28 +98,39 @@ def _where(verdict: Verdict, case: tuple[s.Fact, ...]) -> Verdict:
 
 
 def _open(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Narrowed) -> Iterator[_Split]:
-    """The splits of which the facts decide none of the two cases: axes first, then quotients of sizes."""
-    module, here, _ = narrowed
+    """The splits of which the facts decide none of the two cases, and on which the cost may depend by a condition."""
+    module, here, costs = narrowed
     scope = declared(module, here)
+    conditions = _names_in_conditions(costs.metrics[ensures.metric])
     for split in _splits(algorithm, ensures):
         try:
             number = scope.facts.simplify(static_value(split.number, scope))
         except NotStaticError:
             continue
-        if not _decided(number, scope.facts):
+        facts = scope.facts
+        if not facts.positive(number) or facts.nonnegative(number - 2) or facts.nonnegative(1 - number):
+            continue
+        if facts.restore(number).names <= conditions:
             yield split
 
 
-def _decided(number: object, facts: Facts) -> bool:
-    return facts.nonnegative(number - 2) or facts.nonnegative(1 - number)  # type: ignore[operator]
+def _names_in_conditions(cost: Cost) -> frozenset[str]:
+    """The sizes in maxima, floors and the like of a cost."""
+    values = [value for value in (cost.lower, cost.upper) if value is not None]
+    names = [part.names for value in values for atom in value.atoms() for part in atom.parts]
+    return frozenset[str]().union(*names)
 
 
 def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
-    for axis in algorithm.grid:
-        yield _split(axis.extent)
+    """The extents of the axes that are sizes, then quotients of sizes, then extents that are quotients themselves."""
+    extents = sorted((axis.extent for axis in algorithm.grid), key=lambda each: not isinstance(each, s.Name))
+    yield from (_split(each) for each in extents if isinstance(each, s.Name))
     for fact in (*algorithm.where, *ensures.when):
         if isinstance(fact, s.Divides):
+            for name in sorted(s.names(fact.divisor) - {"P"}):
+                yield _split(s.Name(name, span=fact.span))
             yield _split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
+    yield from (_split(each) for each in extents if not isinstance(each, s.Name))
 
 
 def _split(number: s.Expr) -> _Split:

@@ -15,7 +15,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.guards import Guarded, guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
@@ -38,6 +38,7 @@ from archline.claims.verdict import Outcome, Verdict
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate_static, holds
 from archline.language.evaluate import EvaluationError as UndefinedError
@@ -430,10 +431,11 @@ class _Confirmation:
 
 def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `==`, `<=` or `>=`."""
+    scope = _with_cost_symbols(scope)
     facts = with_all(scope.facts, ensures.when, scope)
     try:
         with budget(MAX_TERM_PRODUCTS):
-            claimed = static_value(ensures.bound, scope.with_facts(facts))
+            claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
             claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
             return proved.verdict(points(algorithm, scope, costs, ensures))
@@ -441,6 +443,27 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
         return Verdict(ensures, "unknown", str(problem))
+
+
+def _with_cost_symbols(scope: Scope) -> Scope:
+    """The scope in which the symbols of what externs cost have names: counts, which are 0 at least."""
+    for name in cost_symbols(scope.module.externs.values()):
+        if name not in scope.values:
+            facts = scope.facts.with_symbol(name, (ZERO,))
+            scope = scope.with_facts(facts).with_value(name, Poly.symbol(name))
+    return scope
+
+
+def _as_fractions(value: Poly) -> Poly:
+    """With fractions in place of quotients of sizes that the program divides exactly: (m/h)*n is m*n/h."""
+
+    def fraction(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.Quotient):
+            return None
+        above, below = (_as_fractions(part) for part in atom.parts)
+        return above * below**-1 if len(below.terms) == 1 else None
+
+    return value.map_atoms(fraction)
 
 
 def _implied(cost: Cost, facts: Facts) -> list[Cost]:
@@ -491,9 +514,9 @@ class _Claim:
             bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
-                yield facts, (self.claimed - upper.substitute(self.facts.rewrites),)
+                yield facts, (self.claimed - _as_fractions(upper.substitute(self.facts.rewrites)),)
             if self.ensures.relation in ("==", ">="):
-                yield facts, (lower.substitute(self.facts.rewrites) - self.claimed,)
+                yield facts, (_as_fractions(lower.substitute(self.facts.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         try:

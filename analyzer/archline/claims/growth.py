@@ -20,6 +20,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.claims.rounded_powers import without_rounded_powers
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -77,7 +78,7 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
 def _piece(
     costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts
 ) -> ConditionalCost:
-    low, high = ends
+    low, high = without_rounded_powers(ends[0], known, False), without_rounded_powers(ends[1], known, True)
     if low == high:
         below, above = _lower(costs, low, known), _text(costs, high, True)
     else:

@@ -136,6 +136,8 @@ def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | 
             coordinate = ends[end] if end in ends else Poly.symbol(end)
             if not (facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)):
                 return None
+        elif facts.nonnegative(1 - extent):
+            coordinate = ZERO
         else:
             coordinate = Poly.symbol(axis.name)
             facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))

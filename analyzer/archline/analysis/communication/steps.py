@@ -9,7 +9,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.floors import between_floors, is_positive
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
@@ -102,7 +102,8 @@ def _positive(words: Amount, place: Position) -> Amount:
     if isinstance(words, Unknown):
         return words
     facts = place.scope.facts
-    if facts.positive(words.lower):
+    # So many words is a whole number: one, if it is more than none.
+    if facts.positive(words.lower) or is_positive(between_floors(words.lower, facts).lower, facts):
         return UNIT
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 
@@ -180,7 +181,8 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
         return NOTHING
     if facts.positive(distance) or facts.positive(-distance):
         return UNIT
-    return Known(ZERO, most)
+    # What is no multiple of the extent is not 0 either: q = (root + d) % p is not the root's coordinate.
+    return UNIT if _around(distance, axis.extent, facts, place, most) is UNIT else Known(ZERO, most)
 
 
 def _several(extent: Poly, facts: Facts) -> Poly:

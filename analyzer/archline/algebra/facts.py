@@ -167,7 +167,17 @@ class Facts:
             changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return self.with_bounds({**self.bounds, young.name: changed})
+        return self.with_bounds({**self.bounds, young.name: changed})._passed_on(changed)
+
+    def _passed_on(self, bounds: Bounds) -> Facts:
+        """Where a symbol is 2 at least, so is an older one that it never exceeds."""
+        facts, least = self, bounds.numbers[False]
+        if least is not None:
+            for end in bounds.upper:
+                older = a.single_atom(end)
+                if isinstance(older, Symbol) and not facts.nonnegative(end - least):
+                    facts = facts.with_nonnegative(end - least)
+        return facts
 
     def _of_older(self, value: Poly) -> Facts:
         """Add m^2 - c >= 0 as a bound of c, which becomes the youngest: where no other bound is in terms of it."""
@@ -273,7 +283,25 @@ class Facts:
             return value
         if self.nonnegative(-value):
             return ZERO
-        return a.positive_part(value)
+        whole = self.multiplied_out(value)
+        if whole != value and self.nonnegative(whole):
+            return value
+        return ZERO if whole != value and self.nonnegative(-whole) else a.positive_part(value)
+
+    def multiplied_out(self, value: Poly) -> Poly:
+        """The value times what its terms are divided by, as far as that is known to be positive: its sign is the same.
+
+        1 - 1/p becomes p - 1.
+        """
+        powers: dict[Atom, int] = {}
+        for monomial in value.terms:
+            for atom, power in monomial:
+                if power < powers.get(atom, 0):
+                    powers[atom] = power
+        for atom, power in powers.items():
+            if self.positive(Poly.of_atom(atom)):
+                value = value * Poly.of_atom(atom) ** -power
+        return value
 
     def maximum(self, left: Poly, right: Poly) -> Poly:
         """max(left, right), decided where it can be."""

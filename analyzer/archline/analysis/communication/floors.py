@@ -167,27 +167,14 @@ def _is_rough(found: Poly, modulus: Poly) -> bool:
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
     """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
-    return facts.nonnegative(_multiplied_out(value, facts))
+    return facts.nonnegative(facts.multiplied_out(value))
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
     """Whether value > 0 is proved, likewise: (w - p + 1)/p is where w >= p."""
-    whole = _multiplied_out(value, facts)
+    whole = facts.multiplied_out(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))
-
-
-def _multiplied_out(value: Poly, facts: Facts) -> Poly:
-    """The value times what it is divided by, as far as that is known to be positive."""
-    powers: dict[Atom, int] = {}
-    for monomial in value.terms:
-        for atom, power in monomial:
-            powers[atom] = min(power, powers.get(atom, 0))
-    whole = value
-    for atom, power in powers.items():
-        if power < 0 and facts.positive(Poly.of_atom(atom)):
-            whole = whole * Poly.of_atom(atom) ** -power
-    return whole
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:

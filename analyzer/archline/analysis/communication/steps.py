@@ -9,7 +9,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors, is_positive
+from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
@@ -103,7 +103,7 @@ def _positive(words: Amount, place: Position) -> Amount:
         return words
     facts = place.scope.facts
     # So many words is a whole number: one, if it is more than none.
-    if facts.positive(words.lower) or is_positive(between_floors(words.lower, facts).lower, facts):
+    if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
         return UNIT
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 

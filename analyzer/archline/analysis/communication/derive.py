@@ -8,7 +8,7 @@ from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable
+from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
@@ -60,7 +60,9 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     amounts = {
-        name: closed_amount(map_known(amount, lambda value: at_least_values(value, facts)), facts, algorithm)
+        name: closed_amount(
+            map_known(amount, lambda value: rounded_up(at_least_values(value, facts))), facts, algorithm
+        )
         for name, amount in spent.amounts.items()
     }
     return Spent(amounts, spent.declared), facts

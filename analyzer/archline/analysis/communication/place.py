@@ -80,7 +80,7 @@ class Position:
         if isinstance(amount, Unknown) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
-        for upper in upper_bounds(amount.upper, self.scope.facts):
+        for upper in upper_bounds(amount.upper, self.scope.facts, self.scope.fixed):
             found = self._largest(upper, span)
             if isinstance(found, Known):
                 return found

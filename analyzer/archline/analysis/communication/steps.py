@@ -94,13 +94,14 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.scope.facts
     words = facts.simplify(prod(extents, start=ONE))
-    return between_floors(words, facts) if place.moves(words) else exactly(words)
+    return between_floors(words, facts, place.scope.fixed) if place.moves(words) else exactly(words)
 
 
 def _positive(words: Amount, place: Position) -> Amount:
     """1 where there are words to send."""
     if isinstance(words, Unknown):
-        return words
+        # Whatever the data decides, a step is one message at most.
+        return MAYBE
     facts = place.scope.facts
     # So many words is a whole number: one, if it is more than none.
     if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
@@ -182,7 +183,29 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
     if facts.positive(distance) or facts.positive(-distance):
         return UNIT
     # What is no multiple of the extent is not 0 either: q = (root + d) % p is not the root's coordinate.
-    return UNIT if _around(distance, axis.extent, facts, place, most) is UNIT else Known(ZERO, most)
+    if _around(distance, axis.extent, facts, place, most) is UNIT:
+        return UNIT
+    settled = _settled(distance, place)
+    return Known(ZERO, most) if place.moves(settled) or settled == distance else exactly(_unequal(settled, facts))
+
+
+def _settled(value: Poly, place: Position) -> Poly:
+    """The value with what a coordinate is in its place, where the condition is that it is that: `when r == q`."""
+    bounds = place.scope.facts.bounds
+    for name, _ in place.ranged:
+        only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
+        # A bound is one of the younger symbol, which a loop variable is.
+        coordinate = Poly.symbol(name)
+        same = [Poly.symbol(other) for other, each in bounds.items() if coordinate in each.lower and coordinate in each.upper]
+        if only or same:
+            value = value.substitute({name: (only or same)[0]})
+    return place.scope.facts.simplify(value)
+
+
+def _unequal(difference: Poly, facts: Facts) -> Poly:
+    """1 where an integer is not 0, else 0."""
+    above, at, below = (facts.positive_part(difference + by) for by in (1, 0, -1))
+    return facts.simplify(1 - (above - at.scaled(2) + below))
 
 
 def _several(extent: Poly, facts: Facts) -> Poly:

@@ -25,7 +25,7 @@ from archline.ir.indicators import indicator
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import component, reachable
 from archline.language.metrics import TEST
 from archline.language.model import Module
 
@@ -85,7 +85,7 @@ class PathCosts:
             if quiet:
                 tally, _ = self._stretches.block(statements, place.scope)
                 amounts = {"flops": tally.whole("flops"), "work": tally.amount("work")}
-                amounts |= {name: tally.amount(name) for name in MOVED}
+                amounts |= {name: self._moved(tally.amount(name), statements) for name in MOVED}
                 spent = Spent(amounts, tally.declared)
                 total = total.then(self._most(spent, statements[0], place))
             else:
@@ -93,6 +93,28 @@ class PathCosts:
             for each in statements:
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
+
+    def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
+        """What is sent where no step is: what costs are declared of it, else nothing, whatever else is not known."""
+        return amount if isinstance(amount, Known) or self._declares(statements) else NOTHING
+
+    def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
+        """Whether costs are declared in statements, or in what they call."""
+        nodes = [node for statement in statements for node in s.nodes(statement)]
+        targets = [self._module.targets.get(node) for node in nodes if isinstance(node, s.Call)]
+        if any(isinstance(each, s.Costs) for each in nodes) or any(isinstance(each, s.Extern) for each in targets):
+            return True
+        called = [each for each in targets if isinstance(each, s.Algorithm)]
+        return any(self._declared_in(each) for each in called)
+
+    def _declared_in(self, algorithm: s.Algorithm) -> bool:
+        every = (algorithm, *reachable(self._module, algorithm))
+        return any(
+            isinstance(node, s.Costs)
+            or (isinstance(node, s.Call) and isinstance(self._module.targets.get(node), s.Extern))
+            for each in every
+            for node in s.nodes(each.body)
+        )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO
+from archline.analysis.communication.floors import rounded_up
 from archline.analysis.communication.place import Position, in_callee
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
@@ -44,7 +45,7 @@ class Memory:
             words = prod((static_value(extent, place.scope) for extent in extents), start=ONE)
         except NotStaticError as problem:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
-        return place.bounded(exactly(place.scope.facts.simplify(words)), at.span)
+        return place.bounded(exactly(rounded_up(place.scope.facts.simplify(words))), at.span)
 
     def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Amount:
         total: Amount = NOTHING

@@ -9,7 +9,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds
+from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
@@ -93,7 +93,7 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     except NotStaticError as problem:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.scope.facts
-    words = facts.simplify(prod(extents, start=ONE))
+    words = rounded_up(facts.simplify(prod(extents, start=ONE)))
     return between_floors(words, facts, place.scope.fixed) if place.moves(words) else exactly(words)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
@@ -15,6 +16,7 @@ from archline.claims.verdict import Verdict
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
+from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression, format_fact
@@ -25,6 +27,8 @@ MAX_SPLITS = 3
 """A claim is decided in 2^MAX_SPLITS cases at most."""
 MAX_DERIVED = 40
 """So many times the costs of an algorithm are derived anew for all of its claims."""
+MAX_NODES = 1200
+"""Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
 Decide = Callable[[Module, s.Algorithm, Costs, s.Ensures], Verdict]
 Narrowed = tuple[Module, s.Algorithm, Costs]
 
@@ -49,8 +53,15 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """The verdict by cases, or the one that was found where they do not decide it."""
+        if self._is_long:
+            return found
         by_cases = self._decided(ensures, ensures.when, MAX_SPLITS)
         return by_cases if by_cases is not None and by_cases.outcome in ("holds", "fails") else found
+
+    @cached_property
+    def _is_long(self) -> bool:
+        every = (self.algorithm, *reachable(self.module, self.algorithm))
+        return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
     def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
         """The verdict where the facts hold; None where nothing can be derived under them."""

@@ -23,8 +23,10 @@ from archline.language.model import Module
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
-    upper, facts = _spent(module, algorithm, None, coarse)
-    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(module, algorithm)]
+    # What callees cost on one processor is the same on all of them: it is derived once.
+    stretches = Stretches(module, coarse)
+    upper, facts = _spent(module, algorithm, None, stretches)
+    own = [_spent(module, algorithm, given, stretches)[0] for given in _corners(module, algorithm)]
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -47,13 +49,14 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
         yield dict(zip(names, ends, strict=True))
 
 
-def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool) -> tuple[Spent, Facts]:
+def _spent(
+    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, stretches: Stretches
+) -> tuple[Spent, Facts]:
     place = at_start(module, algorithm, given)
     if place is None:
         return FREE, Facts()
     facts = place.scope.facts
     try:
-        stretches = Stretches(module, coarse)
         spent = PathCosts(module, stretches).algorithm(algorithm, place)
         memory = Memory(module, stretches).algorithm(algorithm, place)
         spent = Spent({**spent.amounts, "memory": memory}, spent.declared)

@@ -9,6 +9,7 @@ from itertools import product
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
+from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
@@ -26,7 +27,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     # What callees cost on one processor is the same on all of them: it is derived once.
     stretches = Stretches(module, coarse)
     upper, facts = _spent(module, algorithm, None, stretches)
-    own = [_spent(module, algorithm, given, stretches)[0] for given in _corners(module, algorithm)]
+    corners = {tuple(each.items()): _spent(module, algorithm, each, stretches)[0] for each in _corners(module, algorithm)}
+    own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
+    upper = _closed(upper, facts, algorithm)
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -59,16 +62,21 @@ def _spent(
     try:
         spent = PathCosts(module, stretches).algorithm(algorithm, place)
         memory = Memory(module, stretches).algorithm(algorithm, place)
-        spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
+        spent = replace(spent, amounts={**spent.amounts, "memory": memory})
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
+    return spent, facts
+
+
+def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
+    """The costs in the sizes."""
     amounts = {
         name: closed_amount(
             map_known(amount, lambda value: rounded_up(at_least_values(value, facts))), facts, algorithm
         )
         for name, amount in spent.amounts.items()
     }
-    return Spent(amounts, spent.declared), facts
+    return Spent(amounts, spent.declared)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:

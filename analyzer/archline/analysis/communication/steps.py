@@ -45,6 +45,11 @@ def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
+def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
+    """Whether it is known that each processor that an exchange without conditions is for sends something."""
+    return _positive(_words(module, exchange.buffer, place), place) == UNIT
+
+
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below one of the two where they differ by rounding."""
     facts = place.scope.facts

@@ -353,7 +353,12 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            return bounded_below(rest, facts)
+            if bounded_below(rest, facts):
+                return True
+            # max(0, e) is e at least, and so many times as much as its divisors say.
+            inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
+            whole = facts.multiplied_out(inner)
+            return whole != inner and bounded_below(whole, facts)
     except TooComplexError:
         return False
 

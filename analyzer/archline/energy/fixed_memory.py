@@ -209,21 +209,28 @@ def _limits(facts: Sequence[s.Fact]) -> tuple[list[Powers], list[Powers]]:
     least: list[Powers] = []
     most: list[Powers] = []
     for fact in facts:
-        assert isinstance(fact, s.Binary)
-        left, right = (monomial(each) for each in (fact.left, fact.right))
-        if left is None or right is None or fact.op == "==":
-            continue
-        small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
-        # small <= large: M^power times the rest is 1 at least.
-        powers = {name: large.get(name, Fraction(0)) - small.get(name, Fraction(0)) for name in {**small, **large}}
-        power = powers.pop(MEMORY, Fraction(0))
-        if not power or not powers.get(PROCESSORS):
-            continue
-        end = {name: -each / power for name, each in powers.items() if each}
-        ends = least if power > 0 else most
-        if end not in ends:
-            ends.append(end)
+        found = _limit(fact)
+        if found is not None:
+            above, end = found
+            ends = most if above else least
+            if end not in ends:
+                ends.append(end)
     return least, most
+
+
+def _limit(fact: s.Fact) -> tuple[bool, Powers] | None:
+    """Whether a fact bounds M from above, and what by; None where it is not about M and P."""
+    assert isinstance(fact, s.Binary)
+    left, right = (monomial(each) for each in (fact.left, fact.right))
+    if left is None or right is None or fact.op == "==":
+        return None
+    small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
+    # small <= large: M^power times the rest is 1 at least.
+    powers = {name: large.get(name, Fraction(0)) - small.get(name, Fraction(0)) for name in {**small, **large}}
+    power = powers.pop(MEMORY, Fraction(0))
+    if not power or not powers.get(PROCESSORS):
+        return None
+    return power < 0, {name: -each / power for name, each in powers.items() if each}
 
 
 # Growth
@@ -270,7 +277,9 @@ def _beyond(
 ) -> Iterator[Beyond]:
     """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
     values = {MEMORY: parse_expression(of_powers(end))}
-    domain = Domain(tuple(_compared(facts, values)))
+    # What bounds M from above is met up to a constant.
+    others = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
+    domain = Domain(tuple(_compared(others, values)))
     for name in on.model.energy:
         lower = substituted(terms[name].lower, values)
         parts = [(powers, parse_expression(of_powers(powers))) for powers in added_terms(lower)]

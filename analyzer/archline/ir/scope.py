@@ -137,6 +137,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
+        level = a.exponent_of_two(base)
+        if level is not None:
+            # Of a power of 8 the third root is a power of 2.
+            return a.exponential(2, level.scaled(power))
     elif base.is_constant and base.constant_term.q == 1 and base.constant_term >= 1:
         return a.exponential(int(base.constant_term.p), exponent)
     raise NotStaticError("a power with a symbolic base and exponent", expr)

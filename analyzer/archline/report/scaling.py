@@ -23,7 +23,7 @@ def text(scaling: Scaling, width: int) -> str:
     varied = scaling.varied
     some = known[0].result
     assert some is not None
-    at = {name: value for name, value in (some.at or {}).items() if name not in varied}
+    at = {name: value for name, value in (some.at or {}).items() if name not in (*varied, "P")}
     on = f"{scaling.algorithm} on {shown.machine_text(some.machine)}, model {scaling.model.name}"
     lines = wrap("; ".join(filter(None, (on, shown.sizes_text(at)))), width)
     rows = [_row(scaling, each) for each in scaling.steps]

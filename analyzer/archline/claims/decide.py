@@ -167,7 +167,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     for fact in ensures.when:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     first = _compared(ensures, costs, cost, scope.facts, facts)
-    if first.outcome != "unknown" or ensures.relation == "O":
+    if first.outcome == "fails" or ensures.relation == "O" or (first.outcome == "holds" and not _may_vanish(cost)):
         return first
     known = points(algorithm, scope, costs, ensures, branches=False)
     small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
@@ -175,6 +175,8 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if place is not None:
         reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
         return Verdict(ensures, "fails", reason, place)
+    if first.outcome == "holds":
+        return first
     zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
     if not zeros or len(zeros[-1]) != 1:
         return first
@@ -184,6 +186,16 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _may_vanish(cost: Cost) -> bool:
+    """Whether logarithms and differences are in a lower bound: growth takes log2(2 + w) for log2(w), which is 0 at 1."""
+    if cost.lower is None or all(coefficient > 0 for coefficient in cost.lower.terms.values()):
+        return False
+    return any(
+        isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
+        for atom in cost.lower.atoms()
+    )
 
 
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:

@@ -20,7 +20,8 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.prove.log_enclosures import MOST, above, below, least_fall, most_fall
 from archline.analysis.analyse import derive
 from archline.analysis.metrics.recursion import Derivation
-from archline.claims.decide import Verdict, decide
+from archline.claims.decide import decide
+from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller, NotComparableError
 from archline.recurrences.exact.surrogate import Inner

@@ -6,7 +6,8 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.claims.decide import Verdict, decide
+from archline.claims.decide import decide
+from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 
 LOOP = "for i in 0..n:\n        x[0] += 1.0"

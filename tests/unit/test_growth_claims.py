@@ -10,8 +10,9 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.claims.decide import Verdict, decide
+from archline.claims.decide import decide
 from archline.claims.growth import _merged
+from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 
 N = Poly.symbol("n")

@@ -15,7 +15,19 @@ from operator import attrgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
-from archline.algebra.polynomial import NOTHING, ONE, ONE_MONOMIAL, UNIT, ZERO, Atom, Poly, Symbol, product, total
+from archline.algebra.polynomial import (
+    NOTHING,
+    ONE,
+    ONE_MONOMIAL,
+    UNIT,
+    ZERO,
+    Atom,
+    Monomial,
+    Poly,
+    Symbol,
+    product,
+    total,
+)
 from archline.algebra.prove.eliminate import EliminationSearch, split_power
 from archline.algebra.prove.refute import APART, CORNER, Known, Witness
 from archline.numbers import fmpq
@@ -137,7 +149,7 @@ class Facts:
             bound = _of_exponent(value, young)
             return self if bound is None else self.with_nonnegative(bound)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
-            return self
+            return self._of_older(value)
         parts = value.coefficients(young)
         slope, rest = parts[1], parts.get(0, ZERO)
         known = self.bounds[young.name]
@@ -155,7 +167,32 @@ class Facts:
             changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return self.with_bounds({**self.bounds, young.name: changed})
+        return self.with_bounds({**self.bounds, young.name: changed})._passed_on(changed)
+
+    def _passed_on(self, bounds: Bounds) -> Facts:
+        """Where a symbol is 2 at least, so is an older one that it never exceeds."""
+        facts, least = self, bounds.numbers[False]
+        if least is not None:
+            for end in bounds.upper:
+                older = a.single_atom(end)
+                if isinstance(older, Symbol) and not facts.nonnegative(end - least):
+                    facts = facts.with_nonnegative(end - least)
+        return facts
+
+    def _of_older(self, value: Poly) -> Facts:
+        """Add m^2 - c >= 0 as a bound of c, which becomes the youngest: where no other bound is in terms of it."""
+        common = _common_factor(value)
+        if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
+            return self.with_nonnegative(value * Poly({tuple((atom, -power) for atom, power in common): UNIT}))
+        if not all(isinstance(atom, Symbol) and atom.name in self.bounds for atom in value.atoms()):
+            return self
+        for atom in sorted(value.atoms(), key=self.ages.__getitem__, reverse=True):
+            slope = value.coefficients(atom).get(1, ZERO)
+            bounded = (end for name, each in self.bounds.items() for end in (*each.lower, *each.upper))
+            if value.degree(atom) == 1 and slope.is_constant and not any(atom.key in end.names for end in bounded):
+                rest = {name: each for name, each in self.bounds.items() if name != atom.key}
+                return self.with_bounds({**rest, atom.key: self.bounds[atom.key]}).with_nonnegative(value)
+        return self
 
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
@@ -246,7 +283,25 @@ class Facts:
             return value
         if self.nonnegative(-value):
             return ZERO
-        return a.positive_part(value)
+        whole = self.multiplied_out(value)
+        if whole != value and self.nonnegative(whole):
+            return value
+        return ZERO if whole != value and self.nonnegative(-whole) else a.positive_part(value)
+
+    def multiplied_out(self, value: Poly) -> Poly:
+        """The value times what its terms are divided by, as far as that is known to be positive: its sign is the same.
+
+        1 - 1/p becomes p - 1.
+        """
+        powers: dict[Atom, int] = {}
+        for monomial in value.terms:
+            for atom, power in monomial:
+                if power < powers.get(atom, 0):
+                    powers[atom] = power
+        for atom, power in powers.items():
+            if self.positive(Poly.of_atom(atom)):
+                value = value * Poly.of_atom(atom) ** -power
+        return value
 
     def maximum(self, left: Poly, right: Poly) -> Poly:
         """max(left, right), decided where it can be."""
@@ -364,6 +419,11 @@ class Facts:
         quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
+    def with_value(self, name: str, value: Poly) -> Facts:
+        """Know that a size is always an expression in others, which takes its place."""
+        rewrites = {old: each.substitute({name: value}) for old, each in self.rewrites.items()}
+        return self._rewriting({**rewrites, name: value}, self.quotients, self.powers)
+
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
         """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`, the oldest.
 
@@ -399,6 +459,9 @@ def _common(numbers: Iterable[fmpq]) -> fmpq:
 
 def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
     """What is at least 0 of an integer exponent x where c*b^x + d is."""
+    between = _between_powers(value)
+    if between is not None:
+        return between
     parts = value.coefficients(power)
     if set(parts) != {0, 1} or not all(each.is_constant for each in parts.values()):
         return None
@@ -415,6 +478,26 @@ def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
     while power.base ** (least + 1) <= limit:
         least += 1
     return least - power.exponent if limit >= 1 else None
+
+
+def _common_factor(value: Poly) -> Monomial:
+    """The symbols that all terms have in common, with the least of their powers."""
+    terms = [{atom: power for atom, power in monomial if isinstance(atom, Symbol)} for monomial in value.terms]
+    if len(terms) < 2:
+        return ()
+    first, *others = terms
+    least = {atom: min(power, *(each.get(atom, 0) for each in others)) for atom, power in first.items()}
+    return tuple((atom, power) for atom, power in least.items() if power > 0)
+
+
+def _between_powers(value: Poly) -> Poly | None:
+    """What is at least 0 where 2^x - 2^y is: x - y."""
+    if len(value.terms) != 2:
+        return None
+    signs = {coefficient > 0: Poly({monomial: abs(coefficient)}) for monomial, coefficient in value.terms.items()}
+    exponents = {sign: a.exponent_of_two(term) for sign, term in signs.items()}
+    above, below = exponents.get(True), exponents.get(False)
+    return None if above is None or below is None else above - below
 
 
 def _tighten(bound: Poly, lower: bool) -> Poly:

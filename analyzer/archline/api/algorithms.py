@@ -61,8 +61,8 @@ class Added:
 
     @cached_property
     def of_sizes(self) -> tuple[model.Module, s.Algorithm]:
-        """The same for flops, work and span, of which facts of the machine alone say nothing."""
-        symbols = set(machine_symbols(self.module.signatures[self.node]))
+        """The same for flops, work and span, of which facts of the machine alone say nothing; P is a size of a grid."""
+        symbols = set(machine_symbols(self.module.signatures[self.node])) - ({"P"} if self.node.grid else set())
         own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
         return self.derived if own == self.inherited else with_where(self.module, self.node, own)
 

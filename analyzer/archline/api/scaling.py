@@ -6,19 +6,30 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from archline.analysis.analyse import derive
 from archline.api import rules
+from archline.api.algorithms import Algorithm
 from archline.api.energies import energies, stated
 from archline.api.settings import Given, read_settings
-from archline.api.subjects import Settings, Subject, model_for
+from archline.api.subjects import AlgorithmSubject, Settings, Subject, model_for
 from archline.api.sweeps import Sweep
-from archline.energy.formulas import names_in
+from archline.claims.growth import pieces
+from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
+from archline.energy.fixed_memory import Subject as Formulas
+from archline.energy.formulas import FormulaBounds, names_in, parsed
 from archline.energy.growth import Growth, of_formula
 from archline.energy.machines import Machine
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
+from archline.ir.scope import declared
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.extra_facts import with_where
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.parser import parse_facts
+from archline.language.substitution import facts_in_sizes
 
 
 def scale(
@@ -49,7 +60,8 @@ def scale(
         hint = "vary the sizes that the grid is made of, or P"
         raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
     varied = tuple(dict.fromkeys(name for each in sweeps for name in each.names))
-    return Scaling(chosen.name, taken, varied, factor, steps, _growths(chosen, machine, taken, varied))
+    growths = _growths(chosen, machine, taken, varied)
+    return Scaling(chosen.name, taken, varied, factor, steps, growths, _fixed_memory(chosen, machine, taken))
 
 
 def _steps(
@@ -99,3 +111,48 @@ def _verdict(growth: Growth, varied: Sequence[str]) -> str:
     if not held:
         return "scales perfectly"
     return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"
+
+
+def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
+    """How the energy grows in P where a processor keeps its memory; None for what is not on a grid of one level."""
+    if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
+        return None
+    algorithm = chosen.algorithm
+    on, best = Applied(model, machine, frozenset(chosen.metrics)), None
+    for facts in _general(algorithm.node):
+        try:
+            found = _of_costs(algorithm, facts, on)
+        except ArchlineError:
+            # There are no such sizes.
+            continue
+        if best is None or found.growth is not None:
+            best = found
+        if found.growth is not None and all(each.upper is not None for each in found.terms):
+            return found
+    return best
+
+
+def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
+    """Facts that leave the least grids out, of which growth says nothing: axes, then quotients of sizes, are 2 at least."""
+    names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
+    first = parse_facts(", ".join(f"{name} >= 2" for name in names))
+    yield first
+    divided = [each for each in node.where if isinstance(each, s.Divides) and s.names(each) <= {*names, "P"}]
+    if divided:
+        texts = (f"{format_expression(each.value)} >= 2*({format_expression(each.divisor)})" for each in divided)
+        yield (*first, *parse_facts(", ".join(texts)))
+
+
+def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: Applied) -> FixedMemory:
+    module, node = with_where(algorithm.module, algorithm.node, facts)
+    costs, known = derive(module, node), declared(module, node).facts
+    every = facts_in_sizes(node)
+    bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(parsed("P"), parsed("P"))}
+    for name in ("flops", "words", "messages", "memory"):
+        cost = costs.metrics[name]
+        if cost.lower is None or cost.upper is None:
+            return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
+        (piece,) = pieces(costs, cost, every, known)
+        bounds[name] = FormulaBounds(*piece.ends)
+    extents = tuple(axis.extent for axis in node.grid)
+    return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)

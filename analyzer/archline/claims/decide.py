@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, pairwise, takewhile
-from typing import Literal
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
@@ -15,13 +14,14 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
-from archline.analysis.checks.guards import Guarded, guard
+from archline.analysis.checks.guards import guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
 from archline.claims.any_order_growth import least
+from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled
 from archline.claims.growth import (
     ConditionalCost,
@@ -35,9 +35,11 @@ from archline.claims.growth import (
 )
 from archline.claims.growth_of_cost import Growth, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
+from archline.claims.verdict import Outcome, Verdict
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate_static, holds
 from archline.language.evaluate import EvaluationError as UndefinedError
@@ -46,7 +48,6 @@ from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
 
-Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 MAX_TERM_PRODUCTS = 500_000
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
@@ -54,31 +55,23 @@ LEAST_RISE = 1.5
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
-
-    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
-    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
-    proved to hold, if one is known.
-    """
-
-    ensures: s.Ensures
-    outcome: Outcome
-    reason: str
-    point: Mapping[str, int] | None = None
-    proofs: tuple[Proved, ...] = ()
-    derived: str = ""
-    deciding: Mapping[str, int] | None = None
-    guarded: Guarded | None = None
-
-
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
     """The verdict on every `ensures` of the algorithm, in order."""
     scope = declared(module, algorithm)
     written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
-    found = (_decide(each, algorithm, costs, scope) for each in written)
+    found = [_decide(each, algorithm, costs, scope) for each in written]
+    if algorithm.grid:
+        by_cases = ByCases(module, algorithm, _in_case)
+        found = [
+            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+            for claim, verdict in zip(written, found, strict=True)
+        ]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+
+
+def _in_case(module: Module, algorithm: s.Algorithm, costs: Costs, ensures: s.Ensures) -> Verdict:
+    """The verdict on one claim by the costs of the algorithm under the facts of a case."""
+    return _decide(ensures, algorithm, costs, declared(module, algorithm))
 
 
 def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
@@ -198,7 +191,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     for fact in ensures.when:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     first = _compared(ensures, costs, cost, scope.facts, facts)
-    if first.outcome != "unknown" or ensures.relation == "O":
+    if first.outcome == "fails" or ensures.relation == "O" or (first.outcome == "holds" and not _may_vanish(cost)):
         return first
     known = points(algorithm, scope, costs, ensures, branches=False)
     small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
@@ -206,6 +199,8 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if place is not None:
         reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
         return Verdict(ensures, "fails", reason, place)
+    if first.outcome == "holds":
+        return first
     zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
     if not zeros or len(zeros[-1]) != 1:
         return first
@@ -215,6 +210,16 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _may_vanish(cost: Cost) -> bool:
+    """Whether logarithms and differences are in a lower bound: growth takes log2(2 + w) for log2(w), which is 0 at 1."""
+    if cost.lower is None or all(coefficient > 0 for coefficient in cost.lower.terms.values()):
+        return False
+    return any(
+        isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
+        for atom in cost.lower.atoms()
+    )
 
 
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
@@ -462,10 +467,11 @@ class _Confirmation:
 
 def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `==`, `<=` or `>=`."""
+    scope = _with_cost_symbols(scope)
     facts = with_all(scope.facts, ensures.when, scope)
     try:
         with budget(MAX_TERM_PRODUCTS):
-            claimed = static_value(ensures.bound, scope.with_facts(facts))
+            claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
             claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
             return proved.verdict(points(algorithm, scope, costs, ensures))
@@ -473,6 +479,27 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
         return Verdict(ensures, "unknown", str(problem))
+
+
+def _with_cost_symbols(scope: Scope) -> Scope:
+    """The scope in which the symbols of what externs cost have names: counts, which are 0 at least."""
+    for name in cost_symbols(scope.module.externs.values()):
+        if name not in scope.values:
+            facts = scope.facts.with_symbol(name, (ZERO,))
+            scope = scope.with_facts(facts).with_value(name, Poly.symbol(name))
+    return scope
+
+
+def _as_fractions(value: Poly) -> Poly:
+    """With fractions in place of quotients of sizes that the program divides exactly: (m/h)*n is m*n/h."""
+
+    def fraction(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.Quotient):
+            return None
+        above, below = (_as_fractions(part) for part in atom.parts)
+        return above * below**-1 if len(below.terms) == 1 else None
+
+    return value.map_atoms(fraction)
 
 
 def _implied(cost: Cost, facts: Facts) -> list[Cost]:
@@ -523,9 +550,9 @@ class _Claim:
             bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
-                yield facts, (self.claimed - upper.substitute(self.facts.rewrites),)
+                yield facts, (self.claimed - _as_fractions(upper.substitute(self.facts.rewrites)),)
             if self.ensures.relation in ("==", ">="):
-                yield facts, (lower.substitute(self.facts.rewrites) - self.claimed,)
+                yield facts, (_as_fractions(lower.substitute(self.facts.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         try:

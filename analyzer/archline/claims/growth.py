@@ -20,6 +20,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.claims.rounded_powers import without_rounded_powers
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -77,7 +78,7 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
 def _piece(
     costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts
 ) -> ConditionalCost:
-    low, high = ends
+    low, high = without_rounded_powers(ends[0], known, False), without_rounded_powers(ends[1], known, True)
     if low == high:
         below, above = _lower(costs, low, known), _text(costs, high, True)
     else:
@@ -352,7 +353,12 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            return bounded_below(rest, facts)
+            if bounded_below(rest, facts):
+                return True
+            # max(0, e) is e at least, and so many times as much as its divisors say.
+            inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
+            whole = facts.multiplied_out(inner)
+            return whole != inner and bounded_below(whole, facts)
     except TooComplexError:
         return False
 

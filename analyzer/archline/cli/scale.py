@@ -31,19 +31,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="how much is perfect still (default: 1.5)"
     )
+    parser.add_argument(
+        "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
+    )
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.scaling import scale
-    from archline.api.subjects import subject
+    from archline.api.subjects import Settings, subject
     from archline.report import scaling
     from archline.report.layout import terminal_width
 
     machine = shared.only_machine(options)
     chosen = subject(options.target, options.where)
-    found = scale(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor)
+    settings = Settings(measured=options.measured)
+    found = scale(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings)
     text = scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
     sys.stdout.write(text)
     return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from archline.energy.fixed_memory import FixedMemory
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import EnergyResult
@@ -67,7 +68,8 @@ class PerfectRange:
 class Scaling:
     """How an algorithm scales on a machine.
 
-    `growth` is that of P times each term of the time, as text, and whether it is free of what is varied.
+    `growth` is that of P times each term of the time, as text, and whether it is free of what is varied;
+    `fixed_memory` that of the energy in P where a processor keeps its memory, of algorithms on a grid.
     """
 
     algorithm: str
@@ -76,6 +78,7 @@ class Scaling:
     factor: Fraction
     steps: tuple[ScaleStep, ...]
     growth: Mapping[str, tuple[str, str]]
+    fixed_memory: FixedMemory | None = None
 
     @cached_property
     def first(self) -> ScaleStep | None:
@@ -97,6 +100,19 @@ class Scaling:
         if found is None or found.lower > self.factor or found.upper * self.factor < 1:
             return BEYOND
         return WITHIN if found.upper <= self.factor and found.lower * self.factor >= 1 else OPEN
+
+    @cached_property
+    def moved(self) -> Interval | None:
+        """The words of all processors, P times those of the longest path, over those on the fewest: between these."""
+        known = [each for each in self.steps if each.result is not None and "words" in each.result.inputs]
+        if self.first is None or self.first not in known:
+            return None
+        least = self.first.amount("words") * self.first.processors
+        if least.lower <= 0:
+            return None
+        others = [each.amount("words") * each.processors / least for each in known if each is not self.first]
+        ratios = [Interval.of(1), *others]
+        return Interval(min(each.lower for each in ratios), max(each.upper for each in ratios))
 
     @cached_property
     def ranges(self) -> tuple[PerfectRange, ...]:

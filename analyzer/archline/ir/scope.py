@@ -137,9 +137,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
-        exponent_of = a.exponent_of_two(base)
-        if exponent_of is not None and a.is_integral(exponent_of.scaled(power)):
-            return a.exponential(2, exponent_of.scaled(power))
+        level = a.exponent_of_two(base)
+        if level is not None:
+            # Of a power of 8 the third root is a power of 2.
+            return a.exponential(2, level.scaled(power))
     elif base.is_constant and base.constant_term.q == 1 and base.constant_term >= 1:
         return a.exponential(int(base.constant_term.p), exponent)
     raise NotStaticError("a power with a symbolic base and exponent", expr)
@@ -344,6 +345,7 @@ def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
 
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    facts = _with_equalities(facts, where, at_least)
     for fact in where:
         match fact:
             case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
@@ -364,7 +366,29 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
         if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
             continue
+        if by.substitute(facts.rewrites) == ONE:
+            continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+    return facts
+
+
+def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of others."""
+    for fact in where:
+        match fact:
+            case s.Binary(op="==", left=left, right=right):
+                pairs = [(left, right), (right, left)]
+            case _:
+                continue
+        for one, other in pairs:
+            value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
+            if not isinstance(one, s.Name) or one.id not in at_least or value is None:
+                continue
+            value = value.substitute(facts.rewrites)
+            if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):
+                continue
+            facts = facts.with_value(one.id, value)
+            break
     return facts
 
 

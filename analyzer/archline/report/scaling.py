@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archline.energy.fixed_memory import FixedMemory
 from archline.energy.intervals import Interval
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.report import json
@@ -22,7 +23,7 @@ def text(scaling: Scaling, width: int) -> str:
     varied = scaling.varied
     some = known[0].result
     assert some is not None
-    at = {name: value for name, value in (some.at or {}).items() if name not in varied}
+    at = {name: value for name, value in (some.at or {}).items() if name not in (*varied, "P")}
     on = f"{scaling.algorithm} on {shown.machine_text(some.machine)}, model {scaling.model.name}"
     lines = wrap("; ".join(filter(None, (on, shown.sizes_text(at)))), width)
     rows = [_row(scaling, each) for each in scaling.steps]
@@ -36,10 +37,35 @@ def text(scaling: Scaling, width: int) -> str:
         wrap(f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}", width - 2)
     )
     lines += indented(table([row for each in scaling.ranges for row in _range(each)], width - 4), 4)
+    if scaling.moved is not None:
+        lines += indented(wrap(f"P*words is {_ratio(scaling.moved)} times as much", width - 4), 4)
     lines += ["", *indented(wrap("growth of P times each term of the time", width - 2))]
     terms = [[name, *growth] for name, growth in scaling.growth.items()]
     lines += indented(table(terms, width - 4), 4)
+    if scaling.fixed_memory is not None:
+        lines += ["", *indented(_fixed_memory(scaling.fixed_memory, width - 2))]
     return "\n".join(lines) + "\n"
+
+
+def _fixed_memory(found: FixedMemory, width: int) -> list[str]:
+    """How the energy grows in P where M, the memory of a processor, stays."""
+    title = "growth of the energy in P, M words of memory a processor fixed"
+    if not found.sizes:
+        return wrap(f"{title}: {found.reason}", width)
+    sizes = [f"{name} = {value}" for name, value in found.sizes.items()]
+    lines = wrap(f"{title}: {', '.join(sizes)}", width)
+    ends = " <= ".join(filter(None, (_either(found.least, "max"), "M", _either(found.most, "min"))))
+    verdict = found.reason if found.growth is None else f"Theta({found.growth}), free of P: Theta(1) in P, proved"
+    rows = [["within", f"{ends} up to constants, for {', '.join(found.facts)}"], ["energy", verdict]]
+    rows += [[each.name, "unknown" if each.upper is None else f"O({each.upper})"] for each in found.terms]
+    if found.beyond is not None:
+        grows = f"{found.beyond.term} is Omega({found.beyond.lower}) and grows with P"
+        rows.append(["beyond", f"M has to fall as {found.beyond.memory} does: {grows}"])
+    return lines + indented(table(rows, width - 2))
+
+
+def _either(ends: Sequence[str], function: str) -> str:
+    return ends[0] if len(ends) == 1 else f"{function}({', '.join(ends)})" if ends else ""
 
 
 def _factor(scaling: Scaling) -> str:
@@ -105,12 +131,37 @@ def json_text(scaling: Scaling) -> str:
                 }
                 for each in scaling.ranges
             },
+            "moved_words_ratio": None if scaling.moved is None else ends(scaling.moved),
+            "energy_at_fixed_memory": None if scaling.fixed_memory is None else _in_json(scaling.fixed_memory),
             "growth": {
                 name: {"of_P_times_term": growth, "verdict": verdict}
                 for name, (growth, verdict) in scaling.growth.items()
             },
         }
     )
+
+
+def _in_json(found: FixedMemory) -> Mapping[str, Any]:
+    beyond = found.beyond
+    return {
+        "sizes": dict(found.sizes),
+        "facts": list(found.facts),
+        "memory_at_least": list(found.least),
+        "memory_at_most": list(found.most),
+        "energy": None if found.growth is None else f"Theta({found.growth})",
+        "free_of_P": found.growth is not None,
+        "reason": found.reason,
+        "terms": {each.name: None if each.upper is None else f"O({each.upper})" for each in found.terms},
+        "certificates": [each.certificate for each in found.proofs],
+        "beyond": None
+        if beyond is None
+        else {
+            "memory": beyond.memory,
+            "term": beyond.term,
+            "grows": f"Omega({beyond.lower})",
+            "certificate": beyond.proof.certificate,
+        },
+    }
 
 
 def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:

@@ -115,10 +115,32 @@ class Absorption:
         own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
-            uses = tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
-            return (_factor_above(uses), uses) if plain else None
+            uses = self._least_of(gap) if plain else self._by_one_bound(gap)
+            return None if uses is None else (_factor_above(uses), uses)
         usable = [*self._gaps, *_rational_gaps(own)]
         return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
+
+    def _least_of(self, gap: Mapping[e.Factor, Constant]) -> Product:
+        """1 is at most a product of powers of factors that are 1 at least."""
+        return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
+
+    def _by_one_bound(self, gap: Mapping[e.Factor, Constant]) -> Product | None:
+        """1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
+        below = next(((factor, power) for factor, power in gap.items() if power.sign() < 0), None)
+        for bound, known in self._gaps if below is not None else ():
+            assert below is not None
+            step = known.get(below[0], ZERO)
+            if step >= 0:
+                continue
+            times = below[1] * Constant(1 / step)
+            rest = {
+                factor: gap.get(factor, Constant(ZERO)) - times * Constant(known.get(factor, ZERO))
+                for factor in {**gap, **known}
+            }
+            left = {factor: power for factor, power in rest.items() if power}
+            if all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in left.items()):
+                return ((bound, times), *self._least_of(left))
+        return None
 
 
 def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:

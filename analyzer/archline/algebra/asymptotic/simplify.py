@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
@@ -16,6 +17,8 @@ from archline.language.structure import same
 
 ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12
+Powers: TypeAlias = dict[str, Fraction]
+"""A product of powers of names, and of logarithms by their text."""
 
 
 def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
@@ -24,7 +27,7 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else _with_share(expr, share)))
-    texts = list(dict.fromkeys(_product(each) for each in found or ()))
+    texts = list(dict.fromkeys(of_powers(each) for each in found or ()))
     if not 0 < len(texts) <= MAX_TERMS:
         return None
     exprs = [parse_expression(text) for text in texts]
@@ -70,6 +73,31 @@ def _terms(expr: s.Expr) -> list[dict[str, Fraction]] | None:
     return [each for part in known for each in part] if len(known) == len(parts) else None
 
 
+def added_terms(expr: s.Expr) -> list[Powers]:
+    """The monomials that are added in a sum, multiplied out; what is subtracted, or is none, is left out."""
+    match expr:
+        case s.Binary(op="+", left=left, right=right):
+            return [*added_terms(left), *added_terms(right)]
+        case s.Binary(op="-", left=left):
+            return added_terms(left)
+        case s.Binary(op="*", left=left, right=right):
+            return _distinct(_times(a, b, 1) for a in added_terms(left) for b in added_terms(right))
+        case s.Binary(op="/", left=left, right=right):
+            bottom = monomial(right)
+            return [] if bottom is None else _distinct(_times(each, bottom, -1) for each in added_terms(left))
+        case _:
+            only = monomial(expr)
+            return [] if only is None else [only]
+
+
+def _distinct(terms: Iterable[Powers]) -> list[Powers]:
+    found: list[Powers] = []
+    for each in terms:
+        if each not in found:
+            found.append(each)
+    return found
+
+
 def _times(one: dict[str, Fraction], other: dict[str, Fraction], sign: int) -> dict[str, Fraction]:
     powers = {name: one.get(name, Fraction(0)) + sign * other.get(name, Fraction(0)) for name in {**one, **other}}
     return {name: power for name, power in powers.items() if power}
@@ -82,10 +110,10 @@ def quotient(f: s.Expr, g: s.Expr) -> str:
     top, bottom = monomial(f), monomial(g)
     if top is None or bottom is None:
         return format_expression(s.Binary("/", f, g, span=f.span))
-    return _product(_times(top, bottom, -1))
+    return of_powers(_times(top, bottom, -1))
 
 
-def _product(powers: Mapping[str, Fraction]) -> str:
+def of_powers(powers: Mapping[str, Fraction]) -> str:
     """A product of powers as text."""
     above = [_power(name, each) for name, each in powers.items() if each > 0]
     below = [_power(name, -each) for name, each in powers.items() if each < 0]
@@ -112,6 +140,9 @@ def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
             return {name: Fraction(1)}
         case s.Call(function="log2"):
             return {format_expression(expr): Fraction(1)}
+        case s.Call(function="ceil", arguments=(s.Call(function="log2") as level,)):
+            # Rounded up it grows no faster.
+            return {format_expression(level): Fraction(1)}
         case s.Call(function="sqrt", arguments=(argument,)):
             inner = monomial(argument)
             return None if inner is None else {name: power / 2 for name, power in inner.items()}
@@ -120,9 +151,19 @@ def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
             if first is None or second is None:
                 return None
             return _times(first, second, 1 if op == "*" else -1)
-        case s.Binary(op="^", left=left, right=s.Integer(value=power)):
-            inner = monomial(left)
-            return None if inner is None else {name: each * power for name, each in inner.items()}
+        case s.Binary(op="^", left=left, right=right):
+            inner, power = monomial(left), _rational(right)
+            return None if inner is None or power is None else {name: each * power for name, each in inner.items()}
+        case _:
+            return None
+
+
+def _rational(expr: s.Expr) -> Fraction | None:
+    match expr:
+        case s.Integer(value=value):
+            return Fraction(value)
+        case s.Binary(op="/", left=s.Integer(value=above), right=s.Integer(value=below)) if below:
+            return Fraction(above, below)
         case _:
             return None
 

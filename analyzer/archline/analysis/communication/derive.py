@@ -8,7 +8,8 @@ from itertools import product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable
+from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
+from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.place import Position, at_start
 from archline.analysis.communication.recursion import Level, Recursions
@@ -26,9 +27,14 @@ from archline.recurrences.closed.levels import apart
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
+    # What callees cost on one processor is the same on all of them: it is derived once.
     recursions = recurrences_of(module, Stretches(module, coarse))
     upper, facts = _spent(module, algorithm, None, recursions)
-    own = [_spent(module, algorithm, given, recursions)[0] for given in _corners(module, algorithm)]
+    corners = {
+        tuple(each.items()): _spent(module, algorithm, each, recursions)[0] for each in _corners(module, algorithm)
+    }
+    own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
+    upper = _closed(upper, facts, algorithm)
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -65,11 +71,18 @@ def _spent(
         spent = _start(module, algorithm, recursions, place)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
+    return spent, facts
+
+
+def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
+    """The costs in the sizes."""
     amounts = {
-        name: closed_amount(map_known(amount, lambda value: apart(at_least_values(value, facts))), facts, algorithm)
+        name: closed_amount(
+            map_known(amount, lambda value: rounded_up(apart(at_least_values(value, facts)))), facts, algorithm
+        )
         for name, amount in spent.amounts.items()
     }
-    return Spent(amounts, spent.declared), facts
+    return Spent(amounts, spent.declared)
 
 
 def recurrences_of(module: Module, stretches: Stretches) -> Recursions:

@@ -6,8 +6,9 @@ processor nothing moves along it, so that costs hold conditions on sizes having 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
+from math import lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -17,23 +18,34 @@ from archline.ir.amounts import Known
 MAX_SUBTRACTED = 4
 
 
-def between_floors(value: Poly, facts: Facts) -> Known:
-    """Bounds with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m)."""
-    lower = upper = value
+def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Known:
+    """Bounds with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
+
+    Those of other names than `sizes` are bounded as fractions, as they have to be summed up.
+    """
+    return Known(_without_pairs(value, facts, sizes, _floor), _without_pairs(value, facts, sizes, _ceiling))
+
+
+End = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
+"""The floor or the ceiling of a quotient, or a fraction in its place."""
+
+
+def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -> Poly:
+    """A bound in which no two floors by one modulus have opposite factors."""
     pair = _opposite(value, facts)
     while pair is not None:
         plus, minus, factor = pair
         apart = facts.simplify(plus.argument - minus.argument)
         both = factor * (Poly.of_atom(plus) - Poly.of_atom(minus))
-        lower = facts.simplify(lower - both + factor * _floor(apart, plus.modulus, facts))
-        upper = facts.simplify(upper - both + factor * _ceiling(apart, plus.modulus, facts))
-        value = value - both
+        value = facts.simplify(value - both + factor * end(apart, plus.modulus, facts, sizes))
         pair = _opposite(value, facts)
-    return Known(lower, upper)
+    return value
 
 
-def upper_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
+def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
+    if sizes:
+        yield _upper(value, facts, sizes)
     plain = _upper(value, facts)
     yield plain
     yield value
@@ -89,7 +101,19 @@ def _rounded(atom: Atom) -> Poly | None:
     return inner.argument if isinstance(inner, a.CeilLog2) else None
 
 
-def _upper(value: Poly, facts: Facts) -> Poly:
+def rounded_up(value: Poly) -> Poly:
+    """The value with ceil(x/m) in one form: -floor(-x/m) is floor((x + m - 1)/m)."""
+
+    def ceiling(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.Floor) or any(coefficient > 0 for coefficient in atom.argument.terms.values()):
+            return None
+        integral = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
+        return -a.ceil_div(-atom.argument, atom.modulus) if integral else None
+
+    return value.map_atoms(ceiling)
+
+
+def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
     """With fractions in place of differences of floors, inside of max(0, e) too."""
 
     def bounded(atom: Atom) -> Poly | None:
@@ -98,10 +122,10 @@ def _upper(value: Poly, facts: Facts) -> Poly:
         rises = value.coefficients(atom).get(1, ZERO)
         if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
             return None
-        upper = between_floors(atom.argument, facts).upper
+        upper = between_floors(atom.argument, facts, sizes).upper
         return upper if is_nonnegative(upper, facts) else facts.positive_part(upper)
 
-    return between_floors(value.map_atoms(bounded), facts).upper
+    return between_floors(value.map_atoms(bounded), facts, sizes).upper
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
@@ -135,7 +159,7 @@ def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None
     for plus in floors:
         parts = value.coefficients(plus)
         factor = parts.get(1, ZERO)
-        if set(parts) - {0, 1} or not facts.nonnegative(factor):
+        if set(parts) - {0, 1} or not _is_count(factor, facts):
             continue
         for minus in floors:
             if minus.modulus == plus.modulus and value.coefficients(minus).get(1) == -factor and factor:
@@ -143,14 +167,22 @@ def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None
     return None
 
 
-def _floor(value: Poly, modulus: Poly, facts: Facts) -> Poly:
+def _is_count(value: Poly, facts: Facts) -> bool:
+    """Whether a factor is never negative, differences of floors among its terms."""
+    if facts.nonnegative(value):
+        return True
+    floors = any(isinstance(atom, a.Floor) for atom in value.atoms())
+    return floors and is_nonnegative(between_floors(value, facts, value.names).lower, facts)
+
+
+def _floor(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
     found = a.floor_div(value, modulus)
-    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus) else found
+    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus, sizes) else found
 
 
-def _ceiling(value: Poly, modulus: Poly, facts: Facts) -> Poly:
-    found = -a.floor_div(-value, modulus)
-    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus) else found
+def _ceiling(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
+    found = rounded_up(-a.floor_div(-value, modulus))
+    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus, sizes) else found
 
 
 def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
@@ -158,23 +190,22 @@ def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
-def _is_rough(found: Poly, modulus: Poly) -> bool:
+def _is_rough(found: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
     """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
-    return rounded and len(modulus.terms) == 1 and len(found.names) > 0
+    return rounded and len(modulus.terms) == 1 and not found.names <= sizes
 
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
     """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
-    powers: dict[Atom, int] = {}
-    for monomial in value.terms:
-        for atom, power in monomial:
-            powers[atom] = min(power, powers.get(atom, 0))
-    whole = value
-    for atom, power in powers.items():
-        if power < 0 and facts.positive(Poly.of_atom(atom)):
-            whole = whole * Poly.of_atom(atom) ** -power
-    return facts.nonnegative(whole)
+    return facts.nonnegative(facts.multiplied_out(value))
+
+
+def is_positive(value: Poly, facts: Facts) -> bool:
+    """Whether value > 0 is proved, likewise: (w - p + 1)/p is where w >= p."""
+    whole = facts.multiplied_out(value)
+    common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
+    return facts.positive(whole.scaled(common))
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.floors import rounded_up
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.stretches import Stretches, iterations_of
@@ -58,7 +59,7 @@ class Memory:
             words = prod((static_value(extent, place.scope) for extent in extents), start=ONE)
         except NotStaticError as problem:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
-        return place.bounded(exactly(place.scope.facts.simplify(words)), at.span)
+        return place.bounded(exactly(rounded_up(place.scope.facts.simplify(words))), at.span)
 
     def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Amount:
         total: Amount = NOTHING

@@ -83,7 +83,7 @@ class Position:
         if isinstance(amount, Unknown) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
-        for upper in upper_bounds(amount.upper, self.scope.facts):
+        for upper in upper_bounds(amount.upper, self.scope.facts, self.scope.fixed):
             found = self._largest(upper, span)
             if isinstance(found, Known):
                 return found
@@ -139,6 +139,8 @@ def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | 
             coordinate = ends[end] if end in ends else Poly.symbol(end)
             if not (facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)):
                 return None
+        elif facts.nonnegative(1 - extent):
+            coordinate = ZERO
         else:
             coordinate = Poly.symbol(axis.name)
             facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))

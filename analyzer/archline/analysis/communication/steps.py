@@ -9,7 +9,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors
+from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.indicators import indicator
@@ -43,6 +43,11 @@ def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place
     sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
     shares = [_share(module, side, algorithm) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
+
+
+def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
+    """Whether it is known that each processor that an exchange without conditions is for sends something."""
+    return _positive(_words(module, exchange.buffer, place), place) == UNIT
 
 
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
@@ -93,16 +98,18 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     except NotStaticError as problem:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.scope.facts
-    words = facts.simplify(prod(extents, start=ONE))
-    return between_floors(words, facts) if place.moves(words) else exactly(words)
+    words = rounded_up(facts.simplify(prod(extents, start=ONE)))
+    return between_floors(words, facts, place.scope.fixed) if place.moves(words) else exactly(words)
 
 
 def _positive(words: Amount, place: Position) -> Amount:
     """1 where there are words to send."""
     if isinstance(words, Unknown):
-        return words
+        # Whatever the data decides, a step is one message at most.
+        return MAYBE
     facts = place.scope.facts
-    if facts.positive(words.lower):
+    # So many words is a whole number: one, if it is more than none.
+    if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
         return UNIT
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 
@@ -180,7 +187,34 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
         return NOTHING
     if facts.positive(distance) or facts.positive(-distance):
         return UNIT
-    return Known(ZERO, most)
+    # What is no multiple of the extent is not 0 either: q = (root + d) % p is not the root's coordinate.
+    if _around(distance, axis.extent, facts, place, most) is UNIT:
+        return UNIT
+    settled = _settled(distance, place)
+    return Known(ZERO, most) if place.moves(settled) or settled == distance else exactly(_unequal(settled, facts))
+
+
+def _settled(value: Poly, place: Position) -> Poly:
+    """The value with what a coordinate is in its place, where the condition is that it is that: `when r == q`."""
+    bounds = place.scope.facts.bounds
+    for name, _ in place.ranged:
+        only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
+        # A bound is one of the younger symbol, which a loop variable is.
+        coordinate = Poly.symbol(name)
+        same = [
+            Poly.symbol(other)
+            for other, each in bounds.items()
+            if coordinate in each.lower and coordinate in each.upper
+        ]
+        if only or same:
+            value = value.substitute({name: (only or same)[0]})
+    return place.scope.facts.simplify(value)
+
+
+def _unequal(difference: Poly, facts: Facts) -> Poly:
+    """1 where an integer is not 0, else 0."""
+    above, at, below = (facts.positive_part(difference + by) for by in (1, 0, -1))
+    return facts.simplify(1 - (above - at.scaled(2) + below))
 
 
 def _several(extent: Poly, facts: Facts) -> Poly:

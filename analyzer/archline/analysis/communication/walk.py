@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split, transfers
 from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.steps import METRICS as MOVED
-from archline.analysis.communication.steps import share
+from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
@@ -26,7 +27,7 @@ from archline.ir.indicators import indicator
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import component, reachable
 from archline.language.metrics import TEST
 from archline.language.model import Module
 
@@ -35,11 +36,30 @@ METRICS = (*COMPUTED, *MOVED)
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A part of a program that ends with the call of a dissemination, and what the two cost.
+
+    It is one of the processors along `axes` of the grid. `even`: in each of its steps all of them send something.
+    """
+
+    call: s.Call
+    axes: tuple[str, ...]
+    before: Mapping[str, Amount]
+    steps: Mapping[str, Amount]
+    even: bool
+
+
+@dataclass(frozen=True)
 class Spent:
-    """The costs of a part of a program, by metric, and the declared costs it rests on."""
+    """The costs of a part of a program, by metric, and the declared costs it rests on.
+
+    `stages` are those of its stages that all processors go through, one after the other, `rest` what follows the last.
+    """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
+    stages: tuple[Stage, ...] = ()
+    rest: Mapping[str, Amount] = field(default_factory=dict)
 
     def of(self, metric: str) -> Amount:
         """One metric."""
@@ -47,11 +67,23 @@ class Spent:
 
     def then(self, other: Spent) -> Spent:
         """Both, one after the other."""
-        return Spent({name: add(self.of(name), other.of(name)) for name in METRICS}, self.declared | other.declared)
+        amounts, declared = _sum(self.amounts, other.amounts), self.declared | other.declared
+        if not (self.stages or other.stages):
+            return Spent(amounts, declared)
+        tail = self.rest if self.stages else self.amounts
+        if not other.stages:
+            return Spent(amounts, declared, self.stages, _sum(tail, other.amounts))
+        first, *more = other.stages
+        stages = (*self.stages, replace(first, before=_sum(tail, first.before)), *more)
+        return Spent(amounts, declared, stages, other.rest)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
-        """Apply a function to every amount."""
+        """Apply a function to every amount; stages are of no use then."""
         return Spent({name: function(self.of(name)) for name in METRICS}, self.declared)
+
+
+def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
+    return {name: add(one.get(name, NOTHING), other.get(name, NOTHING)) for name in METRICS}
 
 
 FREE = Spent()
@@ -78,6 +110,7 @@ class PathCosts:
         self._stretches = stretches
         self._recursions = recursions
         self._level = level
+        self._uneven = False
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
@@ -90,7 +123,7 @@ class PathCosts:
             if quiet:
                 tally, _ = self._stretches.block(statements, place.scope)
                 amounts = {"flops": tally.whole("flops"), "work": tally.amount("work")}
-                amounts |= {name: tally.amount(name) for name in MOVED}
+                amounts |= {name: self._moved(tally.amount(name), statements) for name in MOVED}
                 spent = Spent(amounts, tally.declared)
                 total = total.then(self._most(spent, statements[0], place))
             else:
@@ -98,6 +131,28 @@ class PathCosts:
             for each in statements:
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
+
+    def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
+        """What is sent where no step is: what costs are declared of it, else nothing, whatever else is not known."""
+        return amount if isinstance(amount, Known) or self._declares(statements) else NOTHING
+
+    def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
+        """Whether costs are declared in statements, or in what they call."""
+        nodes = [node for statement in statements for node in s.nodes(statement)]
+        targets = [self._module.targets.get(node) for node in nodes if isinstance(node, s.Call)]
+        if any(isinstance(each, s.Costs) for each in nodes) or any(isinstance(each, s.Extern) for each in targets):
+            return True
+        called = [each for each in targets if isinstance(each, s.Algorithm)]
+        return any(self._declared_in(each) for each in called)
+
+    def _declared_in(self, algorithm: s.Algorithm) -> bool:
+        every = (algorithm, *reachable(self._module, algorithm))
+        return any(
+            isinstance(node, s.Costs)
+            or (isinstance(node, s.Call) and isinstance(self._module.targets.get(node), s.Extern))
+            for each in every
+            for node in s.nodes(each.body)
+        )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
@@ -118,6 +173,7 @@ class PathCosts:
     def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
+                self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
                 return Spent(share(self._module, statement, algorithm, place))
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
@@ -158,11 +214,17 @@ class PathCosts:
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
         given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
+        before = self._most(given, invoke, place).then(Spent({"work": UNIT}))
         if component(self._module, callee):
-            body = Spent(self._recursions.amounts(callee, inside, invoke, self._level))
-        else:
-            body = self.algorithm(callee, inside)
-        return self._most(given, invoke, place).then(Spent({"work": UNIT})).then(body)
+            return before.then(Spent(self._recursions.amounts(callee, inside, invoke, self._level)))
+        joined = [each.id for each in invoke.along] or list(place.axes)
+        if disseminates(callee):
+            self._uneven = False
+            steps = self.algorithm(callee, inside)
+            stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
+            return Spent(_sum(before.amounts, steps.amounts), before.declared | steps.declared, (stage,))
+        found = self.algorithm(callee, inside)
+        return before.then(replace(found, stages=tuple(_renamed(each, callee, joined) for each in found.stages)))
 
     def _split(self, split: s.Split, algorithm: s.Algorithm, place: Position) -> Spent:
         try:
@@ -170,7 +232,9 @@ class PathCosts:
         except NotStaticError as problem:
             return lost(problem.reason, split)
         parts = _computed(evaluation(split.parts, place.scope, self._stretches))
-        return self._most(parts, split, place).then(self._block(split.body, algorithm, inside))
+        body = self._block(split.body, algorithm, inside)
+        # The axes of the grid are others there, and stages name them.
+        return self._most(parts, split, place).then(replace(body, stages=()))
 
     def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Position) -> Spent:
         try:
@@ -229,6 +293,14 @@ class PathCosts:
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
         facts = place.scope.facts
         return Spent({name: add(_up(arm.of(name), facts), _up(other.of(name), facts)) for name in METRICS}, declared)
+
+
+def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
+    """A stage of a callee with the axes of the caller in place of its own."""
+    if len(callee.grid) == 1:
+        return replace(stage, axes=tuple(joined))
+    names = {axis.name: name for axis, name in zip(callee.grid, joined, strict=True)}
+    return replace(stage, axes=tuple(names[each] for each in stage.axes))
 
 
 def _in_ones(loop: s.Loop) -> s.Loop:

@@ -1,0 +1,153 @@
+"""Claims on a grid that the cost at all sizes leaves open, decided on costs derived under more facts.
+
+A cost that holds at all sizes has conditions in it: nothing moves along an axis of one processor. Under the `when` of a
+claim, and in each case of the extents of the axes (1, or 2 at least), the derivation is sharper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from archline.analysis.analyse import derive
+from archline.analysis.cost import Cost, Costs
+from archline.claims.verdict import Verdict
+from archline.ir.call_invariants import inherited
+from archline.ir.scope import NotStaticError, declared, static_value
+from archline.language import syntax as s
+from archline.language.call_graph import reachable
+from archline.language.diagnostics import ArchlineError
+from archline.language.extra_facts import with_where
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.model import Module
+from archline.language.parser import parse_facts
+
+MAX_SPLITS = 3
+"""A claim is decided in 2^MAX_SPLITS cases at most."""
+MAX_DERIVED = 40
+"""So many times the costs of an algorithm are derived anew for all of its claims."""
+MAX_NODES = 1200
+"""Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
+Decide = Callable[[Module, s.Algorithm, Costs, s.Ensures], Verdict]
+Narrowed = tuple[Module, s.Algorithm, Costs]
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Two cases of which one holds: a whole number is 1, or 2 at least."""
+
+    number: s.Expr
+    one: tuple[s.Fact, ...]
+    several: tuple[s.Fact, ...]
+
+
+@dataclass
+class ByCases:
+    """Decides the claims of one algorithm on a grid; what was derived for one claim serves the others."""
+
+    module: Module
+    algorithm: s.Algorithm
+    decide: Decide
+    _derived: dict[tuple[str, ...], Narrowed | None] = field(default_factory=dict)
+
+    def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
+        """The verdict by cases, or the one that was found where they do not decide it."""
+        if self._is_long:
+            return found
+        by_cases = self._decided(ensures, ensures.when, MAX_SPLITS)
+        return by_cases if by_cases is not None and by_cases.outcome in ("holds", "fails") else found
+
+    @cached_property
+    def _is_long(self) -> bool:
+        every = (self.algorithm, *reachable(self.module, self.algorithm))
+        return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
+
+    def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
+        """The verdict where the facts hold; None where nothing can be derived under them."""
+        narrowed = self._under(facts)
+        if narrowed is None:
+            return None
+        found = self.decide(*narrowed, ensures)
+        if found.outcome != "unknown" or not splits:
+            return found
+        split = next(_open(self.algorithm, ensures, narrowed), None)
+        if split is None:
+            return found
+        cases = []
+        for case in (split.several, split.one):
+            verdict = self._decided(ensures, (*facts, *case), splits - 1)
+            if verdict is None or verdict.outcome != "holds":
+                failed = verdict is not None and verdict.outcome == "fails"
+                return _where(verdict, case) if verdict is not None and failed else None
+            cases.append(verdict)
+        proofs = tuple(proof for each in cases for proof in each.proofs)
+        return replace(cases[0], proofs=proofs)
+
+    def _under(self, facts: tuple[s.Fact, ...]) -> Narrowed | None:
+        """The algorithm and its costs under facts of its outermost call."""
+        key = tuple(map(format_fact, facts))
+        if key not in self._derived:
+            if len(self._derived) >= MAX_DERIVED:
+                return None
+            self._derived[key] = self._narrowed(facts)
+        return self._derived[key]
+
+    def _narrowed(self, facts: tuple[s.Fact, ...]) -> Narrowed | None:
+        if inherited(self.module, self.algorithm, facts) != facts:
+            # The costs of the calls that it makes of itself would be derived under facts of the first one.
+            return None
+        try:
+            module, algorithm = with_where(self.module, self.algorithm, facts)
+        except ArchlineError:
+            return None
+        return module, algorithm, derive(module, algorithm)
+
+
+def _where(verdict: Verdict, case: tuple[s.Fact, ...]) -> Verdict:
+    return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
+
+
+def _open(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Narrowed) -> Iterator[_Split]:
+    """The splits of which the facts decide none of the two cases, and on which the cost may depend by a condition."""
+    module, here, costs = narrowed
+    scope = declared(module, here)
+    conditions = _names_in_conditions(costs.metrics[ensures.metric])
+    for split in _splits(algorithm, ensures):
+        try:
+            number = scope.facts.simplify(static_value(split.number, scope))
+        except NotStaticError:
+            continue
+        facts = scope.facts
+        if not facts.positive(number) or facts.nonnegative(number - 2) or facts.nonnegative(1 - number):
+            continue
+        if facts.restore(number).names <= conditions:
+            yield split
+
+
+def _names_in_conditions(cost: Cost) -> frozenset[str]:
+    """The sizes in maxima, floors and the like of a cost."""
+    values = [value for value in (cost.lower, cost.upper) if value is not None]
+    names = [part.names for value in values for atom in value.atoms() for part in atom.parts]
+    return frozenset[str]().union(*names)
+
+
+def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
+    """The extents of the axes that are sizes, then quotients of sizes, then extents that are quotients themselves."""
+    extents = sorted((axis.extent for axis in algorithm.grid), key=lambda each: not isinstance(each, s.Name))
+    yield from (_split(each) for each in extents if isinstance(each, s.Name))
+    for fact in (*algorithm.where, *ensures.when):
+        if isinstance(fact, s.Divides):
+            for name in sorted(s.names(fact.divisor) - {"P"}):
+                yield _split(s.Name(name, span=fact.span))
+            yield _split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
+    yield from (_split(each) for each in extents if not isinstance(each, s.Name))
+
+
+def _split(number: s.Expr) -> _Split:
+    match number:
+        case s.Binary(op="/", left=left, right=right):
+            above, below = format_expression(left), format_expression(right)
+        case _:
+            above, below = format_expression(number), "1"
+    return _Split(number, parse_facts(f"{above} == {below}"), parse_facts(f"{above} >= 2*({below})"))

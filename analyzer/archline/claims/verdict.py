@@ -1,0 +1,32 @@
+"""What became of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from archline.algebra.asymptotic.is_big_o import Proved
+from archline.analysis.checks.guards import Guarded
+from archline.language import syntax as s
+
+Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
+
+    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
+    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
+    proved to hold, if one is known.
+    """
+
+    ensures: s.Ensures
+    outcome: Outcome
+    reason: str
+    point: Mapping[str, int] | None = None
+    proofs: tuple[Proved, ...] = ()
+    derived: str = ""
+    deciding: Mapping[str, int] | None = None
+    guarded: Guarded | None = None

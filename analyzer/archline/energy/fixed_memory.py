@@ -1,0 +1,298 @@
+"""How the energy grows in P where a processor keeps its memory: perfect strong scaling in energy, decided in symbols.
+
+Copies of the data tie P to the memory M of a processor: with c copies of n^2 words M = c*n^2/P, so that c = M*P/n^2.
+Written in P and M, the energy that is free of P is the same on all numbers of processors for which the algorithm has
+sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond them M has to fall with P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from archline.algebra.asymptotic.is_big_o import Proved, is_O
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.asymptotic.simplify import (
+    ONE,
+    ZERO,
+    Powers,
+    added_terms,
+    monomial,
+    of_powers,
+    reduced,
+    reduced_sum,
+)
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in
+from archline.energy.model import Applied
+from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.language.substitution import substituted
+
+MEMORY, PROCESSORS = "M", "P"
+Bounds = Mapping[str, FormulaBounds[s.Expr]]
+
+
+@dataclass(frozen=True)
+class TermGrowth:
+    """What a term of the energy is O of; None where that has no short form."""
+
+    name: str
+    upper: str | None
+
+    @property
+    def depends(self) -> bool:
+        """Whether P is in it."""
+        return self.upper is None or PROCESSORS in names_in(parse_expression(self.upper))
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Where M falls with P, as `memory` says: a term of the energy that is Omega of `lower`, which grows with P."""
+
+    memory: str
+    term: str
+    lower: str
+    proof: Proved
+
+
+@dataclass(frozen=True)
+class FixedMemory:
+    """The growth of the energy in P and M; `reason` says why it is not known.
+
+    `sizes` are those of the grid in terms of P and M, `least` and `most` bound M by P, and `facts` are what else is
+    taken of the sizes. Where `growth` is known, the energy is Theta of it, which is free of P, by `proofs`.
+    """
+
+    sizes: Mapping[str, str]
+    facts: tuple[str, ...]
+    least: tuple[str, ...]
+    most: tuple[str, ...]
+    growth: str | None
+    terms: tuple[TermGrowth, ...] = ()
+    proofs: tuple[Proved, ...] = ()
+    beyond: Beyond | None = None
+    reason: str = ""
+
+
+def unknown(reason: str) -> FixedMemory:
+    """No growth, and why."""
+    return FixedMemory({}, (), (), (), None, reason=reason)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm on a grid: bounds of its metrics in its sizes, the extents of its grid, and facts of sizes."""
+
+    bounds: Bounds
+    extents: tuple[s.Expr, ...]
+    facts: tuple[s.Fact, ...]
+    more: tuple[str, ...]
+
+
+def at_fixed_memory(subject: Subject, on: Applied) -> FixedMemory:
+    """The energy of an algorithm on a machine where M is the memory of a processor, in P."""
+    values = _solved(subject)
+    if isinstance(values, str):
+        return unknown(values)
+    exprs = {name: parse_expression(of_powers(each)) for name, each in values.items()}
+    facts = tuple(_compared(subject.facts, exprs))
+    bounds = {
+        name: FormulaBounds(substituted(each.lower, exprs), substituted(each.upper, exprs))
+        for name, each in subject.bounds.items()
+    }
+    try:
+        return _decided(subject, on, bounds, facts, {name: of_powers(each) for name, each in values.items()})
+    except ArchlineError as problem:
+        return unknown(problem.diagnostics[0].message)
+
+
+def _decided(
+    subject: Subject, on: Applied, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
+) -> FixedMemory:
+    domain = Domain(facts)
+    whole = _ends(on, on.complete(on.model.expanded(on.model.expression)), bounds)
+    terms = {name: _ends(on, on.formula(name), bounds) for name in on.model.energy}
+    shown = tuple(
+        TermGrowth(name, _short(each.upper, domain)) for name, each in terms.items() if not _is_zero(each.upper)
+    )
+    least, most = _limits(facts)
+    limits = tuple(map(of_powers, least)), tuple(map(of_powers, most))
+    known = FixedMemory(sizes, subject.more, *limits, None, shown)
+    found = _growth(whole, domain)
+    if found is None:
+        return FixedMemory(sizes, subject.more, *limits, None, shown, reason="no growth free of P is proved")
+    growth, proofs = found
+    beyond = next((each for end in most for each in _beyond(end, on, terms, facts)), None)
+    return FixedMemory(known.sizes, known.facts, known.least, known.most, growth, shown, proofs, beyond)
+
+
+def _is_zero(expr: s.Expr) -> bool:
+    return isinstance(expr, s.Integer) and expr.value == 0
+
+
+# The sizes of the grid in P and M
+def _solved(subject: Subject) -> dict[str, Powers] | str:
+    """The sizes that the extents of the grid are made of as products of powers of P, M and the other sizes."""
+    extents = [monomial(each) for each in subject.extents]
+    memory = _leading(subject.bounds["memory"], subject.facts)
+    if memory is None:
+        return "the memory of a processor is not known to grow like a product of sizes"
+    product: Powers = {}
+    for each in extents:
+        if each is None:
+            return "an extent of the grid is no product of sizes"
+        product = {name: product.get(name, Fraction(0)) + each.get(name, Fraction(0)) for name in {**product, **each}}
+    own = sorted({name for each in extents if each is not None for name in each} - {PROCESSORS})
+    equations = [{**_negative(memory), MEMORY: Fraction(1)}]
+    if not any(each is not None and PROCESSORS in each for each in extents):
+        equations.append({**_negative(product), PROCESSORS: Fraction(1)})
+    solved = _solve(own, equations)
+    if solved is None:
+        return "no size of the grid ties more memory of a processor to more processors"
+    return solved
+
+
+def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Powers | None:
+    domain = Domain(facts)
+    for powers in added_terms(memory.lower):
+        expr = parse_expression(of_powers(powers))
+        if _proved(memory.upper, expr, domain) and _proved(expr, memory.lower, domain):
+            return powers
+    return None
+
+
+def _negative(powers: Powers) -> Powers:
+    return {name: -power for name, power in powers.items()}
+
+
+def _solve(unknowns: Sequence[str], equations: Sequence[Powers]) -> dict[str, Powers] | None:
+    """Each unknown as a product of powers of the other names, where a product of powers is 1 for each equation."""
+    if len(unknowns) != len(equations):
+        return None
+    rows = [dict(each) for each in equations]
+    for index, name in enumerate(unknowns):
+        pivot = next((each for each in range(index, len(rows)) if rows[each].get(name)), None)
+        if pivot is None:
+            return None
+        rows[index], rows[pivot] = rows[pivot], rows[index]
+        scale = rows[index][name]
+        rows[index] = {each: power / scale for each, power in rows[index].items()}
+        for other in range(len(rows)):
+            factor = rows[other].get(name, Fraction(0))
+            if other != index and factor:
+                both = {*rows[other], *rows[index]}
+                rows[other] = {
+                    each: rows[other].get(each, Fraction(0)) - factor * rows[index].get(each, Fraction(0))
+                    for each in both
+                }
+    return {
+        name: {each: -power for each, power in rows[index].items() if each != name and power}
+        for index, name in enumerate(unknowns)
+    }
+
+
+# Facts about P and M
+def _compared(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator[s.Fact]:
+    """The comparisons, in P and M."""
+    for fact in facts:
+        if isinstance(fact, s.Binary) and fact.op in ("<=", "<", ">=", ">", "=="):
+            left, right = (substituted(each, values) for each in (fact.left, fact.right))
+            yield s.Binary(fact.op, left, right, span=fact.span)
+
+
+def _limits(facts: Sequence[s.Fact]) -> tuple[list[Powers], list[Powers]]:
+    """What bounds M from below and from above, up to constants, in terms of P."""
+    least: list[Powers] = []
+    most: list[Powers] = []
+    for fact in facts:
+        found = _limit(fact)
+        if found is not None:
+            above, end = found
+            ends = most if above else least
+            if end not in ends:
+                ends.append(end)
+    return least, most
+
+
+def _limit(fact: s.Fact) -> tuple[bool, Powers] | None:
+    """Whether a fact bounds M from above, and what by; None where it is not about M and P."""
+    assert isinstance(fact, s.Binary)
+    left, right = (monomial(each) for each in (fact.left, fact.right))
+    if left is None or right is None or fact.op == "==":
+        return None
+    small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
+    # small <= large: M^power times the rest is 1 at least.
+    powers = {name: large.get(name, Fraction(0)) - small.get(name, Fraction(0)) for name in {**small, **large}}
+    power = powers.pop(MEMORY, Fraction(0))
+    if not power or not powers.get(PROCESSORS):
+        return None
+    return power < 0, {name: -each / power for name, each in powers.items() if each}
+
+
+# Growth
+def _ends(on: Applied, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
+    """Bounds of a formula in P and M, with 1 for the quantities of the machine, 0 for those that are 0."""
+    quantities = {**dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)}
+    nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
+    plain = reduced(substituted(formula, {**quantities, **nothing}))
+    if _is_zero(plain):
+        return FormulaBounds(ZERO, ZERO)
+    held = {name: each for name, each in bounds.items() if name in names_in(plain)}
+    found = bounds_of(plain, held)
+    return FormulaBounds(found.lower, found.upper)
+
+
+def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
+    """An expression without P that the energy is proved to be Theta of."""
+    free = [each for each in added_terms(energy.lower) if PROCESSORS not in each]
+    candidate = None if not free else reduced_sum(parse_expression(" + ".join(map(of_powers, free))), domain)
+    if candidate is None:
+        return None
+    above, below = is_O(energy.upper, candidate, domain), is_O(candidate, energy.lower, domain)
+    if not isinstance(above, Proved) or not isinstance(below, Proved):
+        return None
+    return format_expression(candidate), (above, below)
+
+
+def _short(expr: s.Expr, domain: Domain) -> str | None:
+    """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
+    terms = [parse_expression(of_powers(each)) for each in added_terms(expr)]
+    for each in terms:
+        if _proved(expr, each, domain):
+            return format_expression(each)
+    found = None if not terms else reduced_sum(reduce(_plus, terms), domain)
+    return None if found is None or not _proved(expr, found, domain) else format_expression(found)
+
+
+def _plus(left: s.Expr, right: s.Expr) -> s.Expr:
+    return s.Binary("+", left, right, span=left.span)
+
+
+def _beyond(
+    end: Powers, on: Applied, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
+) -> Iterator[Beyond]:
+    """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
+    values = {MEMORY: parse_expression(of_powers(end))}
+    # What bounds M from above is met up to a constant.
+    others = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
+    domain = Domain(tuple(_compared(others, values)))
+    for name in on.model.energy:
+        lower = substituted(terms[name].lower, values)
+        parts = [(powers, parse_expression(of_powers(powers))) for powers in added_terms(lower)]
+        steady = [each for powers, each in parts if powers.get(PROCESSORS, Fraction(0)) <= 0]
+        for powers, each in parts:
+            # What grows below a term that does not is not seen.
+            if powers.get(PROCESSORS, Fraction(0)) <= 0 or (steady and _proved(each, reduce(_plus, steady), domain)):
+                continue
+            proof = is_O(each, lower, domain)
+            if isinstance(proof, Proved):
+                yield Beyond(of_powers(end), name, of_powers(powers), proof)
+
+
+def _proved(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
+    return isinstance(is_O(f, g, domain), Proved)

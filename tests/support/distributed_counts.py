@@ -157,7 +157,7 @@ def lu_25d(n: int, g: int, c: int, b: int) -> Counts:
     squares = b**2 * (1 + g + 2 * g**2)
     while_dealt = 0 if g == 1 else w * b + max(_bruck(w * b, g))
     while_updated = 0 if q == 1 else 2 * h * m + 2 * w * m + (0 if g == 1 else w * m)
-    counts["memory"] = w**2 + 6 * w * b + squares + max(while_dealt, while_updated)
+    counts["memory"] = w**2 + 5 * w * b + squares + max(while_dealt, while_updated)
     return counts
 
 

@@ -116,6 +116,9 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place
         found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
         return Spent(found)
     spent = PathCosts(module, stretches, recursions).algorithm(algorithm, place)
+    if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
+        # The first processor and the last one are enough to bound the memory from below.
+        return spent
     return Spent({**spent.amounts, "memory": memory.algorithm(algorithm, place)}, spent.declared)
 
 

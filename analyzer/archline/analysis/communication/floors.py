@@ -13,6 +13,7 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.analysis.communication.chords import above_remainders, below_remainders
 from archline.ir.amounts import Known
 
 MAX_SUBTRACTED = 4
@@ -44,6 +45,9 @@ def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -
 
 def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
+    chords = above_remainders(value, facts)
+    if chords != value:
+        yield chords
     if sizes:
         yield _upper(value, facts, sizes)
     plain = _upper(value, facts)
@@ -60,6 +64,9 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Lower bounds of a value, likewise."""
+    chords = below_remainders(value, facts)
+    if chords != value:
+        yield chords
     plain = between_floors(value, facts).lower
     yield plain
     yield -_without_floors(-plain, facts)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import rounded_up
+from archline.analysis.communication.floors import rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.indicators import indicator
+from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -152,7 +153,7 @@ class Memory:
             scope = place.scope.without_value(loop.variable)
             return up_to(self._block(loop.body, place.with_scope(scope)))
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        return place.bounded(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop.span)
+        return place.bounded(_largest(self._block(loop.body, place.with_scope(scope)), iterations), loop.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Position) -> Amount:
         first, *rest = branches
@@ -175,3 +176,15 @@ class Memory:
             return weigh(taken, arm, other)
         found = either(arm, other, facts)
         return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found
+
+
+def _largest(amount: Amount, iterations: Range) -> Amount:
+    """The most of any iteration, of a bound that is easier to compare where that is needed."""
+    found = iterations.largest(amount)
+    if isinstance(amount, Unknown) or isinstance(found, Known):
+        return found
+    for bound in upper_bounds(amount.upper, iterations.inside):
+        most = iterations.largest(Known(ZERO, bound))
+        if isinstance(most, Known):
+            return Known(ZERO, most.upper)
+    return found

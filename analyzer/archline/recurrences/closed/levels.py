@@ -426,7 +426,18 @@ def apart(value: Poly) -> Poly:
             case _:
                 return None
 
-    return value.map_atoms(rewritten)
+    return value.map_atoms(rewritten) if any(map(_joins, value.atoms_within())) else value
+
+
+def _joins(atom: Atom) -> bool:
+    """Whether it is a quotient, or a logarithm of a product."""
+    match atom:
+        case a.Quotient():
+            return True
+        case a.RealFunction(function="log2", argument=argument):
+            return len(argument.terms) == 1 and a.symbol_of(argument) is None and not argument.is_constant
+        case _:
+            return False
 
 
 def _logarithm(atom: Atom) -> Poly:

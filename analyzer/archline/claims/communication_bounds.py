@@ -1,0 +1,276 @@
+"""Lower bounds on the words and messages of algorithms on a grid, beside the derived ones.
+
+What is bounded are the words that some processor receives, so also the words of the longest path: these are no fewer
+than what any processor receives itself. All bounds are of the form
+
+    words >= lead(P, M) - data/P
+
+with the data, input and output, in one copy; M are the words of memory of a processor and Q is how many times the
+operations of the busiest processor all operations are (P where all do the same number). The proofs are in
+docs/explanation/communication.md. With c cores a node, words between nodes are bounded by taking nodes as processors,
+of P/c and memory c*M, and dividing by c.
+
+A message has no more words than the memory of its sender, so there are at least words/M messages (equation (4) of
+Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from archline.algebra.power_sums import simplified
+from archline.claims.communication_problems import Solved, Texts
+from archline.language import syntax as s
+from archline.language.call_graph import reachable, recurses
+from archline.language.evaluate import Enclosure, EvaluationError, evaluate
+from archline.language.evaluate import holds as fact_holds
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import substituted, substituted_fact
+
+Ends = tuple[Fraction, Fraction]
+"""What is known of a real number."""
+PER_WORD = "in words: messages have at most M words"
+
+
+@dataclass(frozen=True, eq=False)
+class LeadCase:
+    """The leading term where a condition on sizes and P holds; without one, wherever those of the cases before do not.
+
+    `condition` and `bound` are for people: in sorted sizes a >= b >= c and in Q where that is shorter.
+    """
+
+    when: tuple[s.Fact, ...]
+    lead: s.Expr
+    condition: str
+    bound: str
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """A lower bound on words: the leading term of the first case that holds, less `held`.
+
+    In sizes, P and M. Where only `growth` is known there are no cases, and `held` is not either.
+    """
+
+    kind: str
+    source: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    cases: tuple[LeadCase, ...] = ()
+    held: s.Expr | None = None
+    growth: s.Expr | None = None
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether it holds for a given memory only."""
+        return self.kind == "memory-dependent"
+
+    def at(self, point: Mapping[str, int | Fraction]) -> Ends | None:
+        """Its value where P, M and the sizes have values; None where it is known in growth only.
+
+        Raises EvaluationError.
+        """
+        if self.held is None:
+            return None
+        found: list[Ends] = []
+        for each in self.cases:
+            decided = [fact_holds(fact, point) for fact in each.when]  # type: ignore[arg-type]
+            if False in decided:
+                continue
+            found.append(_ends(s.Binary("-", each.lead, self.held, span=each.lead.span), point))
+            if None not in decided:
+                break
+        return min(low for low, _ in found), max(high for _, high in found)
+
+
+@dataclass(frozen=True, eq=False)
+class CommunicationBounds:
+    """The lower bounds of the problem that an algorithm solves.
+
+    `processors` is P in the sizes of the algorithm, where these give it. A processor has `registers` besides its arrays;
+    None where recursion leaves their number open, and with it the bounds that depend on memory.
+    """
+
+    algorithm: s.Algorithm
+    solved: Solved
+    bounds: tuple[LowerBound, ...]
+    registers: int | None
+    cores: s.Expr | None
+
+    @property
+    def title(self) -> str:
+        """What any algorithm that the bounds hold for computes, in the sizes of the algorithm."""
+        return str(self.solved.problem["title"])
+
+    @property
+    def sizes(self) -> str:
+        """How the sizes of the problem are those of the algorithm: empty where they have the same names."""
+        given = {name: format_expression(value) for name, value in self.solved.sizes.items()}
+        return ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
+
+    def at(self, point: Mapping[str, int | Fraction], memory: Fraction | None) -> dict[str, Ends]:
+        """The bounds on words that have a value, by kind; `memory` are the words of the arrays of a processor.
+
+        Those that depend on memory need it. None may be positive: then there need be no communication.
+        """
+        known = self.placed(point)
+        found: dict[str, Ends] = {}
+        for each in self.bounds:
+            if "P" not in known or (each.needs_memory and not self.words_held(memory)):
+                continue
+            words = {} if memory is None else {"M": self.words_held(memory)}
+            try:
+                value = each.at({**known, **words})
+            except EvaluationError:
+                continue
+            if value is not None:
+                found[each.kind] = value
+        return found
+
+    def placed(self, point: Mapping[str, int | Fraction]) -> dict[str, int | Fraction]:
+        """The point with P, as the axes give it, if they do."""
+        found = dict(point)
+        try:
+            extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]  # type: ignore[arg-type]
+        except EvaluationError:
+            return found
+        # With P among the extents it is given, and they need not be integers where they are no fit.
+        if "P" not in found and not any(isinstance(each, Enclosure) for each in extents):
+            found["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
+        return found
+
+    def words_held(self, memory: Fraction | None) -> Fraction:
+        """What a processor holds at once at most, in its arrays and registers; 0 where that is not known."""
+        return Fraction(0) if memory is None or self.registers is None else memory + self.registers
+
+
+def communication_bounds(module: Module, algorithm: s.Algorithm, solved: Solved) -> CommunicationBounds:
+    """The bounds for the problem that an algorithm on a grid solves."""
+    cores = _cores(algorithm)
+    bounds = tuple(_bound(solved, each, cores) for each in solved.problem["bounds"])
+    return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), cores)
+
+
+def _bound(solved: Solved, known: Texts, cores: s.Expr | None) -> LowerBound:
+    own = {name: parse_expression(text) for name, text in solved.problem.get("let", {}).items()}
+    nodes = _in_nodes(cores)
+    assumptions = tuple(_assumptions(solved, known))
+
+    def read(expr: s.Expr) -> s.Expr:
+        found = substituted(expr, own)
+        if "Q" in s.names(found):
+            found = substituted(found, {"Q": _effective(solved)})
+        return substituted(substituted(found, nodes), solved.sizes)
+
+    source, theorem = solved.source(known), str(known["theorem"])
+    if "growth" in known:
+        growth = parse_expression(known["growth"])
+        return LowerBound(known["kind"], source, theorem, assumptions, growth=read(growth))
+
+    def read_fact(fact: s.Fact) -> s.Fact:
+        return substituted_fact(
+            substituted_fact(substituted_fact(substituted_fact(fact, own), {"Q": _effective(solved)}), nodes),
+            solved.sizes,
+        )
+
+    shared = known.get("balanced", False) and solved.most is not None
+    held = _per_core(read(parse_expression(f"({solved.problem['data']})/P")), cores)
+    cases = []
+    # Of equal sizes the last alone has room: the others hold where Q <= 1.
+    for when, text in known["lead"][-1:] if solved.equal else known["lead"]:
+        facts = parse_facts(when) if when else ()
+        written = f"Q/P*({text})" if shared else text
+        lead = _per_core(read(parse_expression(written)), cores)
+        shown = _shown(solved, written, lead, held, plain=cores is None)
+        condition = " and ".join(format_fact(_in_processors(each, solved)) for each in facts)
+        cases.append(LeadCase(tuple(map(read_fact, facts)), lead, condition, shown))
+    return LowerBound(known["kind"], source, theorem, assumptions, tuple(cases), held)
+
+
+def _shown(solved: Solved, lead: str, whole: s.Expr, held: s.Expr, plain: bool) -> str:
+    """A bound for people: multiplied out where there is one size, else as its theorem has it."""
+    if solved.equal or not plain:
+        return format_expression(simplified(s.Binary("-", whole, held, span=whole.span)))
+    found = parse_expression(f"{lead} - ({solved.problem['data']})/P")
+    return format_expression(_in_processors(substituted(found, solved.sizes), solved))
+
+
+def _in_processors(found: s.Expr, solved: Solved) -> s.Expr:
+    """With P for Q where all processors do the same."""
+    return substituted(found, {} if solved.most is not None else {"Q": parse_expression("P")})
+
+
+def _effective(solved: Solved) -> s.Expr:
+    """Q: all operations over the most that one processor does."""
+    if solved.most is None:
+        return parse_expression("P")
+    count = substituted(parse_expression(solved.problem["operations"]), solved.sizes)
+    return s.Binary("/", count, solved.most, span=count.span)
+
+
+def _in_nodes(cores: s.Expr | None) -> Mapping[str, s.Expr]:
+    if cores is None:
+        return {}
+    processors, memory = parse_expression("P"), parse_expression("M")
+    return {
+        "P": s.Binary("/", processors, cores, span=cores.span),
+        "M": s.Binary("*", cores, memory, span=cores.span),
+    }
+
+
+def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
+    return expr if cores is None else s.Binary("/", expr, cores, span=expr.span)
+
+
+def _cores(algorithm: s.Algorithm) -> s.Expr | None:
+    """The cores of a node; None where each processor is a node."""
+    within = [axis.extent for axis in algorithm.grid if axis.within is not None]
+    if not within:
+        return None
+    return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), within)
+
+
+def _assumptions(solved: Solved, known: Texts) -> list[str]:
+    found = ["one copy of the input at the start, of the output at the end; all that a processor holds is in its memory"]
+    if known.get("balanced") and solved.most is not None:
+        unit = solved.problem["unit"]
+        found.append(f"no processor has more than {format_expression(solved.most)} of the {unit}")
+    elif known.get("balanced"):
+        found.append(f"all processors do the same number of {solved.problem.get('unit', 'operations')}")
+    if known.get("even"):
+        found.append("each processor starts with n/P elements, or each ends with them".replace("n", _first(solved)))
+    return found
+
+
+def _first(solved: Solved) -> str:
+    return format_expression(next(iter(solved.sizes.values())))
+
+
+def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
+    """The real registers of a processor at once, at most; None where an algorithm that is recursive has some."""
+    found = 0
+    for each in (algorithm, *(other for other in reachable(module, algorithm) if other is not algorithm)):
+        own = sum(_is_register(node) for node in s.nodes(each.body))
+        own += sum(_is_register(parameter) for parameter in each.parameters)
+        if own and recurses(module, each):
+            return None
+        found += own
+    return found
+
+
+def _is_register(node: s.Node) -> bool:
+    match node:
+        case s.Local(type=s.ScalarType(element="real")) | s.Parameter(type=s.ScalarType(element="real")):
+            return True
+        case _:
+            return False
+
+
+def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
+    value = evaluate(expr, point)  # type: ignore[arg-type]
+    return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))

@@ -1,0 +1,136 @@
+"""How near derived words are to a lower bound on them, in symbols: `1.73 times it as all sizes grow`, or up to a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from archline.algebra.asymptotic.is_big_o import proves
+from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.polynomial import Poly
+from archline.algebra.power_sums import Product, power_sum, product_text
+from archline.analysis.cost import Cost, Costs
+from archline.claims.communication_bounds import CommunicationBounds, LowerBound
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression
+from archline.language.substitution import facts_in_sizes, processors_of, substituted
+
+FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")
+MAX_LENGTH = 400
+"""Characters of words or memory that are compared in growth."""
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
+
+    `ratio` is that of the words to the bound as all sizes grow, a number or a product, at most that where the words
+    are not exact. `factor`: words are O of the factor times the leading term of the bound.
+    """
+
+    ratio: str = ""
+    exact: bool = True
+    factor: str = ""
+    vacuous: str = ""
+
+
+def nearness(costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
+    """How near the derived words are to a bound; an empty answer where nothing is proved."""
+    words, memory = costs["words"], costs["memory"]
+    if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and not bounds.registers == 0):
+        return Nearness()
+    vacuous = _vacuous(costs, bounds, bound, memory)
+    if words.upper is None or words.lower is None:
+        return Nearness(vacuous=vacuous)
+    ratio = _limit(costs, bounds, bound, words, memory)
+    if ratio is not None:
+        return Nearness(ratio, words.exact, vacuous=vacuous)
+    return Nearness(factor=_factor(costs, bounds, bound, words, memory), vacuous=vacuous)
+
+
+def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
+    """An expression with P and M in sizes; None where it has an M that is not known."""
+    values: dict[str, s.Expr] = {}
+    processors = processors_of(bounds.algorithm)
+    if processors is not None:
+        values["P"] = processors
+    if "M" in s.names(expr):
+        if memory is None:
+            return None
+        values["M"] = parse_expression(costs.text(memory))
+    return substituted(expr, values)
+
+
+def _only(expr: s.Expr | None) -> Product | None:
+    terms = () if expr is None else power_sum(expr)
+    return terms[0] if len(terms) == 1 and all(name.isidentifier() for name in terms[0].names) else None
+
+
+def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
+    """The values of the one size on which the sign depends, `g <= 2`; empty where it depends on others too."""
+    lead = _only(_placed(costs, bounds, bound.cases[0].lead, memory.upper))
+    assert bound.held is not None
+    held = _only(_placed(costs, bounds, bound.held, memory.upper))
+    if lead is None or held is None:
+        return ""
+    over = lead * held.power(Fraction(-1))
+    match list(over.names.items()):
+        case [(name, power)] if power > 0:
+            most = floor(over.number ** (-1 / float(power)) + 1e-9)
+            return f"{name} <= {most}" if most >= 1 and over.number < 1 else ""
+        case _:
+            return ""
+
+
+def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
+    """The ratio of the leading terms, where what is subtracted from that of the bound vanishes beside it."""
+    assert words.upper is not None
+    above = leading(words.upper)
+    held_memory = None if memory.upper is None else leading(memory.upper)
+    lead = _only(_placed(costs, bounds, bound.cases[0].lead, held_memory))
+    assert bound.held is not None
+    held = _placed(costs, bounds, bound.held, held_memory)
+    top = None if above is None else _only(parse_expression(costs.text(above)))
+    if lead is None or held is None or top is None:
+        return None
+    inverse = lead.power(Fraction(-1))
+    if not all(_vanishes(each * inverse) for each in power_sum(held)):
+        return None
+    ratio = top * inverse
+    if any(power < 0 for power in ratio.names.values()):
+        # It depends on how the sizes grow together.
+        return None
+    number = f"{ratio.number:.3g}"
+    rest = product_text(Product(Fraction(1), ratio.names))
+    return number if not ratio.names else f"{number}*{rest}"
+
+
+def _vanishes(ratio: Product) -> bool:
+    return bool(ratio.names) and all(name.isidentifier() and power < 0 for name, power in ratio.names.items())
+
+
+def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
+    """The first of some factors that is proved; empty where none is."""
+    assert words.upper is not None
+    lead = _placed(costs, bounds, bound.cases[0].lead, memory.upper)
+    text = costs.text(words.upper)
+    if lead is None or len(text) > MAX_LENGTH or memory.upper is None or len(costs.text(memory.upper)) > MAX_LENGTH:
+        return ""
+    return next(_proved(bounds, parse_expression(text), lead), "")
+
+
+def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr) -> Iterator[str]:
+    processors = processors_of(bounds.algorithm)
+    values = {} if processors is None else {"P": processors}
+    try:
+        domain = Domain(facts_in_sizes(bounds.algorithm))
+        for factor in FACTORS:
+            times = substituted(parse_expression(factor), values)
+            if proves(words, s.Binary("*", times, lead, span=lead.span), domain):
+                yield factor
+    except ArchlineError:
+        return

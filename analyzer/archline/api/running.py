@@ -130,6 +130,8 @@ class Run:
             data=self.data,
             unchecked=unchecked,
             timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
+            communication=self.costs.counted_against(point, self.counts, self.execution.replicated),
+            replicated=self.execution.replicated,
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
         )
 

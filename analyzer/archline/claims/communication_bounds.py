@@ -209,8 +209,7 @@ def _effective(solved: Solved) -> s.Expr:
     """Q: all operations over the most that one processor does."""
     if solved.most is None:
         return parse_expression("P")
-    count = substituted(parse_expression(solved.problem["operations"]), solved.sizes)
-    return s.Binary("/", count, solved.most, span=count.span)
+    return s.Binary("/", solved.count, solved.most, span=solved.most.span)
 
 
 def _in_nodes(cores: s.Expr | None) -> Mapping[str, s.Expr]:
@@ -236,14 +235,14 @@ def _cores(algorithm: s.Algorithm) -> s.Expr | None:
 
 
 def _assumptions(solved: Solved, known: Texts) -> list[str]:
-    found = ["one copy of the input at the start, of the output at the end; all that a processor holds is in its memory"]
+    found = ["one copy of input and output, in the memories of the processors"]
     if known.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
         found.append(f"no processor has more than {format_expression(solved.most)} of the {unit}")
     elif known.get("balanced"):
         found.append(f"all processors do the same number of {solved.problem.get('unit', 'operations')}")
     if known.get("even"):
-        found.append("each processor starts with n/P elements, or each ends with them".replace("n", _first(solved)))
+        found.append(f"each processor starts with {_first(solved)}/P elements, or each ends with them")
     return found
 
 

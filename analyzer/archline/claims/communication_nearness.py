@@ -28,10 +28,11 @@ MAX_LENGTH = 400
 class Nearness:
     """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
 
-    `ratio` is that of the words to the bound as all sizes grow, a number or a product, at most that where the words
+    `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a number or a product, at most that where the words
     are not exact. `factor`: words are O of the factor times the leading term of the bound.
     """
 
+    attained: bool = False
     ratio: str = ""
     exact: bool = True
     factor: str = ""
@@ -46,9 +47,11 @@ def nearness(costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Ne
     vacuous = _vacuous(costs, bounds, bound, memory)
     if words.upper is None or words.lower is None:
         return Nearness(vacuous=vacuous)
+    if words.exact and _equal(costs, bounds, bound, words.upper):
+        return Nearness(attained=True)
     ratio = _limit(costs, bounds, bound, words, memory)
     if ratio is not None:
-        return Nearness(ratio, words.exact, vacuous=vacuous)
+        return Nearness(ratio=ratio, exact=words.exact, vacuous=vacuous)
     return Nearness(factor=_factor(costs, bounds, bound, words, memory), vacuous=vacuous)
 
 
@@ -63,6 +66,18 @@ def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Pol
             return None
         values["M"] = parse_expression(costs.text(memory))
     return substituted(expr, values)
+
+
+def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
+    """Whether words and bound are the same sum of products."""
+    lead = bound.cases[0].lead
+    whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
+    placed = None if whole is None else _placed(costs, bounds, whole, costs["memory"].upper)
+    if placed is None:
+        return False
+    ours, theirs = ({frozenset(each.powers.items()): each.coefficient for each in power_sum(expr)}
+                    for expr in (parse_expression(costs.text(words)), placed))  # fmt: skip
+    return ours == theirs
 
 
 def _only(expr: s.Expr | None) -> Product | None:

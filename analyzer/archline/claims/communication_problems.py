@@ -16,6 +16,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Rule, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.structure import same
+from archline.language.substitution import substituted
 from archline.resources import resource
 
 PROBLEM = Rule(
@@ -45,6 +46,11 @@ class Solved:
         """Whether all sizes that bounds are sorted by are the same, or there is only one."""
         sizes = list(self.sizes.values())
         return "let" not in self.problem or all(same(sizes[0], each) for each in sizes)
+
+    @property
+    def count(self) -> s.Expr:
+        """How many operations there are in all."""
+        return substituted(parse_expression(self.problem["operations"]), self.sizes)
 
     def source(self, bound: Texts) -> str:
         """Who proved a bound."""

@@ -7,13 +7,13 @@ import math
 from fractions import Fraction
 
 import pytest
-from effort import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
 from archline.claims.communication_bounds import communication_bounds
 from archline.claims.communication_problems import named_problem, problem_of, tables
+from effort import drawn
 
 few = st.integers(1, 4)
 
@@ -146,9 +146,9 @@ def least_sum(n: int, m: int, p: int, share: float) -> float:
         rest = product / math.prod(least[i] for i in range(3) if tight[i])
         each = rest ** (1 / len(free)) if free else 0.0
         point = [least[i] if tight[i] else each for i in range(3)]
-        if all(x >= low * (1 - 1e-9) for x, low in zip(point, least, strict=True)) and math.prod(
-            point
-        ) >= product * (1 - 1e-9):
+        if all(x >= low * (1 - 1e-9) for x, low in zip(point, least, strict=True)) and math.prod(point) >= product * (
+            1 - 1e-9
+        ):
             best = min(best, sum(point))
     return best
 

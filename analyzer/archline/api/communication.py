@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.power_sums import simplified
@@ -43,7 +44,11 @@ class Communication:
                 raise error(PROBLEM, f"`{algorithm.name}` is not on a grid", hint="`--problem` is for those that are")
             return None
         names = module.signatures[algorithm]
-        solved = problem_of(algorithm) if problem is None else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
+        solved = (
+            problem_of(algorithm)
+            if problem is None
+            else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
+        )
         return Communication(module, algorithm, solved)
 
     @cached_property
@@ -82,7 +87,8 @@ def communication_view(
         return _without(bounds, replicated)
     memory = None if at is None else _at(costs["memory"], at)
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
-    return _view(costs, bounds, at, None if memory is None else memory[1], words, messages)
+    # Words of memory are whole numbers.
+    return _view(costs, bounds, at, None if memory is None else Fraction(floor(memory[1])), words, messages)
 
 
 def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:

@@ -406,6 +406,11 @@ class CostReport:
         return self._communication.counted(self._derived, at, counts, replicated)
 
     @property
+    def communication(self) -> Communication | None:
+        """What is known of the communication of an algorithm on a grid besides its costs; None for others."""
+        return self._communication
+
+    @property
     def replicated(self) -> Mapping[str, int] | None:
         """The sizes of a small run in which several processors of a grid read one element of the input.
 
@@ -415,7 +420,7 @@ class CostReport:
         return None if self._communication is None else self._communication.replicated
 
     def lower_bounds(self, at: Mapping[str, Number] | None = None) -> CommunicationView | None:
-        """The lower bounds on words and messages of the problem that an algorithm on a grid solves, with values at sizes.
+        """The lower bounds on communication for the problem that an algorithm on a grid solves, with values at sizes.
 
         None where the problem is not known; no bounds in it where the input is replicated.
         """

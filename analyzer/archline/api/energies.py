@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
+from archline.api.energy_floors import energy_floor
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
     NOT_RUN,
@@ -81,6 +82,15 @@ class Energy:
         """Flops per joule."""
         estimate = self.result.estimate
         return None if estimate is None or estimate.flops_per_joule is None else _ends(estimate.flops_per_joule)
+
+    @property
+    def lower_bound(self) -> Fraction | None:
+        """The energy in joules of any algorithm of the same problem with the same memory and processors, at least.
+
+        By lower bounds on communication; None where the problem is not known, or the model not one of a grid.
+        """
+        floor = self.result.floor
+        return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
 
     def _value(self, quantity: str) -> Ends_ | None:
         estimate = self.result.estimate
@@ -264,10 +274,11 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     # Of what is known now: sizes may give P, which no formula holds.
     on = Applied(model, machine, amounts.keys())
     estimate = on.estimate(amounts)
+    floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(_notes(on, basis.cache, estimate)),
+        notes=tuple(_notes(on, basis.cache, estimate)), floor=floor,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Runs of algorithms on small grids: whether messages are lost, processors wait for ever, or partners are missing.
 
-They show too whether several processors read one element of the input: then it is replicated. A run that fails is a counterexample; runs that end say nothing of larger grids. Where data decides what messages there
-are, or what an index may be is not declared, nothing is said.
+They show too whether several processors read one element of the input: then it is replicated. A run that fails is a
+counterexample; runs that end say nothing of larger grids. Where data decides what messages there are, or what an index
+may be is not declared, nothing is said of messages.
 """
 
 from __future__ import annotations

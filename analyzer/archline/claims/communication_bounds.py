@@ -92,8 +92,8 @@ class LowerBound:
 class CommunicationBounds:
     """The lower bounds of the problem that an algorithm solves.
 
-    `processors` is P in the sizes of the algorithm, where these give it. A processor has `registers` besides its arrays;
-    None where recursion leaves their number open, and with it the bounds that depend on memory.
+    A processor has `registers` besides its arrays; None where recursion leaves their number open, and with it the
+    bounds that depend on memory. `cores` are those of a node, where there are two levels.
     """
 
     algorithm: s.Algorithm
@@ -144,6 +144,17 @@ class CommunicationBounds:
             found["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
         return found
 
+    def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
+        """The flops of any algorithm of the problem, of all processors, at least; None where no bound is known."""
+        text = self.solved.problem.get("flops")
+        if text is None:
+            return None
+        try:
+            low, _ = _ends(substituted(parse_expression(text), self.solved.sizes), point)
+        except EvaluationError:
+            return None
+        return max(low, Fraction(0))
+
     def words_held(self, memory: Fraction | None) -> Fraction:
         """What a processor holds at once at most, in its arrays and registers; 0 where that is not known."""
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
@@ -187,7 +198,7 @@ def _bound(solved: Solved, known: Texts, cores: s.Expr | None) -> LowerBound:
         written = f"Q/P*({text})" if shared else text
         lead = _per_core(read(parse_expression(written)), cores)
         shown = _shown(solved, written, lead, held, plain=cores is None)
-        condition = " and ".join(format_fact(_in_processors(each, solved)) for each in facts)
+        condition = " and ".join(format_fact(substituted_fact(each, _in_processors(solved))) for each in facts)
         cases.append(LeadCase(tuple(map(read_fact, facts)), lead, condition, shown))
     return LowerBound(known["kind"], source, theorem, assumptions, tuple(cases), held)
 
@@ -197,12 +208,12 @@ def _shown(solved: Solved, lead: str, whole: s.Expr, held: s.Expr, plain: bool) 
     if solved.equal or not plain:
         return format_expression(simplified(s.Binary("-", whole, held, span=whole.span)))
     found = parse_expression(f"{lead} - ({solved.problem['data']})/P")
-    return format_expression(_in_processors(substituted(found, solved.sizes), solved))
+    return format_expression(substituted(substituted(found, _in_processors(solved)), solved.sizes))
 
 
-def _in_processors(found: s.Expr, solved: Solved) -> s.Expr:
-    """With P for Q where all processors do the same."""
-    return substituted(found, {} if solved.most is not None else {"Q": parse_expression("P")})
+def _in_processors(solved: Solved) -> Mapping[str, s.Expr]:
+    """P for Q where all processors do the same."""
+    return {} if solved.most is not None else {"Q": parse_expression("P")}
 
 
 def _effective(solved: Solved) -> s.Expr:

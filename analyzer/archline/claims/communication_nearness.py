@@ -1,4 +1,4 @@
-"""How near derived words are to a lower bound on them, in symbols: `1.73 times it as all sizes grow`, or up to a factor."""
+"""How near derived words are to a lower bound, in symbols: `1.73 times it` as all sizes grow, or up to a factor."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ MAX_LENGTH = 400
 class Nearness:
     """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
 
-    `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a number or a product, at most that where the words
-    are not exact. `factor`: words are O of the factor times the leading term of the bound.
+    `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a
+    number or a product, at most that where the words are not exact. `factor`: words are O of the factor times the
+    leading term of the bound.
     """
 
     attained: bool = False
@@ -42,7 +43,7 @@ class Nearness:
 def nearness(costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
     """How near the derived words are to a bound; an empty answer where nothing is proved."""
     words, memory = costs["words"], costs["memory"]
-    if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and not bounds.registers == 0):
+    if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
         return Nearness()
     vacuous = _vacuous(costs, bounds, bound, memory)
     if words.upper is None or words.lower is None:

@@ -104,5 +104,3 @@ def named_problem(text: str, sizes: Sequence[str]) -> Solved:
 def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> Solved:
     problem = tables()["problems"][name]
     return Solved(name, problem, dict(zip(problem["sizes"], sizes, strict=True)), most, by_user)
-
-

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--problem",
         metavar="NAME(..)",
-        help="what an algorithm on a grid solves, for lower bounds on communication: matmul(n, m, p), nbody(n, f), fft(n)",
+        help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n)",
     )
     shared.add_format(parser, FORMATS)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from archline.claims.communication_bounds import Ends
@@ -24,7 +25,7 @@ class BoundView:
     assumptions: tuple[str, ...]
     cases: tuple[tuple[str, str], ...] = ()
     growth: str | None = None
-    near: Nearness = Nearness()
+    near: Nearness = field(default_factory=Nearness)
     value: Ends | None = None
 
 
@@ -56,11 +57,11 @@ class CommunicationView:
 
     @property
     def least_messages(self) -> Ends | None:
-        """The bound on messages: that on words over the memory, never negative."""
+        """The bound on messages: that on words over the memory, rounded up, and never negative."""
         if self.best is None or not self.memory:
             return None
-        low, high = self.best
-        return max(Fraction(0), low / self.memory), max(Fraction(0), high / self.memory)
+        low, high = (max(Fraction(0), Fraction(ceil(each / self.memory))) for each in self.best)
+        return low, high
 
 
 REPLICATED = "replicated input"
@@ -77,7 +78,7 @@ def factor(count: Ends, bound: Ends) -> str:
     """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive."""
     low, high = bound
     if high <= 0:
-        return "vacuous: it is not positive"
+        return "vacuous: at most 0"
     if count == bound and low == high:
         return "attained"
     if low <= 0:
@@ -146,12 +147,24 @@ def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
         "vacuous_where": each.near.vacuous or None,
     }
     if each.value is not None:
-        found["value"] = {"lower": exact(each.value[0]), "upper": exact(each.value[1])}
+        found["value"] = _rounded(each.value)
         found["vacuous"] = each.value[1] <= 0
     return found
 
 
+def _rounded(value: Ends) -> dict[str, str]:
+    """Both ends, of an irrational number outward to a millionth."""
+    low, high = value
+    if low != high:
+        low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)
+    return {"lower": exact(low), "upper": exact(high)}
+
+
 def _against(bound: Ends, count: Ends | None) -> dict[str, Any]:
     positive = bound[0] > 0
-    ratio = None if count is None or not positive else float(count[1] / bound[0])
-    return {"at_least": exact(max(bound[0], Fraction(0))), "vacuous": bound[1] <= 0, "factor": ratio}
+    ratio = None if count is None or not positive else exact(-(-(count[1] / bound[0]) * 10**6 // 1) / Fraction(10**6))
+    return {
+        "at_least": _rounded((max(bound[0], Fraction(0)), max(bound[1], Fraction(0))))["lower"],
+        "vacuous": bound[1] <= 0,
+        "factor": ratio,
+    }

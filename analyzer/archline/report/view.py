@@ -334,7 +334,8 @@ class RunView:
     """A run. `unchecked` says by metric why a count has no derived value to be held against.
 
     `communication` has lower bounds for the memory that the run had, `replicated` tells whether several processors read
-    one element of the input. `timed` is the time on a machine, along the path that takes longest, and with each metric of its own longest path.
+    one element of the input. `timed` is the time on a machine, along the path that takes longest, and with each metric
+    of its own longest path.
     """
 
     algorithm: str

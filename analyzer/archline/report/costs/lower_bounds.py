@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
+from archline.claims.communication_bounds import Ends
 from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness, replicated
 from archline.report.costs.line import Line
 from archline.report.documents.model import Formula, Phrase
 from archline.report.numbers import readable
 from archline.report.view import CostView
+
+NOTHING = (Fraction(0), Fraction(0))
 
 
 def heading(view: CommunicationView) -> Phrase:
@@ -29,10 +33,11 @@ def rows(view: CommunicationView) -> Iterator[Line]:
     for each in view.bounds:
         yield from _in_sizes(each)
     if any(each.cases for each in view.bounds):
-        yield Line("messages", _at_least("the same over M"))
+        yield Line("messages", (">= the same over M",))
 
 
-def _value(bound: BoundView) -> object:
+def _value(bound: BoundView) -> Ends:
+    assert bound.value is not None
     return bound.value
 
 
@@ -41,7 +46,7 @@ def _values(view: CommunicationView, valued: list[BoundView]) -> Iterator[Line]:
         assert each.value is not None
         known = view.words is not None and (index == 0 or each.value[1] <= 0)
         near = factor(view.words, each.value) if known and view.words is not None else ""
-        least = (Formula(f">= {amount(each.value)}"),)
+        least = (Formula(f">= {amount(max(each.value, NOTHING))}"),)
         yield Line("words" if not index else "", least, (each.kind,), (near,))
     if view.least_messages is not None and view.least_messages[0] > 0:
         near = "" if view.messages is None else factor(view.messages, view.least_messages)

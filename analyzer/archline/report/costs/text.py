@@ -54,7 +54,11 @@ def _costs(page: Page, width: int) -> list[str]:
 def _least(page: Page, width: int) -> list[str]:
     """The lower bounds below their heading."""
     cells = [[line.label, *map(plain, (line.form, line.status, line.growth))] for line in page.least]
-    return [*_sentences([page.least_heading], width - 2), *indented(table(cells, width - 4), 4), *_sentences(page.least_notes, width - 4, 4)]
+    return [
+        *_sentences([page.least_heading], width - 2),
+        *indented(table(cells, width - 4), 4),
+        *_sentences(page.least_notes, width - 4, 4),
+    ]
 
 
 def _sentences(found: Sequence[Phrase], width: int, by: int = 2) -> list[str]:

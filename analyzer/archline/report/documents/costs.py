@@ -21,4 +21,6 @@ def document(view: CostView, metric: str | None = None) -> Document:
     schedules = [("io on several processors, up to constants, ", *each) for each in page.schedules]
     heading = (page.least_heading, *page.least_notes) if page.least else ()
     lru = () if view.lru is None else (("misses of LRU caches: see ", Formula("--format json")),)
-    return Document(page.title, page.doc, page.place, tuple(tables), (*page.bound, *heading, *schedules, *lru, *page.notes))
+    return Document(
+        page.title, page.doc, page.place, tuple(tables), (*page.bound, *heading, *schedules, *lru, *page.notes)
+    )

@@ -396,7 +396,7 @@ class CostReport:
         else:
             view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
         if self._communication is not None:
-            view = replace(view, replicated=self._communication.replicated, communication=self.lower_bounds(at))
+            view = replace(view, replicated=self._communication.replicated, communication=self._lower_bounds(at))
         return view if processors is None or not growth else replace(view, schedules=self._schedules(processors))
 
     def counted_against(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
@@ -419,11 +419,16 @@ class CostReport:
         """
         return None if self._communication is None else self._communication.replicated
 
-    def lower_bounds(self, at: Mapping[str, Number] | None = None) -> CommunicationView | None:
-        """The lower bounds on communication for the problem that an algorithm on a grid solves, with values at sizes.
+    def lower_bounds(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> CommunicationView | None:
+        """The lower bounds on words and messages for the problem that an algorithm on a grid solves.
 
-        None where the problem is not known; no bounds in it where the input is replicated.
+        With sizes they have values. None where the problem is not known (`problem` of `cost` names it); no bounds in it
+        where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
+        given = {**(sizes or {}), **named}
+        return self._lower_bounds(self.point(unplaced(given), self.names.sizes) if given else None)
+
+    def _lower_bounds(self, at: Point | None) -> CommunicationView | None:
         return None if self._communication is None else self._communication.view(self._derived, at)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:

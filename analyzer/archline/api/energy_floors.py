@@ -28,9 +28,9 @@ def energy_floor(report: CostReport, on: Applied, amounts: Mapping[str, Interval
     memory, processors = amounts.get("memory"), amounts.get("P")
     if on.model.processors != "P" or known is None or memory is None or processors is None or not memory.lower:
         return None
-    bounds = None if known.replicated is not None else known.bounds
+    bounds = known.bounds
     flops = None if bounds is None else bounds.flops(at)
-    if bounds is None or flops is None:
+    if bounds is None or flops is None or known.replicated is not None:
         return None
     values = [low for low, _ in bounds.at(at, memory.upper).values()]
     words = max([Fraction(0), *values])

@@ -90,10 +90,11 @@ def named_problem(text: str, sizes: Sequence[str]) -> Solved:
     if not bracket or not rest.rstrip().endswith(")"):
         raise error(PROBLEM, f"`{name}` needs its sizes", hint=f"write `{shape}` with those of the algorithm")
     # One expression, so that commas are the parser's.
-    inner = parse_expression(f"max({rest.rstrip()[:-1]})", "--problem")
+    inner = parse_expression(f"max({rest.rstrip()[:-1]})", "--problem") if rest.strip(" )") else None
     given = inner.arguments if isinstance(inner, s.Call) else ()
     if len(given) != len(expected):
-        raise error(PROBLEM, f"`{name}` has {len(expected)} sizes, and {len(given)} are given", hint=f"`{shape}`")
+        has = f"{len(expected)} size{'s' if len(expected) > 1 else ''}"
+        raise error(PROBLEM, f"`{name}` has {has}, and {len(given)} are given", hint=f"`{shape}`")
     unknown = sorted(s.names(given) - {*sizes})
     if unknown:
         hint = did_you_mean(unknown[0], sizes) or f"it has {', '.join(sizes)}"

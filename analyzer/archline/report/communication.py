@@ -49,6 +49,11 @@ class CommunicationView:
     memory: Fraction | None = None
     processors: Number | None = None
 
+    def __str__(self) -> str:
+        from archline.report.lower_bounds import block
+
+        return "\n".join(block(self, 100))
+
     @property
     def best(self) -> Ends | None:
         """The largest of the bounds on words that have a value; None where none has."""
@@ -74,13 +79,18 @@ def replicated(point: Mapping[str, Number], problem: bool) -> str:
     return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown
 
 
+def on_processors(count: Number) -> str:
+    """`on 9 processors`."""
+    return f"on {exact(count)} processor{'' if count == 1 else 's'}"
+
+
 def factor(count: Ends, bound: Ends) -> str:
     """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive."""
     low, high = bound
-    if high <= 0:
-        return "vacuous: at most 0"
     if count == bound and low == high:
         return "attained"
+    if high <= 0:
+        return "vacuous: at most 0"
     if low <= 0:
         return "not known to be positive"
     return f"within a factor {_up(count[1] / low)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness
+from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness, replicated
 from archline.report.layout import indented, wrap
 
 
@@ -12,6 +12,8 @@ def block(view: CommunicationView, width: int) -> list[str]:
     """The bounds, with values where there are some."""
     head = f"lower bounds on communication, for any {view.any}: {view.title}"
     lines = [*wrap(head, width), *indented([line for each in view.where for line in wrap(each, width - 2)])]
+    if view.replicated is not None:
+        return [*lines, *wrap(replicated(view.replicated, True), width)]
     for bound in view.bounds:
         lines += ["", *indented([line for each in _bound(view, bound) for line in wrap(each, width - 2)])]
     lines += ["", *indented([line for each in _messages(view) for line in wrap(each, width - 2)])]
@@ -45,15 +47,16 @@ def _messages(view: CommunicationView) -> Iterator[str]:
 
 
 def of_run(view: CommunicationView) -> Iterator[str]:
-    """How near the counts of a run are to the largest bound: a sentence or two."""
+    """How near the counts of a run are to the largest bound: a sentence each for words and messages."""
     if view.best is None or view.words is None or view.memory is None:
         return
     kind = next(each.kind for each in view.bounds if each.value == view.best)
     with_ = f"any {view.any} with these {view.memory} words of memory"
     if view.best[1] <= 0:
-        yield f"no positive lower bound on the words of {with_} is known at these sizes"
+        near = "attained" if view.words == view.best else "vacuous at these sizes"
+        yield f"lower bounds for {with_} are {near}: words >= 0"
         return
-    yield f"{with_} has words >= {amount(view.best)} ({kind}): {factor(view.words, view.best)}"
+    yield f"lower bound for {with_}: words >= {amount(view.best)}, {factor(view.words, view.best)} ({kind})"
     if view.least_messages is not None and view.messages is not None:
         near = factor(view.messages, view.least_messages)
-        yield f"and messages >= {amount(view.least_messages)}: {near}"
+        yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from archline.claims.communication_bounds import Ends
-from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness, replicated
+from archline.report.communication import (
+    BoundView,
+    CommunicationView,
+    amount,
+    factor,
+    nearness,
+    on_processors,
+    replicated,
+)
 from archline.report.costs.line import Line
 from archline.report.documents.model import Formula, Phrase
 from archline.report.numbers import readable
@@ -21,7 +29,7 @@ def heading(view: CommunicationView) -> Phrase:
     if view.processors is None or view.memory is None:
         where = "" if not view.where else f", {'; '.join(view.where)}"
         return (f"{any_}{where}",)
-    return (f"{any_} with {readable(view.memory)} words of memory on {readable(view.processors)} processors",)
+    return (f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}",)
 
 
 def rows(view: CommunicationView) -> Iterator[Line]:
@@ -44,7 +52,7 @@ def _value(bound: BoundView) -> Ends:
 def _values(view: CommunicationView, valued: list[BoundView]) -> Iterator[Line]:
     for index, each in enumerate(valued):
         assert each.value is not None
-        known = view.words is not None and (index == 0 or each.value[1] <= 0)
+        known = view.words is not None and (index == 0 or each.value[1] < 0)
         near = factor(view.words, each.value) if known and view.words is not None else ""
         least = (Formula(f">= {amount(max(each.value, NOTHING))}"),)
         yield Line("words" if not index else "", least, (each.kind,), (near,))

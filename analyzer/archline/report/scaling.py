@@ -148,5 +148,5 @@ def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
         "energy": None if estimate.energy is None else {**ends(estimate.energy), "unit": "J"},
         "ratios": {name: None if (ratio := scaling.ratio(step, name)) is None else ends(ratio) for name in QUANTITIES},
         "binds": estimate.binds,
-        "lower_bound": None if step.result.floor is None else floor_document(step.result.floor),
+        **({} if step.result.floor is None else {"lower_bound": floor_document(step.result.floor)}),
     }

@@ -77,7 +77,7 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         "figures": figures,
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": dict(estimate.reasons),
-        "lower_bound": None if result.floor is None else floor_document(result.floor),
+        **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
     }
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.power_sums import power_sum, simplified, sum_text
 from archline.claims.communication_bounds import communication_bounds
-from archline.claims.communication_problems import named_problem
+from archline.claims.communication_problems import named_problem, tables
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.parser import parse_expression
@@ -156,6 +157,40 @@ def test_registers_count_as_memory(path):
     assert bounds.registers == 1
     low, _ = bounds.at({"n": 16, "g": 8}, Fraction(12))["memory-dependent"]
     assert float(low) == pytest.approx(2 * 16**3 / (64 * math.sqrt(13)) - 3 * 16**2 / 64)
+
+
+NAMES = """
+algorithm named(A: real[M, M], B: real[M, M], C: out real[M, M], m: size, n: size) on grid(i: n, u: m within node):
+    local x: real = 0.0
+    if i == 0 and u == 0:
+        output C[0, 0] = x
+"""
+
+
+def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
+    """M rows on n nodes of m cores: a core receives a node's share, (3*(M^2/n^(2/3) - M^2/n))/m."""
+    algorithm = al.loads(NAMES)["named"]
+    solved = named_problem("matmul(M, M, M)", algorithm.sizes)
+    bounds = communication_bounds(algorithm.module, algorithm.node, solved)
+    found = bounds.at({"M": 24, "n": 8, "m": 2}, Fraction(99))
+    assert found["memory-independent"] == (3 * (24**2 // 4 - 24**2 // 8) / 2,) * 2
+    node = 2 * (99 + 1)
+    assert float(found["memory-dependent"][0]) == pytest.approx((2 * 24**3 / (8 * math.sqrt(node)) - 3 * 24**2 / 8) / 2)
+    assert bounds.letter == "memory"
+    assert "sqrt(memory)" in bounds.bounds[0].cases[0].bound
+
+
+@pytest.mark.parametrize("target", tables()["algorithms"])
+def test_every_algorithm_of_the_file_has_bounds(target):
+    algorithm = al.algorithm(target)
+    view = algorithm.cost().lower_bounds()
+    assert view.bounds
+    assert all(each.cases or each.growth for each in view.bounds)
+    assert all(set(solved_names(each)) <= {*algorithm.sizes, "f"} for each in [tables()["algorithms"][target]])
+
+
+def solved_names(known):
+    return {name for text in known["sizes"] for name in s.names(parse_expression(text))}
 
 
 def test_strassen_in_growth_beside_whatever_is_derived():

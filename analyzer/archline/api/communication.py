@@ -128,7 +128,7 @@ def _bound(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, value: 
         bound.theorem,
         bound.assumptions,
         tuple((each.condition, each.bound) for each in bound.cases),
-        None if bound.growth is None else f"Omega({format_expression(bound.growth)})",
+        None if bound.growth is None else f"Omega({bound.growth})",
         nearness(costs, bounds, bound),
         value,
     )
@@ -139,7 +139,10 @@ def _letters(bounds: CommunicationBounds) -> list[str]:
     processors = processors_of(bounds.algorithm)
     found = [] if processors is None else [f"P = {format_expression(simplified(processors))}"]
     exact = any(each.needs_memory and each.held is not None for each in bounds.bounds)
-    found.append(f"M = memory + {bounds.registers}, of registers" if bounds.registers and exact else "M = memory")
+    if bounds.registers and exact:
+        found.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")
+    elif bounds.letter != "memory":
+        found.append(f"{bounds.letter} = memory")
     texts = " ".join(f"{case.condition} {case.bound}" for each in bounds.bounds for case in each.cases)
     solved = bounds.solved
     if "a/b" in texts:

@@ -41,6 +41,7 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.report.communication import replicated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -278,7 +279,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(_notes(on, basis.cache, estimate)), floor=floor,
+        notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
     )  # fmt: skip
 
 
@@ -301,6 +302,11 @@ def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
+
+
+def _replicated(chosen: Subject) -> Iterator[str]:
+    if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
+        yield replicated(chosen.report.replicated, problem=False)
 
 
 def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:

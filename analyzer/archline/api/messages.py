@@ -50,7 +50,10 @@ class Messages:
     @property
     def text(self) -> str:
         """The line of a report."""
-        return f"checked up to P = {self.processors}" if self.processors else f"not checked: {self.reason}"
+        if not self.processors:
+            return f"not checked: {self.reason}"
+        sizes = ", ".join(f"{name} = {value}" for name, value in (self.replicated or {}).items())
+        return f"checked up to P = {self.processors}{f'; replicated input at {sizes}' if sizes else ''}"
 
 
 @lru_cache(maxsize=256)

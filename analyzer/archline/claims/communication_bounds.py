@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 from archline.algebra.power_sums import simplified
 from archline.claims.communication_problems import Solved, Texts
@@ -34,7 +34,8 @@ from archline.language.substitution import substituted, substituted_fact
 
 Ends = tuple[Fraction, Fraction]
 """What is known of a real number."""
-PER_WORD = "in words: messages have at most M words"
+MEMORY = "words of memory"
+"""The name of M in expressions: not one that a size may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class LeadCase:
 class LowerBound:
     """A lower bound on words: the leading term of the first case that holds, less `held`.
 
-    In sizes, P and M. Where only `growth` is known there are no cases, and `held` is not either.
+    In sizes, P and MEMORY. Where only `growth` is known there are no cases, and `held` is not either.
     """
 
     kind: str
@@ -63,7 +64,7 @@ class LowerBound:
     assumptions: tuple[str, ...]
     cases: tuple[LeadCase, ...] = ()
     held: s.Expr | None = None
-    growth: s.Expr | None = None
+    growth: str | None = None
 
     @property
     def needs_memory(self) -> bool:
@@ -93,14 +94,14 @@ class CommunicationBounds:
     """The lower bounds of the problem that an algorithm solves.
 
     A processor has `registers` besides its arrays; None where recursion leaves their number open, and with it the
-    bounds that depend on memory. `cores` are those of a node, where there are two levels.
+    bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
     """
 
     algorithm: s.Algorithm
     solved: Solved
     bounds: tuple[LowerBound, ...]
     registers: int | None
-    cores: s.Expr | None
+    letter: str
 
     @property
     def title(self) -> str:
@@ -123,7 +124,7 @@ class CommunicationBounds:
         for each in self.bounds:
             if "P" not in known or (each.needs_memory and not self.words_held(memory)):
                 continue
-            words = {} if memory is None else {"M": self.words_held(memory)}
+            words = {} if memory is None else {MEMORY: self.words_held(memory)}
             try:
                 value = each.at({**known, **words})
             except EvaluationError:
@@ -162,75 +163,95 @@ class CommunicationBounds:
 
 def communication_bounds(module: Module, algorithm: s.Algorithm, solved: Solved) -> CommunicationBounds:
     """The bounds for the problem that an algorithm on a grid solves."""
-    cores = _cores(algorithm)
-    bounds = tuple(_bound(solved, each, cores) for each in solved.problem["bounds"])
-    return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), cores)
+    reader = _Reader(solved, _cores(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M")
+    bounds = tuple(_bound(reader, each) for each in solved.problem["bounds"])
+    return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
 
 
-def _bound(solved: Solved, known: Texts, cores: s.Expr | None) -> LowerBound:
-    own = {name: parse_expression(text) for name, text in solved.problem.get("let", {}).items()}
-    nodes = _in_nodes(cores)
-    assumptions = tuple(_assumptions(solved, known))
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads what the file says of a problem, in the sizes of an algorithm, P and MEMORY, which people read as `letter`.
 
-    def read(expr: s.Expr) -> s.Expr:
-        found = substituted(expr, own)
-        if "Q" in s.names(found):
-            found = substituted(found, {"Q": _effective(solved)})
-        return substituted(substituted(found, nodes), solved.sizes)
+    With `cores` a node, nodes are the processors.
+    """
 
-    source, theorem = solved.source(known), str(known["theorem"])
-    if "growth" in known:
-        growth = parse_expression(known["growth"])
-        return LowerBound(known["kind"], source, theorem, assumptions, growth=read(growth))
+    solved: Solved
+    cores: s.Expr | None
+    letter: str
 
-    def read_fact(fact: s.Fact) -> s.Fact:
-        return substituted_fact(
-            substituted_fact(substituted_fact(substituted_fact(fact, own), {"Q": _effective(solved)}), nodes),
-            solved.sizes,
+    @cached_property
+    def _own(self) -> Mapping[str, s.Expr]:
+        return {name: parse_expression(text) for name, text in self.solved.problem.get("let", {}).items()}
+
+    @cached_property
+    def _values(self) -> Mapping[str, s.Expr]:
+        """All at once, since a size of the algorithm may have the name of one of the problem."""
+        processors, memory = parse_expression("P"), _memory(MEMORY)
+        if self.cores is not None:
+            processors = s.Binary("/", processors, self.cores, span=self.cores.span)
+            memory = s.Binary("*", self.cores, memory, span=self.cores.span)
+        effective: s.Expr = processors
+        if self.solved.most is not None:
+            span = self.solved.most.span
+            effective = _per_core(s.Binary("/", self.solved.count, self.solved.most, span=span), self.cores)
+        return {**self.solved.sizes, "P": processors, "M": memory, "Q": effective}
+
+    def read(self, text: str) -> s.Expr:
+        """An expression of the file."""
+        return substituted(substituted(parse_expression(text), self._own), self._values)
+
+    def read_facts(self, text: str) -> tuple[s.Fact, ...]:
+        """A condition of the file; none where it is empty."""
+        found = parse_facts(text) if text else ()
+        return tuple(substituted_fact(substituted_fact(each, self._own), self._values) for each in found)
+
+    def per_core(self, expr: s.Expr) -> s.Expr:
+        """A core's share of the words of a node."""
+        return _per_core(expr, self.cores)
+
+    def condition(self, text: str) -> str:
+        """A condition of the file for people."""
+        return (
+            " and ".join(format_fact(substituted_fact(each, self._shown)) for each in parse_facts(text)) if text else ""
         )
 
+    def bound(self, lead: str, whole: s.Expr) -> str:
+        """A bound for people: multiplied out where there is one size, else as its theorem has it."""
+        if self.solved.equal or self.cores is not None:
+            return format_expression(simplified(substituted(whole, {MEMORY: _memory(self.letter)})))
+        found = parse_expression(f"{lead} - ({self.solved.problem['data']})/P")
+        return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
+
+    def growth(self, text: str) -> str:
+        """An expression of the file up to constants, for people."""
+        return format_expression(substituted(self.read(text), {MEMORY: _memory(self.letter)}))
+
+    @cached_property
+    def _shown(self) -> Mapping[str, s.Expr]:
+        """The letters of conditions and bounds for people; P is Q where all processors do the same."""
+        letters = {"M": _memory(self.letter)}
+        return letters if self.solved.most is not None else {**letters, "Q": parse_expression("P")}
+
+
+def _memory(name: str) -> s.Expr:
+    return s.Name(name, span=parse_expression("M").span)
+
+
+def _bound(reader: _Reader, known: Texts) -> LowerBound:
+    solved = reader.solved
+    source, theorem, assumptions = solved.source(known), str(known["theorem"]), tuple(_assumptions(solved, known))
+    if "growth" in known:
+        return LowerBound(known["kind"], source, theorem, assumptions, growth=reader.growth(known["growth"]))
     shared = known.get("balanced", False) and solved.most is not None
-    held = _per_core(read(parse_expression(f"({solved.problem['data']})/P")), cores)
+    held = reader.per_core(reader.read(f"({solved.problem['data']})/P"))
     cases = []
     # Of equal sizes the last alone has room: the others hold where Q <= 1.
     for when, text in known["lead"][-1:] if solved.equal else known["lead"]:
-        facts = parse_facts(when) if when else ()
         written = f"Q/P*({text})" if shared else text
-        lead = _per_core(read(parse_expression(written)), cores)
-        shown = _shown(solved, written, lead, held, plain=cores is None)
-        condition = " and ".join(format_fact(substituted_fact(each, _in_processors(solved))) for each in facts)
-        cases.append(LeadCase(tuple(map(read_fact, facts)), lead, condition, shown))
+        lead = reader.per_core(reader.read(written))
+        shown = reader.bound(written, s.Binary("-", lead, held, span=lead.span))
+        cases.append(LeadCase(reader.read_facts(when), lead, reader.condition(when), shown))
     return LowerBound(known["kind"], source, theorem, assumptions, tuple(cases), held)
-
-
-def _shown(solved: Solved, lead: str, whole: s.Expr, held: s.Expr, plain: bool) -> str:
-    """A bound for people: multiplied out where there is one size, else as its theorem has it."""
-    if solved.equal or not plain:
-        return format_expression(simplified(s.Binary("-", whole, held, span=whole.span)))
-    found = parse_expression(f"{lead} - ({solved.problem['data']})/P")
-    return format_expression(substituted(substituted(found, _in_processors(solved)), solved.sizes))
-
-
-def _in_processors(solved: Solved) -> Mapping[str, s.Expr]:
-    """P for Q where all processors do the same."""
-    return {} if solved.most is not None else {"Q": parse_expression("P")}
-
-
-def _effective(solved: Solved) -> s.Expr:
-    """Q: all operations over the most that one processor does."""
-    if solved.most is None:
-        return parse_expression("P")
-    return s.Binary("/", solved.count, solved.most, span=solved.most.span)
-
-
-def _in_nodes(cores: s.Expr | None) -> Mapping[str, s.Expr]:
-    if cores is None:
-        return {}
-    processors, memory = parse_expression("P"), parse_expression("M")
-    return {
-        "P": s.Binary("/", processors, cores, span=cores.span),
-        "M": s.Binary("*", cores, memory, span=cores.span),
-    }
 
 
 def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:

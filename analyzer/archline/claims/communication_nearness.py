@@ -13,7 +13,7 @@ from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import Poly
 from archline.algebra.power_sums import Product, power_sum, product_text
 from archline.analysis.cost import Cost, Costs
-from archline.claims.communication_bounds import CommunicationBounds, LowerBound
+from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
@@ -62,10 +62,10 @@ def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Pol
     processors = processors_of(bounds.algorithm)
     if processors is not None:
         values["P"] = processors
-    if "M" in s.names(expr):
+    if MEMORY in s.names(expr):
         if memory is None:
             return None
-        values["M"] = parse_expression(costs.text(memory))
+        values[MEMORY] = parse_expression(costs.text(memory))
     return substituted(expr, values)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.power_sums import power_sum, simplified, sum_text
 from archline.claims.communication_bounds import communication_bounds
-from archline.claims.communication_problems import named_problem, tables
+from archline.claims.communication_problems import named_problem, problem_of, tables
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate
@@ -183,14 +183,11 @@ def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
 @pytest.mark.parametrize("target", tables()["algorithms"])
 def test_every_algorithm_of_the_file_has_bounds(target):
     algorithm = al.algorithm(target)
-    view = algorithm.cost().lower_bounds()
-    assert view.bounds
-    assert all(each.cases or each.growth for each in view.bounds)
-    assert all(set(solved_names(each)) <= {*algorithm.sizes, "f"} for each in [tables()["algorithms"][target]])
-
-
-def solved_names(known):
-    return {name for text in known["sizes"] for name in s.names(parse_expression(text))}
+    solved = problem_of(algorithm.node)
+    bounds = communication_bounds(algorithm.module, algorithm.node, solved).bounds
+    assert bounds
+    assert all(each.cases or each.growth for each in bounds)
+    assert {name for value in solved.sizes.values() for name in s.names(value)} <= {*algorithm.sizes, "f"}
 
 
 def test_strassen_in_growth_beside_whatever_is_derived():

@@ -273,6 +273,8 @@ def _assumptions(solved: Solved, known: Texts) -> list[str]:
         found.append(f"no processor has more than {format_expression(solved.most)} of the {unit}")
     elif known.get("balanced"):
         found.append(f"all processors do the same number of {solved.problem.get('unit', 'operations')}")
+    if "growth" in known:
+        found.append("the bound is more than what a processor holds")
     if known.get("even"):
         found.append(f"each processor starts with {_first(solved)}/P elements, or each ends with them")
     return found

@@ -22,7 +22,7 @@ def block(view: CommunicationView, width: int) -> list[str]:
 
 def _bound(view: CommunicationView, bound: BoundView) -> Iterator[str]:
     if bound.growth is not None:
-        yield f"words are {bound.growth}, {bound.kind}, while that is more than what a processor holds"
+        yield f"words are {bound.growth}, {bound.kind}"
     for condition, text in bound.cases:
         where = f" where {condition}" if condition else " otherwise" if len(bound.cases) > 1 else ""
         yield f"words >= {text}{where}, {bound.kind}"

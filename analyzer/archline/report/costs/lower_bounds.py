@@ -65,7 +65,7 @@ def _values(view: CommunicationView, valued: list[BoundView]) -> Iterator[Line]:
 def _in_sizes(bound: BoundView) -> Iterator[Line]:
     near = "; ".join(nearness(bound.near))
     if bound.growth is not None:
-        yield Line("words", (Formula(bound.growth),), (bound.kind,), ("while more than a processor holds",))
+        yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
     label, kind = "words", bound.kind
     for condition, text in bound.cases:
         where = near if not condition else f"where {condition}"

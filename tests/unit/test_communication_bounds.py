@@ -359,3 +359,13 @@ def test_irrational_roots_are_enclosed(number, degree):
     value = evaluate(parse_expression(f"{number}^(1/{degree})"), {})
     low, high = (value.lo, value.hi) if isinstance(value, Enclosure) else (value, value)
     assert low**degree <= number <= high**degree
+
+
+def test_unequal_blocks_have_the_bound_of_the_busiest_processor():
+    """7 by 50 by 9 on 4 by 4: the busiest has 2*3 sums of 50 products, 3150/300 = 10.5 times which all are.
+
+    50 >= 9 >= 7, and 10.5 is more than 50*9/49 = 9.18, so that it is the third case, 3*300^(2/3) elements of it.
+    """
+    found = values(al.algorithm("distributed.matmul::cannon_unequal").cost().lower_bounds(n=7, m=50, p=9, g=4))
+    expected = 10.5 / 16 * 3 * 300 ** (2 / 3) - (7 * 50 + 50 * 9 + 7 * 9) / 16
+    assert found["memory-independent"][0] == pytest.approx(expected)

@@ -53,12 +53,22 @@ def _costs(page: Page, width: int) -> list[str]:
 
 def _least(page: Page, width: int) -> list[str]:
     """The lower bounds below their heading."""
-    cells = [[line.label, *map(plain, (line.form, line.status, line.growth))] for line in page.least]
+    cells = [row for each in page.least for row in _least_row(each, width < NARROW)]
     return [
         *_sentences([page.least_heading], width - 2),
         *indented(table(cells, width - 4), 4),
         *_sentences(page.least_notes, width - 4, 4),
     ]
+
+
+def _least_row(line: Line, narrow: bool) -> Iterator[list[str]]:
+    form, kind, near = map(plain, (line.form, line.status, line.growth))
+    if not narrow:
+        yield [line.label, form, kind, near]
+        return
+    yield [line.label, form, kind]
+    if near:
+        yield ["", near, ""]
 
 
 def _sentences(found: Sequence[Phrase], width: int, by: int = 2) -> list[str]:

@@ -369,3 +369,23 @@ def test_unequal_blocks_have_the_bound_of_the_busiest_processor():
     found = values(al.algorithm("distributed.matmul::cannon_unequal").cost().lower_bounds(n=7, m=50, p=9, g=4))
     expected = 10.5 / 16 * 3 * 300 ** (2 / 3) - (7 * 50 + 50 * 9 + 7 * 9) / 16
     assert found["memory-independent"][0] == pytest.approx(expected)
+
+
+def test_words_whose_form_is_long_are_compared_by_growth():
+    """2.5D with c >= 2: n^2/(g*c) over n^2/(g^2*c)^(2/3) is (g/c)^(1/3), no more than P^(1/6) = (g^2*c)^(1/6)."""
+    found = al.algorithm("distributed.matmul::matmul_25d").cost().lower_bounds()
+    near = {each.kind: each.near for each in found.bounds}["memory-independent"]
+    assert (near.factor, near.where) == ("P^(1/6)", "c >= 2")
+
+
+def test_a_factor_is_no_smaller_than_what_large_sizes_need():
+    """Without replication, c = 2 and g large, the ratio grows as g^(1/3): no constant, no logarithm."""
+    cost = al.algorithm("distributed.matmul::matmul_25d").cost()
+    ratios = []
+    for g in (2**10, 2**20):
+        at = {"n": 4 * g, "g": g, "c": 2}
+        words = cost["words"].at(at)
+        ratios.append(
+            (words[0] if isinstance(words, tuple) else words) / values(cost.lower_bounds(at))["memory-independent"][1]
+        )
+    assert ratios[1] / ratios[0] > 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,7 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.power_sums import simplified
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound, communication_bounds
-from archline.claims.communication_nearness import nearness
+from archline.claims.communication_nearness import Nearness, nearness
 from archline.claims.communication_problems import PROBLEM, Solved, named_problem, problem_of
 from archline.execution.results import Counts
 from archline.language import syntax as s
@@ -65,22 +65,25 @@ class Communication:
 
     def view(self, costs: Costs, at: Mapping[str, Number] | None) -> CommunicationView | None:
         """The bounds beside derived costs; None where the problem is not known."""
-        return None if self.bounds is None else communication_view(costs, self.bounds, self.replicated, at)
+        return None if self.bounds is None else communication_view(self.module, costs, self.bounds, self.replicated, at)
 
-    def counted(
-        self, costs: Costs, at: Mapping[str, Number], counts: Counts, replicated: bool
-    ) -> CommunicationView | None:
+    def counted(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
         """The bounds beside the counts of a run, for the memory that it had."""
         if self.bounds is None:
             return None
         if replicated:
             return _without(self.bounds, at)
         words, messages = ((Fraction(each or 0),) * 2 for each in (counts.words, counts.messages))
-        return _view(costs, self.bounds, at, Fraction(counts.memory), words, messages)
+        # Nothing is compared in symbols here: that takes time, and a run is of numbers.
+        return _view(self.bounds, at, Fraction(counts.memory), words, messages, lambda _: Nearness())
 
 
 def communication_view(
-    costs: Costs, bounds: CommunicationBounds, replicated: Mapping[str, int] | None, at: Mapping[str, Number] | None
+    module: Module,
+    costs: Costs,
+    bounds: CommunicationBounds,
+    replicated: Mapping[str, int] | None,
+    at: Mapping[str, Number] | None,
 ) -> CommunicationView:
     """The bounds beside derived costs, with values at a point."""
     if replicated is not None:
@@ -88,7 +91,8 @@ def communication_view(
     memory = None if at is None else _at(costs["memory"], at)
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
-    return _view(costs, bounds, at, None if memory is None else Fraction(floor(memory[1])), words, messages)
+    held = None if memory is None else Fraction(floor(memory[1]))
+    return _view(bounds, at, held, words, messages, lambda each: nearness(module, costs, bounds, each))
 
 
 def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:
@@ -97,15 +101,15 @@ def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> C
 
 
 def _view(
-    costs: Costs,
     bounds: CommunicationBounds,
     at: Mapping[str, Number] | None,
     memory: Fraction | None,
     words: Ends | None,
     messages: Ends | None,
+    near: Callable[[LowerBound], Nearness],
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
-    shown = tuple(_bound(costs, bounds, each, values.get(each.kind)) for each in bounds.bounds)
+    shown = tuple(_bound(each, values.get(each.kind), near(each)) for each in bounds.bounds)
     placed = {} if at is None else bounds.placed(at)
     return CommunicationView(
         bounds.solved.name,
@@ -121,7 +125,7 @@ def _view(
     )
 
 
-def _bound(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, value: Ends | None) -> BoundView:
+def _bound(bound: LowerBound, value: Ends | None, near: Nearness) -> BoundView:
     return BoundView(
         bound.kind,
         bound.source,
@@ -129,7 +133,7 @@ def _bound(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, value: 
         bound.assumptions,
         tuple((each.condition, each.bound) for each in bound.cases),
         None if bound.growth is None else f"Omega({bound.growth})",
-        nearness(costs, bounds, bound),
+        near,
         value,
     )
 

@@ -403,7 +403,7 @@ class CostReport:
         """The lower bounds beside the counts of a run, for the memory that it had; None where there are none."""
         if self._communication is None or counts.words is None:
             return None
-        return self._communication.counted(self._derived, at, counts, replicated)
+        return self._communication.counted(at, counts, replicated)
 
     @property
     def communication(self) -> Communication | None:

@@ -14,9 +14,11 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.power_sums import Product, power_sum, product_text
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
+from archline.claims.growth_of_cost import growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted
 
 FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")
@@ -30,17 +32,18 @@ class Nearness:
 
     `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a
     number or a product, at most that where the words are not exact. `factor`: words are O of the factor times the
-    leading term of the bound.
+    leading term of the bound, `where` a condition on the sizes holds.
     """
 
     attained: bool = False
     ratio: str = ""
     exact: bool = True
     factor: str = ""
+    where: str = ""
     vacuous: str = ""
 
 
-def nearness(costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
+def nearness(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
     """How near the derived words are to a bound; an empty answer where nothing is proved."""
     words, memory = costs["words"], costs["memory"]
     if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
@@ -53,7 +56,11 @@ def nearness(costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Ne
     ratio = _limit(costs, bounds, bound, words, memory)
     if ratio is not None:
         return Nearness(ratio=ratio, exact=words.exact, vacuous=vacuous)
-    return Nearness(factor=_factor(costs, bounds, bound, words, memory), vacuous=vacuous)
+    factor = _factor(costs, bounds, bound, words, memory)
+    if factor:
+        return Nearness(factor=factor, vacuous=vacuous)
+    factor, where = _by_growth(module, costs, bounds, bound)
+    return Nearness(factor=factor, where=where, vacuous=vacuous)
 
 
 def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
@@ -136,14 +143,33 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
     text = costs.text(words.upper)
     if lead is None or len(text) > MAX_LENGTH or memory.upper is None or len(costs.text(memory.upper)) > MAX_LENGTH:
         return ""
-    return next(_proved(bounds, parse_expression(text), lead), "")
+    return next(_proved(bounds, parse_expression(text), lead, ()), "")
 
 
-def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr) -> Iterator[str]:
+def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
+    """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
+    words = growth(module, bounds.algorithm, costs, costs["words"])
+    upper, where = (words.upper, "") if words.tight is None else (words.tight.growth, words.tight.condition)
+    lead = bound.cases[0].lead
+    if upper is None:
+        return "", ""
+    if MEMORY in s.names(lead):
+        memory = growth(module, bounds.algorithm, costs, costs["memory"]).upper
+        if memory is None:
+            return "", ""
+        lead = substituted(lead, {MEMORY: parse_expression(memory)})
+    processors = processors_of(bounds.algorithm)
+    placed = substituted(lead, {} if processors is None else {"P": processors})
+    facts = tuple(fact for each in where.split(" and ") if each for fact in parse_facts(each))
+    found = next(_proved(bounds, parse_expression(upper), placed, facts), "")
+    return (found, where) if found else ("", "")
+
+
+def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:
     processors = processors_of(bounds.algorithm)
     values = {} if processors is None else {"P": processors}
     try:
-        domain = Domain(facts_in_sizes(bounds.algorithm))
+        domain = Domain((*facts_in_sizes(bounds.algorithm), *more))
         for factor in FACTORS:
             times = substituted(parse_expression(factor), values)
             if proves(words, s.Binary("*", times, lead, span=lead.span), domain):

@@ -120,7 +120,7 @@ def nearness(near: Nearness) -> Iterator[str]:
         yield f"words tend to {most}{near.ratio} times it"
     elif near.factor:
         of = "O of its leading term" if near.factor == "1" else f"O({near.factor}) times its leading term"
-        yield f"words are {of}"
+        yield f"words are {of}{f' where {near.where}' if near.where else ''}"
     if near.vacuous:
         yield f"vacuous where {near.vacuous}"
 
@@ -154,6 +154,7 @@ def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
         "attained": each.near.attained,
         "ratio": each.near.ratio or None,
         "factor": each.near.factor or None,
+        "factor_where": each.near.where or None,
         "vacuous_where": each.near.vacuous or None,
     }
     if each.value is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness, replicated
 from archline.report.layout import indented, wrap
+from archline.report.view import CostView
 
 
 def block(view: CommunicationView, width: int) -> list[str]:
@@ -60,3 +61,18 @@ def of_run(view: CommunicationView) -> Iterator[str]:
     if view.least_messages is not None and view.messages is not None:
         near = factor(view.messages, view.least_messages)
         yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"
+
+
+def sentences(view: CostView) -> Iterator[str]:
+    """The bounds with their sources, and that the input is replicated: a sentence each, formulas as code."""
+    found = view.communication
+    if view.replicated is not None:
+        yield replicated(view.replicated, found is not None)
+    if found is None or not found.bounds:
+        return
+    yield f"lower bounds for any {found.any}: {', '.join(found.where)}"
+    for bound in found.bounds:
+        forms = [f"words are `{bound.growth}`"] if bound.growth is not None else []
+        forms += [f"words >= `{text}`{f' where `{when}`' if when else ''}" for when, text in bound.cases]
+        near = [] if bound.value is None else [f"at these sizes words >= {amount(bound.value)}"]
+        yield f"{'; '.join([*forms, *near, *nearness(bound.near)])} ({bound.kind}; {bound.source})"

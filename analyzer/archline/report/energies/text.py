@@ -9,10 +9,8 @@ from archline.energy.intervals import Interval
 from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS
 from archline.energy.results import EnergyResult, SymbolicMetric
-from archline.energy.units import format_si
 from archline.language.format_expressions import format_expression
 from archline.language.substitution import substituted
-from archline.report.communication import factor
 from archline.report.energies import shown
 from archline.report.layout import indented, table, wrap
 
@@ -123,18 +121,7 @@ def _figures(estimate: Estimate) -> list[list[str]]:
 
 def _floor(result: EnergyResult) -> list[list[str]]:
     """What any algorithm of the problem takes at least."""
-    floor, estimate = result.floor, result.estimate
-    if floor is None or estimate is None:
-        return []
-    label = ["lower bound", f"for any {floor.any} with this memory, by lower bounds on words and messages"]
-    rows = []
-    for name, unit in (("energy", "J"), ("time", "s")):
-        least, own = floor.estimate.by(name), estimate.by(name)
-        if least is None or own is None or not least.lower:
-            continue
-        near = factor((own.lower, own.upper), (least.lower, least.lower))
-        rows.append(["lower bound", f"{name} >= {format_si(least.lower, unit)}: {near}"])
-    return [label, *rows, ["lower bound", f"assuming {'; '.join(floor.assumptions)}"]] if rows else []
+    return [["lower bound", each] for each in shown.floor(result)]
 
 
 def _missing(result: EnergyResult) -> list[list[str]]:

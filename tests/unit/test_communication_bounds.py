@@ -69,6 +69,21 @@ algorithm with_register(A: real[n, n], B: real[n, n], C: out real[n, n], g: size
     output C[i*b ..+ b, j*b ..+ b] = z
 """
 
+ALONE = """
+use dense.matmul
+
+algorithm alone(A: real[n, n], B: real[n, n], C: out real[n, n]) on grid(r: P):
+    "One processor does all."
+    if r == 0:
+        local a: real[n, n]
+        local b: real[n, n]
+        local c: real[n, n] = 0
+        input a = A
+        input b = B
+        matmul_basic(a, b, c)
+        output C = c
+"""
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -401,3 +416,12 @@ def test_every_format_has_the_bounds(path):
     for form in ("latex", "markdown"):
         for more in ((), ("--all",)):
             assert "replicated input" in cli("cost", f"{path}::all_read", "--format", form, *more).out
+
+
+def test_words_below_a_bound_show_that_its_assumptions_do_not_hold():
+    cost = al.loads(ALONE)["alone"].cost(problem="matmul(n, n, n)")
+    shown = " ".join(str(cost.lower_bounds(n=8, P=4)).split())
+    assert "below it: what the bound assumes does not hold" in shown
+    # 3*64/4^(2/3) - 48 is more than nothing, which is what moves.
+    assert values(cost.lower_bounds(n=8, P=4))["memory-independent"][0] == pytest.approx(3 * 64 / 4 ** (2 / 3) - 48)
+    assert cost["words"].upper == 0

@@ -85,7 +85,10 @@ def on_processors(count: Number) -> str:
 
 
 def factor(count: Ends, bound: Ends) -> str:
-    """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive."""
+    """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive.
+
+    A count below a bound shows that an assumption of the bound is wrong, such as that all processors do the same.
+    """
     low, high = bound
     if count == bound and low == high:
         return "attained"
@@ -93,6 +96,8 @@ def factor(count: Ends, bound: Ends) -> str:
         return "vacuous: at most 0"
     if low <= 0:
         return "not known to be positive"
+    if count[1] < low:
+        return "below it: what the bound assumes does not hold"
     return f"within a factor {_up(count[1] / low)}"
 
 

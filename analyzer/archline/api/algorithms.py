@@ -15,6 +15,7 @@ from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursio
 from archline.analysis.checks.races import certain_races
 from archline.analysis.cost import Cost, Costs
 from archline.api import rules
+from archline.api.communication import COST_GRID, Communication
 from archline.api.costs import CostReport
 from archline.api.settings import unplaced
 from archline.execution.results import TIMEOUT
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 
 MAX_KNOWN = 256
-COST_GRID = 8
-"""Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
 
@@ -152,8 +151,11 @@ class Algorithm:
         """The facts that are known of the outermost call only."""
         return tuple(fact for fact in self._added.facts if fact not in self._added.inherited)
 
-    def cost(self, where: str | None = None) -> CostReport:
-        """Its derived flops, work and span.
+    def cost(self, where: str | None = None, *, problem: str | None = None) -> CostReport:
+        """Its derived flops, work and span; on a grid words, messages and memory too.
+
+        `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower bounds on
+        its communication; that of algorithms of the library is known.
 
         Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
         (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
@@ -164,7 +166,7 @@ class Algorithm:
         found = subject.messages(COST_GRID)
         if found is not None and found.failure is not None:
             raise ArchlineError([found.failure])
-        return subject.report()
+        return subject.report(problem=problem)
 
     def messages(self, most: int) -> Messages | None:
         """What runs on grids of up to so many processors show of its messages; None where it sends none."""
@@ -172,12 +174,19 @@ class Algorithm:
 
         return checked(*self.executed, most)
 
-    def report(self, where: str | None = None) -> CostReport:
+    def report(self, where: str | None = None, *, problem: str | None = None) -> CostReport:
         """Its `cost`, without the runs that look for lost messages."""
         subject = self.assuming(where)
         subject._refuse_certain_failures()
         added = subject._added
-        return CostReport(subject.module, subject.node, added.costs, lambda: added.io, subject.of_first_call)
+        return CostReport(
+            subject.module,
+            subject.node,
+            added.costs,
+            lambda: added.io,
+            subject.of_first_call,
+            Communication.of(*subject.executed, problem),
+        )
 
     def _refuse_certain_failures(self) -> None:
         failures = _certain_failures(*self._added.derived)

@@ -18,6 +18,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
+from archline.api.communication import Communication
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import decide
@@ -25,6 +26,7 @@ from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
 from archline.claims.verdict import Verdict
+from archline.execution.results import Counts
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.ir.scope import declared
 from archline.language import model
@@ -33,6 +35,7 @@ from archline.language.call_graph import recurses
 from archline.language.diagnostics import error
 from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
+from archline.report.communication import CommunicationView
 from archline.report.view import CostView, LruView, cost_view, values_at
 
 if TYPE_CHECKING:
@@ -202,6 +205,7 @@ class CostReport:
         costs: Costs,
         io: Callable[[], Cost],
         of_first_call: tuple[s.Fact, ...] = (),
+        communication: Communication | None = None,
     ) -> None:
         """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion."""
         self._module = module
@@ -209,6 +213,7 @@ class CostReport:
         texts = tuple(map(format_fact, of_first_call))
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
+        self._communication = communication
         self._growths: dict[str, str | None] = {}
         self._requested: dict[str, CostReport] = {}
 
@@ -236,7 +241,9 @@ class CostReport:
             found = derive_metric(self._module, self._node, metric)
             metrics = {**self._derived.metrics, **found.metrics}
             costs = replace(self._derived, metrics=metrics, derivation=found.derivation)
-            self._requested[metric] = CostReport(self._module, self._node, costs, lambda: self._costs["io"])
+            self._requested[metric] = CostReport(
+                self._module, self._node, costs, lambda: self._costs["io"], communication=self._communication
+            )
         return self._requested[metric]
 
     @property
@@ -401,9 +408,44 @@ class CostReport:
         """
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         if not growth:
-            return cost_view(self._node, self._costs, self.ensures, at, more=more)
-        view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
-        return view if processors is None else replace(view, schedules=self._schedules(processors))
+            view = cost_view(self._node, self._costs, self.ensures, at, more=more)
+        else:
+            view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        if self._communication is not None:
+            view = replace(view, replicated=self._communication.replicated, communication=self._lower_bounds(at))
+        return view if processors is None or not growth else replace(view, schedules=self._schedules(processors))
+
+    def counted_against(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
+        """The lower bounds beside the counts of a run, for the memory that it had; None where there are none."""
+        if self._communication is None or counts.words is None:
+            return None
+        return self._communication.counted(at, counts, replicated)
+
+    @property
+    def communication(self) -> Communication | None:
+        """What is known of the communication of an algorithm on a grid besides its costs; None for others."""
+        return self._communication
+
+    @property
+    def replicated(self) -> Mapping[str, int] | None:
+        """The sizes of a small run in which several processors of a grid read one element of the input.
+
+        None where no run of up to COST_GRID processors shows that; then lower bounds on communication take one copy of
+        the input for granted.
+        """
+        return None if self._communication is None else self._communication.replicated
+
+    def lower_bounds(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> CommunicationView | None:
+        """The lower bounds on words and messages for the problem that an algorithm on a grid solves.
+
+        With sizes they have values. None where the problem is not known (`problem` of `cost` names it); no bounds in it
+        where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
+        """
+        given = {**(sizes or {}), **named}
+        return self._lower_bounds(self.point(unplaced(given), self.names.sizes) if given else None)
+
+    def _lower_bounds(self, at: Point | None) -> CommunicationView | None:
+        return None if self._communication is None else self._communication.view(self._derived, at)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:
         span = growth(self._module, self._node, self._costs, self._costs["span"]).upper or "span"

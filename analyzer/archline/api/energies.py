@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
+from archline.api.energy_floors import energy_floor
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
     NOT_RUN,
@@ -40,6 +41,7 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.report.communication import replicated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,6 +83,15 @@ class Energy:
         """Flops per joule."""
         estimate = self.result.estimate
         return None if estimate is None or estimate.flops_per_joule is None else _ends(estimate.flops_per_joule)
+
+    @property
+    def lower_bound(self) -> Fraction | None:
+        """The energy in joules of any algorithm of the same problem with the same memory and processors, at least.
+
+        By lower bounds on communication; None where the problem is not known, or the model not one of a grid.
+        """
+        floor = self.result.floor
+        return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
 
     def _value(self, quantity: str) -> Ends_ | None:
         estimate = self.result.estimate
@@ -264,10 +275,11 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     # Of what is known now: sizes may give P, which no formula holds.
     on = Applied(model, machine, amounts.keys())
     estimate = on.estimate(amounts)
+    floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(_notes(on, basis.cache, estimate)),
+        notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
     )  # fmt: skip
 
 
@@ -290,6 +302,11 @@ def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
+
+
+def _replicated(chosen: Subject) -> Iterator[str]:
+    if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
+        yield replicated(chosen.report.replicated, problem=False)
 
 
 def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:

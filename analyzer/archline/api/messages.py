@@ -1,7 +1,8 @@
 """Runs of algorithms on small grids: whether messages are lost, processors wait for ever, or partners are missing.
 
-A run that fails is a counterexample; runs that end say nothing of larger grids. Where data decides what messages there
-are, or what an index may be is not declared, nothing is said.
+They show too whether several processors read one element of the input: then it is replicated. A run that fails is a
+counterexample; runs that end say nothing of larger grids. Where data decides what messages there are, or what an index
+may be is not declared, nothing is said of messages.
 """
 
 from __future__ import annotations
@@ -36,16 +37,23 @@ Point = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Messages:
-    """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs."""
+    """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs.
+
+    `replicated` are the sizes of the first run in which several processors read one element of the input.
+    """
 
     failure: Diagnostic | None
     processors: int
     reason: str = ""
+    replicated: Point | None = None
 
     @property
     def text(self) -> str:
         """The line of a report."""
-        return f"checked up to P = {self.processors}" if self.processors else f"not checked: {self.reason}"
+        if not self.processors:
+            return f"not checked: {self.reason}"
+        sizes = ", ".join(f"{name} = {value}" for name, value in (self.replicated or {}).items())
+        return f"checked up to P = {self.processors}{f'; replicated input at {sizes}' if sizes else ''}"
 
 
 @lru_cache(maxsize=256)
@@ -57,17 +65,48 @@ def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Mess
     if known.data is not None:
         return Messages(None, 0, f"data decides the messages of line {known.data.line}")
     left, reached = WORK, most
+    replicated: Point | None = None
     for number, points in enumerate(_grids(module, algorithm, most)):
         # Sizes that just suffice hide what goes wrong with the next ones.
         runs = (_run(module, algorithm, each, left) for each in islice(points[number % 2 :] or points, MAX_TRIALS))
         found = next((each for each in runs if each is not None), None)
         if isinstance(found, Diagnostic):
             return _failed(module, algorithm, found)
-        left -= found or left
+        if found is not None and found.replicated and replicated is None:
+            replicated = found.at
+        left -= found.work if found is not None and found.work else left
         if left <= 0:
             reached = points[0]["P"] - 1 if points else 0
             break
-    return Messages(None, reached, "" if reached else "no small sizes were found at which it runs")
+    return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
+
+
+@lru_cache(maxsize=256)
+def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point | None:
+    """The sizes of a run on up to `most` processors in which several read one element of a global array.
+
+    None where no run shows that, which says nothing of larger sizes.
+    """
+    if not algorithm.grid:
+        return None
+    found = checked(module, algorithm, most)
+    if found is not None and found.processors:
+        return found.replicated
+    # Without messages, or where data decides about them, nothing has been run yet.
+    for points in _grids(module, algorithm, most):
+        ran = next((each for point in points if (each := _run(module, algorithm, point, WORK // most))), None)
+        if isinstance(ran, Ran) and ran.replicated:
+            return ran.at
+    return None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that came to its end, or to the limit: its work, and whether its input was replicated."""
+
+    at: Point
+    work: int
+    replicated: bool
 
 
 def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
@@ -77,8 +116,8 @@ def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Mess
     return Messages(None, 0, f"no `where` says what {free} may be") if free else Messages(failure, 0)
 
 
-def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | int | None:
-    """The failure of a run at sizes, or its work, of which there is `most`; None where there is no such run."""
+def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | None:
+    """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
     symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
     try:
         given = {**generate(module, algorithm, point), **symbols}
@@ -86,10 +125,11 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
     except ArchlineError as problem:
         first = problem.diagnostics[0]
         if first.rule not in FAILURES:
-            return most if first.rule is rules.INTERRUPTED else None
+            return Ran(point, most, False) if first.rule is rules.INTERRUPTED else None
         sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(first, message=f"{first.message}, at {sizes}")
-    return run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
+    work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
+    return Ran(point, work, run.replicated)
 
 
 # Sizes

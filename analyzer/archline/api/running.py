@@ -27,6 +27,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED
+from archline.report.communication import CommunicationView
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
@@ -96,6 +97,16 @@ class Run:
         """The metrics counted outside their derived bounds; a defect of archline where there is one."""
         return self.view.counts.outside
 
+    @property
+    def lower_bounds(self) -> CommunicationView | None:
+        """The lower bounds on communication for the memory that the run had; None where the problem is not known."""
+        return self.costs.counted_against({**self.sizes, **self.given}, self.counts, self.execution.replicated)
+
+    @property
+    def replicated(self) -> bool:
+        """Whether several processors of a grid read one element of a global array."""
+        return self.execution.replicated
+
     @cached_property
     def view(self) -> RunView:
         """What the reports show."""
@@ -130,6 +141,8 @@ class Run:
             data=self.data,
             unchecked=unchecked,
             timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
+            communication=self.lower_bounds,
+            replicated=self.execution.replicated,
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
         )
 

@@ -51,6 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=shared.positive, default=60, metavar="SECONDS", help="time for --lru (default: 60)"
     )
+    parser.add_argument(
+        "--problem",
+        metavar="NAME(..)",
+        help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n)",
+    )
     shared.add_format(parser, FORMATS)
 
 
@@ -68,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    reports = [subject.cost() for subject in shared.subjects(options)]
+    reports = [subject.cost(problem=options.problem) for subject in shared.subjects(options)]
     if options.metric is not None:
         reports = [report.including(options.metric) for report in reports]
     given = _given(options)

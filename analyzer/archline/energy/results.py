@@ -61,8 +61,24 @@ class Symbolic:
 
 
 @dataclass(frozen=True)
+class EnergyFloor:
+    """What `any` algorithm of the same problem takes at least, with the memory and processors of this one.
+
+    `estimate` is the model's answer for lower bounds on flops, words and messages: of its energy and time the lower
+    ends hold. `assumptions` are those of the bounds on communication.
+    """
+
+    any: str
+    estimate: Estimate
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EnergyResult:
-    """The energy of one target on one machine by one model: at sizes (`estimate`), or in symbols (`symbolic`)."""
+    """The energy of one target on one machine by one model: at sizes (`estimate`), or in symbols (`symbolic`).
+
+    `floor` is the least of any algorithm of the problem, where lower bounds on communication are known.
+    """
 
     algorithm: str
     machine: Machine
@@ -77,3 +93,4 @@ class EnergyResult:
     processors: int | None = None
     converted: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    floor: EnergyFloor | None = None

@@ -110,7 +110,8 @@ class Run:
 
     An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
     indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run
-    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache.
+    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` tells
+    whether several processors of a grid read one element of a global array.
     """
 
     counts: Counts
@@ -123,3 +124,4 @@ class Run:
     seconds: float
     compile_seconds: float
     cache_seconds: float
+    replicated: bool = False

@@ -141,6 +141,7 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
         finished.seconds,
         0.0,
         0.0,
+        finished.replicated,
     )
 
 

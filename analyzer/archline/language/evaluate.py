@@ -17,6 +17,8 @@ from archline.language import syntax as s
 MAX_BITS = 1 << 16
 """The longest number that is computed; beyond it evaluation is refused."""
 _MAX_DECIMAL_EXPONENT = 4000
+MAX_DEGREE = 12
+"""The highest degree of a root that is looked for among the rationals."""
 # The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent
 # below 1000 moves a power by 2^-43 at most; this leaves a margin.
 _RELATIVE_ERROR = Fraction(1, 1 << 40)
@@ -192,6 +194,25 @@ def _root(value: int | Fraction) -> int | Fraction | None:
     return None
 
 
+def _exact_root(value: Fraction, degree: int) -> int | Fraction | None:
+    """The root of a positive number where it is rational; None for high degrees too."""
+    if degree > MAX_DEGREE:
+        return None
+    top, bottom = (_whole_root(part, degree) for part in (value.numerator, value.denominator))
+    return None if top is None or bottom is None else _tidy(Fraction(top, bottom))
+
+
+def _whole_root(value: int, degree: int) -> int | None:
+    low, high = 1, 1 << -(-value.bit_length() // degree)
+    while low < high:
+        middle = (low + high) // 2
+        if middle**degree < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low**degree == value else None
+
+
 class _Evaluator:
     """Evaluates at one point. `strict`: as in a body, where every intermediate value is an integer."""
 
@@ -285,6 +306,10 @@ class _Evaluator:
             return self._call(expr, "sqrt", [base])
         if _ends(base)[0] <= 0:
             raise EvaluationError("a power of this kind needs a positive base", expr)
+        if isinstance(exponent, Fraction) and not isinstance(base, Enclosure):
+            root = _exact_root(Fraction(base), exponent.denominator)
+            if root is not None:
+                return self._power(expr, root, exponent.numerator)
         lo, hi = _ends(self._binary(expr, "*", self._call(expr, "log2", [base]), exponent))
         return _power_of_two(lo, hi, expr)
 

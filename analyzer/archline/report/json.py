@@ -10,7 +10,7 @@ from typing import Any
 from archline.analysis.cost import FEW_LINES, InFull, Reached
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
-from archline.report import lru
+from archline.report import communication, lru
 from archline.report.numbers import exact
 from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values
 
@@ -34,6 +34,10 @@ def costs(view: CostView) -> dict[str, Any]:
     if view.at is not None:
         document["at"] = point(view.at)
         document["cache_assumed"] = view.cache_assumed
+    if view.on_grid:
+        document["replicated_input"] = None if view.replicated is None else point(view.replicated)
+    if view.communication is not None:
+        document["communication_bounds"] = communication.document(view.communication)
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))
@@ -164,6 +168,10 @@ def run(view: RunView) -> dict[str, Any]:
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
     if view.matrix is not None:
         document["matrix"] = vars(view.matrix).copy()
+    if counts.own:
+        document["replicated_input"] = view.replicated
+    if view.communication is not None:
+        document["communication_bounds"] = communication.document(view.communication)
     if view.processor_io:
         document["processor_io"] = list(view.processor_io)
     return document

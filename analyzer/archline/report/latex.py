@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
+from archline.report.communication import replicated
 from archline.report.layout import split_outside
 from archline.report.numbers import exact
 from archline.report.view import CostView, RegimeRow, Row
@@ -70,6 +71,9 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
             return f"{_render(left, _PRODUCT)}{sign}{_render(right, _PRODUCT)}", _PRODUCT
         case s.Binary(op="^", left=left, right=right):
             base = _render(left, _POWER)
+            if isinstance(left, s.Binary) and left.op == "/":
+                # An exponent behind a fraction would be that of its numerator to the eye.
+                base = rf"\left({base}\right)"
             simple = isinstance(left, s.Name | s.Integer)
             return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
         case s.Binary(op="%", left=left, right=right):
@@ -104,7 +108,23 @@ def _starts_with_digit(expr: s.Expr) -> bool:
 def costs(view: CostView) -> str:
     """The costs of an algorithm as an aligned display."""
     rows = [line for row in view.rows for line in _row(row, view)]
-    return "\n".join([f"% {view.algorithm}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
+    rows += _any_algorithm(view)
+    told = [] if view.replicated is None else [f"% {replicated(view.replicated, view.communication is not None)}"]
+    return "\n".join([f"% {view.algorithm}", *told, r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
+
+
+def _any_algorithm(view: CostView) -> list[str]:
+    """Lower bounds on words for any algorithm of the same problem."""
+    found = view.communication
+    lines = []
+    for bound in () if found is None else found.bounds:
+        of = rf"\quad \text{{for any {escaped(found.any if found is not None else '')}, {bound.kind}}}"
+        if bound.growth is not None:
+            inner = expression(bound.growth.removeprefix("Omega(").removesuffix(")"))
+            lines.append(rf"  \mathrm{{words}} &= \Omega\left({inner}\right) {of}")
+        for when, text in bound.cases:
+            lines.append(rf"  \mathrm{{words}} &\ge {expression(text)} {of} {condition(when) if when else ''}".rstrip())
+    return lines
 
 
 def _row(row: Row, view: CostView) -> list[str]:

@@ -10,7 +10,7 @@ from archline.energy.intervals import Interval
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.energies.json import ends
+from archline.report.energies.json import ends, floor_document
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import exact
 
@@ -39,6 +39,9 @@ def text(scaling: Scaling, width: int) -> str:
     lines += indented(table([row for each in scaling.ranges for row in _range(each)], width - 4), 4)
     if scaling.moved is not None:
         lines += indented(wrap(f"P*words is {_ratio(scaling.moved)} times as much", width - 4), 4)
+    lines += (
+        ["", *indented([line for each in _floors(known) for line in wrap(each, width - 2)])] if _floors(known) else []
+    )
     lines += ["", *indented(wrap("growth of P times each term of the time", width - 2))]
     terms = [[name, *growth] for name, growth in scaling.growth.items()]
     lines += indented(table(terms, width - 4), 4)
@@ -66,6 +69,24 @@ def _fixed_memory(found: FixedMemory, width: int) -> list[str]:
 
 def _either(ends: Sequence[str], function: str) -> str:
     return ends[0] if len(ends) == 1 else f"{function}({', '.join(ends)})" if ends else ""
+
+
+def _floors(steps: Sequence[ScaleStep]) -> list[str]:
+    """How near the energy of each step is to that of any algorithm of the problem, where that is known."""
+    ratios = []
+    for each in steps:
+        floor = None if each.result is None else each.result.floor
+        own = None if each.result is None or each.result.estimate is None else each.result.estimate.energy
+        least = None if floor is None else floor.estimate.energy
+        if floor is None or own is None or least is None or not least.lower:
+            return []
+        ratios.append((own.upper / least.lower, floor))
+    if not ratios:
+        return []
+    low, high = (f"{float(pick(ratio for ratio, _ in ratios)):.4g}" for pick in (min, max))
+    floor = ratios[0][1]
+    within = f"a factor {high}" if low == high else f"factors {low} .. {high}"
+    return [f"energy within {within} of the lower bound for any {floor.any} with the same memory on as many processors"]
 
 
 def _factor(scaling: Scaling) -> str:
@@ -178,4 +199,5 @@ def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
         "energy": None if estimate.energy is None else {**ends(estimate.energy), "unit": "J"},
         "ratios": {name: None if (ratio := scaling.ratio(step, name)) is None else ends(ratio) for name in QUANTITIES},
         "binds": estimate.binds,
+        **({} if step.result.floor is None else {"lower_bound": floor_document(step.result.floor)}),
     }

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from archline.energy.units import format_si
-from archline.report import io, lru
+from archline.report import io, lower_bounds, lru
+from archline.report.communication import replicated
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import CacheView, Contract, CostView, MatrixView, Number, Row, RunView, Values
@@ -20,6 +21,10 @@ def costs(view: CostView, width: int) -> str:
         near = [line for row in view.rows for told in io.factors(row) for line in wrap(told, width - 2)]
         assumed = ", the default cache" if view.cache_assumed else ""
         blocks.append([f"at {point_text(view.at)}{assumed}", *_value_table(view, width), *near])
+    if view.communication is not None and view.communication.bounds:
+        blocks.append(lower_bounds.block(view.communication, width - 2))
+    if view.replicated is not None:
+        blocks.append(wrap(replicated(view.replicated, view.communication is not None), width - 2))
     if view.schedules:
         blocks.append(["io on several processors, up to constants", *io.schedules(view.schedules, width - 4)])
     if view.lru is not None:
@@ -173,7 +178,10 @@ def notes(view: RunView) -> list[str]:
     matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
     costs = [ON_PATHS] if view.counts.own else [cache_note(view.cache)]
     timed = [] if view.timed is None else [timed_note(*view.timed)]
-    return [*matrix, *costs, *timed, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+    least = [] if view.communication is None else list(lower_bounds.of_run(view.communication))
+    if view.replicated:
+        least.append(replicated({}, view.communication is not None))
+    return [*matrix, *costs, *timed, *least, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
 
 
 def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:

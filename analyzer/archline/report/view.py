@@ -23,6 +23,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
+from archline.report.communication import CommunicationView
 from archline.report.numbers import point_text
 from archline.resources import resource
 
@@ -196,6 +197,10 @@ class CostView:
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[Schedule, ...] = ()
     """What io is on several processors under schedules out of serial order."""
+    communication: CommunicationView | None = None
+    """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""
+    replicated: Point | None = None
+    """The sizes of a run in which several processors read one element of the input."""
     on_grid: bool = False
     """Whether costs are those of paths through the processors of a grid, where there is no io."""
 
@@ -328,7 +333,9 @@ class MatrixView:
 class RunView:
     """A run. `unchecked` says by metric why a count has no derived value to be held against.
 
-    `timed` is the time on a machine, along the path that takes longest, and with each metric of its own longest path.
+    `communication` has lower bounds for the memory that the run had, `replicated` tells whether several processors read
+    one element of the input. `timed` is the time on a machine, along the path that takes longest, and with each metric
+    of its own longest path.
     """
 
     algorithm: str
@@ -340,6 +347,8 @@ class RunView:
     unchecked: Mapping[str, str]
     processor_io: tuple[int, ...] = ()
     timed: tuple[str, Fraction, Fraction] | None = None
+    communication: CommunicationView | None = None
+    replicated: bool = False
 
 
 def cost_view(

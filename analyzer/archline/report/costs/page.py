@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from archline.algebra.asymptotic.leading_terms import leading
@@ -16,6 +16,8 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
+from archline.report.costs import lower_bounds
+from archline.report.costs.line import Line
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
 from archline.report.io import factors
@@ -33,18 +35,11 @@ IO = "io (cache misses)"
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
-
-    label: str
-    form: Phrase
-    status: Phrase = ()
-    growth: Phrase = ()
-
-
-@dataclass(frozen=True)
 class Page:
-    """What is shown: the title, the rows of metrics, those of the regimes of io, and sentences below them."""
+    """What is shown: the title, the rows of metrics, those of the regimes of io, and sentences below them.
+
+    `least` are the lower bounds on words and messages, with a heading, which is empty where there are none.
+    """
 
     title: str
     doc: str
@@ -54,6 +49,9 @@ class Page:
     bound: tuple[Phrase, ...]
     schedules: tuple[Phrase, ...]
     notes: tuple[Phrase, ...]
+    least: tuple[Line, ...] = ()
+    least_heading: Phrase = ()
+    least_notes: tuple[Phrase, ...] = ()
 
 
 def page(view: CostView, metric: str | None = None) -> Page:
@@ -71,7 +69,13 @@ def page(view: CostView, metric: str | None = None) -> Page:
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
         notes.append(("~: leading terms as all sizes grow, for ", Formula("L >= 2")))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
-    return Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
+    found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
+    known = view.communication
+    if known is None or not known.bounds or metric not in (None, "words", "messages"):
+        return found
+    notes_ = tuple(lower_bounds.assumptions(known))
+    heading = lower_bounds.heading(known)
+    return replace(found, least=tuple(lower_bounds.rows(known)), least_heading=heading, least_notes=notes_)
 
 
 def _title(view: CostView) -> str:
@@ -260,6 +264,7 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 def _notes(view: CostView) -> Iterator[Phrase]:
     if view.on_grid:
         yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
+        yield from lower_bounds.sentences(view)
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     if view.assumptions:

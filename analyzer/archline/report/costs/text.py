@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.report import lru
-from archline.report.costs.page import Line, Page
+from archline.report.costs.line import Line
+from archline.report.costs.page import Page
 from archline.report.costs.page import page as page_of
 from archline.report.documents.model import Phrase, plain
 from archline.report.layout import GAP, indented, table, wrap
@@ -19,6 +20,8 @@ def first_page(view: CostView, width: int, metric: str | None = None) -> str:
     """The title, the metrics, or one of them, the regimes of io, what is known of the bounds, and how to see more."""
     page = page_of(view, metric)
     blocks = [_head(page, width), _costs(page, width)]
+    if page.least:
+        blocks.append(_least(page, width))
     if page.schedules:
         blocks.append(["  io on several processors, up to constants", *_sentences(page.schedules, width - 2, 6)])
     if view.lru is not None:
@@ -46,6 +49,26 @@ def _costs(page: Page, width: int) -> list[str]:
     lines = indented(table([cells for each in page.metrics for cells in _metric(each, narrow)], width - 2))
     lines += indented(table([cells for each in page.regimes for cells in _regime(each, narrow)], width - 4), 4)
     return [*lines, *_sentences(page.bound, width - 4, 4)]
+
+
+def _least(page: Page, width: int) -> list[str]:
+    """The lower bounds below their heading."""
+    cells = [row for each in page.least for row in _least_row(each, width < NARROW)]
+    return [
+        *_sentences([page.least_heading], width - 2),
+        *indented(table(cells, width - 4), 4),
+        *_sentences(page.least_notes, width - 4, 4),
+    ]
+
+
+def _least_row(line: Line, narrow: bool) -> Iterator[list[str]]:
+    form, kind, near = map(plain, (line.form, line.status, line.growth))
+    if not narrow:
+        yield [line.label, form, kind, near]
+        return
+    yield [line.label, form, kind]
+    if near:
+        yield ["", near, ""]
 
 
 def _sentences(found: Sequence[Phrase], width: int, by: int = 2) -> list[str]:

@@ -15,6 +15,12 @@ def document(view: CostView, metric: str | None = None) -> Document:
     if page.regimes:
         regimes: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status) for each in page.regimes]
         tables.append(Table(("in the cache", "io at most", "where"), tuple(regimes)))
+    if page.least:
+        least: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status, each.growth) for each in page.least]
+        tables.append(Table(("lower bound on", "at least", "kind", "derived"), tuple(least)))
     schedules = [("io on several processors, up to constants, ", *each) for each in page.schedules]
+    heading = (page.least_heading, *page.least_notes) if page.least else ()
     lru = () if view.lru is None else (("misses of LRU caches: see ", Formula("--format json")),)
-    return Document(page.title, page.doc, page.place, tuple(tables), (*page.bound, *schedules, *lru, *page.notes))
+    return Document(
+        page.title, page.doc, page.place, tuple(tables), (*page.bound, *heading, *schedules, *lru, *page.notes)
+    )

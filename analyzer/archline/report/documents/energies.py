@@ -23,6 +23,7 @@ def document(found: EnergyResult) -> Document:
         f"convention: {model.convention}",
         f"stated error: {model.error}",
         f"leaves out: {'; '.join(model.leaves_out)}",
+        *(f"lower bound: {each}" for each in shown.floor(found)),
         *shown.notes(found),
     ]
     return Document(shown.heading(found), "", "", tuple(tables), tuple((each,) for each in notes if each))

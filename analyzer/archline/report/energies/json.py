@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archline.energy.intervals import Interval
-from archline.energy.results import CacheUsed, Ends, EnergyResult, Input, Symbolic
+from archline.energy.results import CacheUsed, Ends, EnergyFloor, EnergyResult, Input, Symbolic
 from archline.report.energies import shown
 from archline.report.numbers import exact
 
@@ -77,6 +77,18 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         "figures": figures,
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": dict(estimate.reasons),
+        **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
+    }
+
+
+def floor_document(floor: EnergyFloor) -> dict[str, Any]:
+    """What any algorithm of the same problem takes at least, in base units."""
+    found = {name: floor.estimate.by(name) for name in ("energy", "time")}
+    return {
+        "any": floor.any,
+        **{name: None if each is None else exact(each.lower) for name, each in found.items()},
+        "inputs": {name: exact(each.lower) for name, each in floor.estimate.amounts.items()},
+        "assumptions": list(floor.assumptions),
     }
 
 

@@ -10,6 +10,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Estimate
 from archline.energy.results import CacheUsed, EnergyResult, Input
 from archline.energy.units import format_si
+from archline.report.communication import factor
 from archline.report.numbers import readable
 
 Number = int | Fraction
@@ -97,3 +98,20 @@ def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
     """The share of each term in the sum, at the midpoints of their bounds."""
     total = sum((each.middle for each in terms.values()), Fraction(0))
     return {name: each.middle / total if total else Fraction(0) for name, each in terms.items()}
+
+
+def floor(result: EnergyResult) -> list[str]:
+    """What any algorithm of the same problem takes at least, and how near this one is; empty where it is not known."""
+    least, estimate = result.floor, result.estimate
+    if least is None or estimate is None:
+        return []
+    found = []
+    for name, unit in (("energy", "J"), ("time", "s")):
+        bound, own = least.estimate.by(name), estimate.by(name)
+        if bound is not None and own is not None and bound.lower:
+            near = factor((own.lower, own.upper), (bound.lower, bound.lower))
+            found.append(f"{name} >= {format_si(bound.lower, unit)}: {near}")
+    if not found:
+        return []
+    head = f"for any {least.any} with this memory, by lower bounds on words and messages"
+    return [head, *found, f"assuming {'; '.join(least.assumptions)}"]

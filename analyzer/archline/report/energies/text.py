@@ -50,6 +50,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
         *(["inputs", *each] for each in _inputs(result)),
         *_converted(result),
         *_figures(estimate),
+        *_floor(result),
         *_missing(result),
         [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],
         *_stated(result.model),
@@ -116,6 +117,11 @@ def _figures(estimate: Estimate) -> list[list[str]]:
         unit = "" if figure.unit == "1" else f" {figure.unit}"
         rows.append([name, f"{_times(amount)}{unit}{f'   {figure.source}' if figure.source else ''}"])
     return rows
+
+
+def _floor(result: EnergyResult) -> list[list[str]]:
+    """What any algorithm of the problem takes at least."""
+    return [["lower bound", each] for each in shown.floor(result)]
 
 
 def _missing(result: EnergyResult) -> list[list[str]]:

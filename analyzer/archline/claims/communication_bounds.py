@@ -1,0 +1,309 @@
+"""Lower bounds on the words and messages of algorithms on a grid, beside the derived ones.
+
+What is bounded are the words that some processor receives, so also the words of the longest path: these are no fewer
+than what any processor receives itself. All bounds are of the form
+
+    words >= lead(P, M) - data/P
+
+with the data, input and output, in one copy; M are the words of memory of a processor and Q is how many times the
+operations of the busiest processor all operations are (P where all do the same number). The proofs are in
+docs/explanation/communication.md. With c cores a node, words between nodes are bounded by taking nodes as processors,
+of P/c and memory c*M, and dividing by c.
+
+A message has no more words than the memory of its sender, so there are at least words/M messages (equation (4) of
+Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+
+from archline.algebra.power_sums import simplified
+from archline.claims.communication_problems import Solved, Texts
+from archline.language import syntax as s
+from archline.language.call_graph import reachable, recurses
+from archline.language.evaluate import Enclosure, EvaluationError, evaluate
+from archline.language.evaluate import holds as fact_holds
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import substituted, substituted_fact
+
+Ends = tuple[Fraction, Fraction]
+"""What is known of a real number."""
+MEMORY = "words of memory"
+"""The name of M in expressions: not one that a size may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeadCase:
+    """The leading term where a condition on sizes and P holds; without one, wherever those of the cases before do not.
+
+    `condition` and `bound` are for people: in sorted sizes a >= b >= c and in Q where that is shorter.
+    """
+
+    when: tuple[s.Fact, ...]
+    lead: s.Expr
+    condition: str
+    bound: str
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """A lower bound on words: the leading term of the first case that holds, less `held`.
+
+    In sizes, P and MEMORY. Where only `growth` is known there are no cases, and `held` is not either.
+    """
+
+    kind: str
+    source: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    cases: tuple[LeadCase, ...] = ()
+    held: s.Expr | None = None
+    growth: str | None = None
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether it holds for a given memory only."""
+        return self.kind == "memory-dependent"
+
+    def at(self, point: Mapping[str, int | Fraction]) -> Ends | None:
+        """Its value where P, M and the sizes have values; None where it is known in growth only.
+
+        Raises EvaluationError.
+        """
+        if self.held is None:
+            return None
+        found: list[Ends] = []
+        for each in self.cases:
+            decided = [fact_holds(fact, point) for fact in each.when]  # type: ignore[arg-type]
+            if False in decided:
+                continue
+            found.append(_ends(s.Binary("-", each.lead, self.held, span=each.lead.span), point))
+            if None not in decided:
+                break
+        return min(low for low, _ in found), max(high for _, high in found)
+
+
+@dataclass(frozen=True, eq=False)
+class CommunicationBounds:
+    """The lower bounds of the problem that an algorithm solves.
+
+    A processor has `registers` besides its arrays; None where recursion leaves their number open, and with it the
+    bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
+    """
+
+    algorithm: s.Algorithm
+    solved: Solved
+    bounds: tuple[LowerBound, ...]
+    registers: int | None
+    letter: str
+
+    @property
+    def title(self) -> str:
+        """What any algorithm that the bounds hold for computes, in the sizes of the algorithm."""
+        return str(self.solved.problem["title"])
+
+    @property
+    def sizes(self) -> str:
+        """How the sizes of the problem are those of the algorithm: empty where they have the same names."""
+        given = {name: format_expression(value) for name, value in self.solved.sizes.items()}
+        return ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
+
+    def at(self, point: Mapping[str, int | Fraction], memory: Fraction | None) -> dict[str, Ends]:
+        """The bounds on words that have a value, by kind; `memory` are the words of the arrays of a processor.
+
+        Those that depend on memory need it. None may be positive: then there need be no communication.
+        """
+        known = self.placed(point)
+        found: dict[str, Ends] = {}
+        for each in self.bounds:
+            if "P" not in known or (each.needs_memory and not self.words_held(memory)):
+                continue
+            words = {} if memory is None else {MEMORY: self.words_held(memory)}
+            try:
+                value = each.at({**known, **words})
+            except EvaluationError:
+                continue
+            if value is not None:
+                found[each.kind] = value
+        return found
+
+    def placed(self, point: Mapping[str, int | Fraction]) -> dict[str, int | Fraction]:
+        """The point with P, as the axes give it, if they do."""
+        found = dict(point)
+        try:
+            extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]  # type: ignore[arg-type]
+        except EvaluationError:
+            return found
+        # With P among the extents it is given, and they need not be integers where they are no fit.
+        if "P" not in found and not any(isinstance(each, Enclosure) for each in extents):
+            found["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
+        return found
+
+    def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
+        """The flops of any algorithm of the problem, of all processors, at least; None where no bound is known."""
+        text = self.solved.problem.get("flops")
+        if text is None:
+            return None
+        try:
+            low, _ = _ends(substituted(parse_expression(text), self.solved.sizes), point)
+        except EvaluationError:
+            return None
+        return max(low, Fraction(0))
+
+    def words_held(self, memory: Fraction | None) -> Fraction:
+        """What a processor holds at once at most, in its arrays and registers; 0 where that is not known."""
+        return Fraction(0) if memory is None or self.registers is None else memory + self.registers
+
+
+def communication_bounds(module: Module, algorithm: s.Algorithm, solved: Solved) -> CommunicationBounds:
+    """The bounds for the problem that an algorithm on a grid solves."""
+    reader = _Reader(solved, _cores(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M")
+    bounds = tuple(_bound(reader, each) for each in solved.problem["bounds"])
+    return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads what the file says of a problem, in the sizes of an algorithm, P and MEMORY, which people read as `letter`.
+
+    With `cores` a node, nodes are the processors.
+    """
+
+    solved: Solved
+    cores: s.Expr | None
+    letter: str
+
+    @cached_property
+    def _own(self) -> Mapping[str, s.Expr]:
+        return {name: parse_expression(text) for name, text in self.solved.problem.get("let", {}).items()}
+
+    @cached_property
+    def _values(self) -> Mapping[str, s.Expr]:
+        """All at once, since a size of the algorithm may have the name of one of the problem."""
+        processors, memory = parse_expression("P"), _memory(MEMORY)
+        if self.cores is not None:
+            processors = s.Binary("/", processors, self.cores, span=self.cores.span)
+            memory = s.Binary("*", self.cores, memory, span=self.cores.span)
+        effective: s.Expr = processors
+        if self.solved.most is not None:
+            span = self.solved.most.span
+            effective = _per_core(s.Binary("/", self.solved.count, self.solved.most, span=span), self.cores)
+        return {**self.solved.sizes, "P": processors, "M": memory, "Q": effective}
+
+    def read(self, text: str) -> s.Expr:
+        """An expression of the file."""
+        return substituted(substituted(parse_expression(text), self._own), self._values)
+
+    def read_facts(self, text: str) -> tuple[s.Fact, ...]:
+        """A condition of the file; none where it is empty."""
+        found = parse_facts(text) if text else ()
+        return tuple(substituted_fact(substituted_fact(each, self._own), self._values) for each in found)
+
+    def per_core(self, expr: s.Expr) -> s.Expr:
+        """A core's share of the words of a node."""
+        return _per_core(expr, self.cores)
+
+    def condition(self, text: str) -> str:
+        """A condition of the file for people."""
+        return (
+            " and ".join(format_fact(substituted_fact(each, self._shown)) for each in parse_facts(text)) if text else ""
+        )
+
+    def bound(self, lead: str, whole: s.Expr) -> str:
+        """A bound for people: multiplied out where there is one size, else as its theorem has it."""
+        if self.solved.equal or self.cores is not None:
+            return format_expression(simplified(substituted(whole, {MEMORY: _memory(self.letter)})))
+        found = parse_expression(f"{lead} - ({self.solved.problem['data']})/P")
+        return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
+
+    def growth(self, text: str) -> str:
+        """An expression of the file up to constants, for people."""
+        return format_expression(substituted(self.read(text), {MEMORY: _memory(self.letter)}))
+
+    @cached_property
+    def _shown(self) -> Mapping[str, s.Expr]:
+        """The letters of conditions and bounds for people; P is Q where all processors do the same."""
+        letters = {"M": _memory(self.letter)}
+        return letters if self.solved.most is not None else {**letters, "Q": parse_expression("P")}
+
+
+def _memory(name: str) -> s.Expr:
+    return s.Name(name, span=parse_expression("M").span)
+
+
+def _bound(reader: _Reader, known: Texts) -> LowerBound:
+    solved = reader.solved
+    source, theorem, assumptions = solved.source(known), str(known["theorem"]), tuple(_assumptions(solved, known))
+    if "growth" in known:
+        return LowerBound(known["kind"], source, theorem, assumptions, growth=reader.growth(known["growth"]))
+    shared = known.get("balanced", False) and solved.most is not None
+    held = reader.per_core(reader.read(f"({solved.problem['data']})/P"))
+    cases = []
+    # Of equal sizes the last alone has room: the others hold where Q <= 1.
+    for when, text in known["lead"][-1:] if solved.equal else known["lead"]:
+        written = f"Q/P*({text})" if shared else text
+        lead = reader.per_core(reader.read(written))
+        shown = reader.bound(written, s.Binary("-", lead, held, span=lead.span))
+        cases.append(LeadCase(reader.read_facts(when), lead, reader.condition(when), shown))
+    return LowerBound(known["kind"], source, theorem, assumptions, tuple(cases), held)
+
+
+def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
+    return expr if cores is None else s.Binary("/", expr, cores, span=expr.span)
+
+
+def _cores(algorithm: s.Algorithm) -> s.Expr | None:
+    """The cores of a node; None where each processor is a node."""
+    within = [axis.extent for axis in algorithm.grid if axis.within is not None]
+    if not within:
+        return None
+    return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), within)
+
+
+def _assumptions(solved: Solved, known: Texts) -> list[str]:
+    found = ["one copy of input and output, in the memories of the processors"]
+    if known.get("balanced") and solved.most is not None:
+        unit = solved.problem["unit"]
+        found.append(f"no processor has more than {format_expression(solved.most)} of the {unit}")
+    elif known.get("balanced"):
+        found.append(f"all processors do the same number of {solved.problem.get('unit', 'operations')}")
+    if "growth" in known:
+        found.append("the bound is more than what a processor holds")
+    if known.get("even"):
+        found.append(f"each processor starts with {_first(solved)}/P elements, or each ends with them")
+    return found
+
+
+def _first(solved: Solved) -> str:
+    return format_expression(next(iter(solved.sizes.values())))
+
+
+def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
+    """The real registers of a processor at once, at most; None where an algorithm that is recursive has some."""
+    found = 0
+    for each in (algorithm, *(other for other in reachable(module, algorithm) if other is not algorithm)):
+        own = sum(_is_register(node) for node in s.nodes(each.body))
+        own += sum(_is_register(parameter) for parameter in each.parameters)
+        if own and recurses(module, each):
+            return None
+        found += own
+    return found
+
+
+def _is_register(node: s.Node) -> bool:
+    match node:
+        case s.Local(type=s.ScalarType(element="real")) | s.Parameter(type=s.ScalarType(element="real")):
+            return True
+        case _:
+            return False
+
+
+def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
+    value = evaluate(expr, point)  # type: ignore[arg-type]
+    return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))

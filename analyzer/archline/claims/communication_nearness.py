@@ -1,0 +1,178 @@
+"""How near derived words are to a lower bound, in symbols: `1.73 times it` as all sizes grow, or up to a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from archline.algebra.asymptotic.is_big_o import proves
+from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.polynomial import Poly
+from archline.algebra.power_sums import Product, power_sum, product_text
+from archline.analysis.cost import Cost, Costs
+from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
+from archline.claims.growth_of_cost import growth
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import facts_in_sizes, processors_of, substituted
+
+FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")
+MAX_LENGTH = 400
+"""Characters of words or memory that are compared in growth."""
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
+
+    `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a
+    number or a product, at most that where the words are not exact. `factor`: words are O of the factor times the
+    leading term of the bound, `where` a condition on the sizes holds.
+    """
+
+    attained: bool = False
+    ratio: str = ""
+    exact: bool = True
+    factor: str = ""
+    where: str = ""
+    vacuous: str = ""
+
+
+def nearness(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
+    """How near the derived words are to a bound; an empty answer where nothing is proved."""
+    words, memory = costs["words"], costs["memory"]
+    if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
+        return Nearness()
+    vacuous = _vacuous(costs, bounds, bound, memory)
+    if words.upper is None or words.lower is None:
+        return Nearness(vacuous=vacuous)
+    if words.exact and _equal(costs, bounds, bound, words.upper):
+        return Nearness(attained=True)
+    ratio = _limit(costs, bounds, bound, words, memory)
+    if ratio is not None:
+        return Nearness(ratio=ratio, exact=words.exact, vacuous=vacuous)
+    factor = _factor(costs, bounds, bound, words, memory)
+    if factor:
+        return Nearness(factor=factor, vacuous=vacuous)
+    factor, where = _by_growth(module, costs, bounds, bound)
+    return Nearness(factor=factor, where=where, vacuous=vacuous)
+
+
+def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
+    """An expression with P and M in sizes; None where it has an M that is not known."""
+    values: dict[str, s.Expr] = {}
+    processors = processors_of(bounds.algorithm)
+    if processors is not None:
+        values["P"] = processors
+    if MEMORY in s.names(expr):
+        if memory is None:
+            return None
+        values[MEMORY] = parse_expression(costs.text(memory))
+    return substituted(expr, values)
+
+
+def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
+    """Whether words and bound are the same sum of products."""
+    lead = bound.cases[0].lead
+    whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
+    placed = None if whole is None else _placed(costs, bounds, whole, costs["memory"].upper)
+    if placed is None:
+        return False
+    ours, theirs = ({frozenset(each.powers.items()): each.coefficient for each in power_sum(expr)}
+                    for expr in (parse_expression(costs.text(words)), placed))  # fmt: skip
+    return ours == theirs
+
+
+def _only(expr: s.Expr | None) -> Product | None:
+    terms = () if expr is None else power_sum(expr)
+    return terms[0] if len(terms) == 1 and all(name.isidentifier() for name in terms[0].names) else None
+
+
+def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
+    """The values of the one size on which the sign depends, `g <= 2`; empty where it depends on others too."""
+    lead = _only(_placed(costs, bounds, bound.cases[0].lead, memory.upper))
+    assert bound.held is not None
+    held = _only(_placed(costs, bounds, bound.held, memory.upper))
+    if lead is None or held is None:
+        return ""
+    over = lead * held.power(Fraction(-1))
+    match list(over.names.items()):
+        case [(name, power)] if power > 0:
+            most = floor(over.number ** (-1 / float(power)) + 1e-9)
+            return f"{name} <= {most}" if most >= 1 and over.number < 1 else ""
+        case _:
+            return ""
+
+
+def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
+    """The ratio of the leading terms, where what is subtracted from that of the bound vanishes beside it."""
+    assert words.upper is not None
+    above = leading(words.upper)
+    held_memory = None if memory.upper is None else leading(memory.upper)
+    lead = _only(_placed(costs, bounds, bound.cases[0].lead, held_memory))
+    assert bound.held is not None
+    held = _placed(costs, bounds, bound.held, held_memory)
+    top = None if above is None else _only(parse_expression(costs.text(above)))
+    if lead is None or held is None or top is None:
+        return None
+    inverse = lead.power(Fraction(-1))
+    if not all(_vanishes(each * inverse) for each in power_sum(held)):
+        return None
+    ratio = top * inverse
+    if any(power < 0 for power in ratio.names.values()):
+        # It depends on how the sizes grow together.
+        return None
+    number = f"{ratio.number:.3g}"
+    rest = product_text(Product(Fraction(1), ratio.names))
+    return number if not ratio.names else f"{number}*{rest}"
+
+
+def _vanishes(ratio: Product) -> bool:
+    return bool(ratio.names) and all(name.isidentifier() and power < 0 for name, power in ratio.names.items())
+
+
+def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
+    """The first of some factors that is proved; empty where none is."""
+    assert words.upper is not None
+    lead = _placed(costs, bounds, bound.cases[0].lead, memory.upper)
+    text = costs.text(words.upper)
+    if lead is None or len(text) > MAX_LENGTH or memory.upper is None or len(costs.text(memory.upper)) > MAX_LENGTH:
+        return ""
+    return next(_proved(bounds, parse_expression(text), lead, ()), "")
+
+
+def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
+    """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
+    words = growth(module, bounds.algorithm, costs, costs["words"])
+    upper, where = (words.upper, "") if words.tight is None else (words.tight.growth, words.tight.condition)
+    lead = bound.cases[0].lead
+    if upper is None:
+        return "", ""
+    if MEMORY in s.names(lead):
+        memory = growth(module, bounds.algorithm, costs, costs["memory"]).upper
+        if memory is None:
+            return "", ""
+        lead = substituted(lead, {MEMORY: parse_expression(memory)})
+    processors = processors_of(bounds.algorithm)
+    placed = substituted(lead, {} if processors is None else {"P": processors})
+    facts = tuple(fact for each in where.split(" and ") if each for fact in parse_facts(each))
+    found = next(_proved(bounds, parse_expression(upper), placed, facts), "")
+    return (found, where) if found else ("", "")
+
+
+def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:
+    processors = processors_of(bounds.algorithm)
+    values = {} if processors is None else {"P": processors}
+    try:
+        domain = Domain((*facts_in_sizes(bounds.algorithm), *more))
+        for factor in FACTORS:
+            times = substituted(parse_expression(factor), values)
+            if proves(words, s.Binary("*", times, lead, span=lead.span), domain):
+                yield factor
+    except ArchlineError:
+        return

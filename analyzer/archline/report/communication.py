@@ -1,0 +1,186 @@
+"""Lower bounds on words and messages beside the derived ones: plain values, and the sentences that reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from archline.claims.communication_bounds import Ends
+from archline.claims.communication_nearness import Nearness
+from archline.report.numbers import exact, point_text, short
+
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class BoundView:
+    """One lower bound on words: by cases (condition, bound), or in growth only; `value` at the view's point."""
+
+    kind: str
+    source: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    cases: tuple[tuple[str, str], ...] = ()
+    growth: str | None = None
+    near: Nearness = field(default_factory=Nearness)
+    value: Ends | None = None
+
+
+@dataclass(frozen=True)
+class CommunicationView:
+    """The lower bounds of the problem that an algorithm on a grid solves.
+
+    `where` says what P, M and other letters are. With `replicated`, the sizes of a run in which several processors read
+    one element of the input, there are no bounds. `words` and `messages` are the derived or executed counts at the
+    point, with the `memory` and the number of `processors` that the bounds are for.
+    """
+
+    problem: str
+    any: str
+    title: str
+    where: tuple[str, ...]
+    bounds: tuple[BoundView, ...]
+    replicated: Mapping[str, Number] | None = None
+    words: Ends | None = None
+    messages: Ends | None = None
+    memory: Fraction | None = None
+    processors: Number | None = None
+
+    def __str__(self) -> str:
+        from archline.report.lower_bounds import block
+
+        return "\n".join(block(self, 100))
+
+    @property
+    def best(self) -> Ends | None:
+        """The largest of the bounds on words that have a value; None where none has."""
+        values = [each.value for each in self.bounds if each.value is not None]
+        return max(values, default=None)
+
+    @property
+    def least_messages(self) -> Ends | None:
+        """The bound on messages: that on words over the memory, rounded up, and never negative."""
+        if self.best is None or not self.memory:
+            return None
+        low, high = (max(Fraction(0), Fraction(ceil(each / self.memory))) for each in self.best)
+        return low, high
+
+
+REPLICATED = "replicated input"
+
+
+def replicated(point: Mapping[str, Number], problem: bool) -> str:
+    """What a run showed, and that there are no lower bounds for it."""
+    at = f"in a run at {point_text(point)} " if point else ""
+    shown = f"{REPLICATED}: {at}several processors read one element of the input"
+    return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown
+
+
+def on_processors(count: Number) -> str:
+    """`on 9 processors`."""
+    return f"on {exact(count)} processor{'' if count == 1 else 's'}"
+
+
+def factor(count: Ends, bound: Ends) -> str:
+    """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive.
+
+    A count below a bound shows that an assumption of the bound is wrong, such as that all processors do the same.
+    """
+    low, high = bound
+    if count == bound and low == high:
+        return "attained"
+    if high <= 0:
+        return "vacuous: at most 0"
+    if low <= 0:
+        return "not known to be positive"
+    if count[1] < low:
+        return "below it: what the bound assumes does not hold"
+    return f"within a factor {_up(count[1] / low)}"
+
+
+def _up(ratio: Fraction) -> str:
+    """Four digits, rounded up: a factor that suffices."""
+    if ratio >= 10**6:
+        return short(ratio)
+    return f"{-(-ratio * 1000 // 1) / 1000:.3f}".rstrip("0").rstrip(".") if ratio < 100 else str(-(-ratio // 1))
+
+
+def amount(ends: Ends) -> str:
+    """A lower bound as a number, rounded down where it is none that is exact."""
+    low, high = ends
+    if low == high and low.denominator == 1:
+        return exact(low)
+    return f"{float((low * 1000) // 1) / 1000:.3f}".rstrip("0").rstrip(".") if abs(low) < 10**9 else short(low)
+
+
+def nearness(near: Nearness) -> Iterator[str]:
+    """What is proved of derived words and the bound, in symbols."""
+    if near.attained:
+        yield "attained"
+    elif near.ratio:
+        most = "" if near.exact else "at most "
+        yield f"words tend to {most}{near.ratio} times it"
+    elif near.factor:
+        of = "O of its leading term" if near.factor == "1" else f"O({near.factor}) times its leading term"
+        yield f"words are {of}{f' where {near.where}' if near.where else ''}"
+    if near.vacuous:
+        yield f"vacuous where {near.vacuous}"
+
+
+def document(view: CommunicationView) -> dict[str, Any]:
+    """As JSON."""
+    found: dict[str, Any] = {
+        "problem": view.problem,
+        "computes": view.title,
+        "where": list(view.where),
+        "bounds": [_bound(view, each) for each in view.bounds],
+    }
+    if view.replicated is not None:
+        found["reason"] = replicated(view.replicated, True)
+    if view.best is not None:
+        found["words"] = _against(view.best, view.words)
+    if view.least_messages is not None:
+        found["messages"] = _against(view.least_messages, view.messages)
+    return found
+
+
+def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "metric": "words",
+        "kind": each.kind,
+        "cases": [{"when": when, "bound": text} for when, text in each.cases],
+        "growth": each.growth,
+        "source": each.source,
+        "theorem": each.theorem,
+        "assumptions": list(each.assumptions),
+        "attained": each.near.attained,
+        "ratio": each.near.ratio or None,
+        "factor": each.near.factor or None,
+        "factor_where": each.near.where or None,
+        "vacuous_where": each.near.vacuous or None,
+    }
+    if each.value is not None:
+        found["value"] = _rounded(each.value)
+        found["vacuous"] = each.value[1] <= 0
+    return found
+
+
+def _rounded(value: Ends) -> dict[str, str]:
+    """Both ends, of an irrational number outward to a millionth."""
+    low, high = value
+    if low != high:
+        low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)
+    return {"lower": exact(low), "upper": exact(high)}
+
+
+def _against(bound: Ends, count: Ends | None) -> dict[str, Any]:
+    positive = bound[0] > 0
+    ratio = None if count is None or not positive else exact(-(-(count[1] / bound[0]) * 10**6 // 1) / Fraction(10**6))
+    return {
+        "at_least": _rounded((max(bound[0], Fraction(0)), max(bound[1], Fraction(0))))["lower"],
+        "vacuous": bound[1] <= 0,
+        "factor": ratio,
+    }

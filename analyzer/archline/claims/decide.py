@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, pairwise, takewhile
-from typing import Literal
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
@@ -17,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
-from archline.analysis.checks.guards import Guarded, guard
+from archline.analysis.checks.guards import guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, points
@@ -189,7 +188,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
 
 
 def _may_vanish(cost: Cost) -> bool:
-    """Whether logarithms and differences are in a lower bound: growth takes log2(2 + w) for log2(w), which is 0 at 1."""
+    """Whether logarithms and differences are in a lower bound: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
     if cost.lower is None or all(coefficient > 0 for coefficient in cost.lower.terms.values()):
         return False
     return any(

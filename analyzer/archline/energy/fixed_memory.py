@@ -187,7 +187,8 @@ def _solve(unknowns: Sequence[str], equations: Sequence[Powers]) -> dict[str, Po
             if other != index and factor:
                 both = {*rows[other], *rows[index]}
                 rows[other] = {
-                    each: rows[other].get(each, Fraction(0)) - factor * rows[index].get(each, Fraction(0)) for each in both
+                    each: rows[other].get(each, Fraction(0)) - factor * rows[index].get(each, Fraction(0))
+                    for each in both
                 }
     return {
         name: {each: -power for each, power in rows[index].items() if each != name and power}

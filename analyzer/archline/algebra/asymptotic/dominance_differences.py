@@ -120,7 +120,6 @@ class Absorption:
         usable = [*self._gaps, *_rational_gaps(own)]
         return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
-
     def _least_of(self, gap: Mapping[e.Factor, Constant]) -> Product:
         """1 is at most a product of powers of factors that are 1 at least."""
         return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())

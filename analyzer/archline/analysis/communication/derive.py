@@ -27,7 +27,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     # What callees cost on one processor is the same on all of them: it is derived once.
     stretches = Stretches(module, coarse)
     upper, facts = _spent(module, algorithm, None, stretches)
-    corners = {tuple(each.items()): _spent(module, algorithm, each, stretches)[0] for each in _corners(module, algorithm)}
+    corners = {
+        tuple(each.items()): _spent(module, algorithm, each, stretches)[0] for each in _corners(module, algorithm)
+    }
     own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
     upper = _closed(upper, facts, algorithm)
     costs = {}

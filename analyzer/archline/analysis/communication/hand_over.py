@@ -17,7 +17,9 @@ Corner = tuple[tuple[str, str], ...]
 """Where a processor is, by axis."""
 
 
-def with_hand_overs(own: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]) -> list[Spent]:
+def with_hand_overs(
+    own: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
+) -> list[Spent]:
     """What processors do themselves, with more where a path may come to them from others.
 
     `all_of_them` is what the stages cost at most, over all processors.

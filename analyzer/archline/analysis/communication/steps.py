@@ -201,7 +201,11 @@ def _settled(value: Poly, place: Position) -> Poly:
         only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
         # A bound is one of the younger symbol, which a loop variable is.
         coordinate = Poly.symbol(name)
-        same = [Poly.symbol(other) for other, each in bounds.items() if coordinate in each.lower and coordinate in each.upper]
+        same = [
+            Poly.symbol(other)
+            for other, each in bounds.items()
+            if coordinate in each.lower and coordinate in each.upper
+        ]
         if only or same:
             value = value.substitute({name: (only or same)[0]})
     return place.scope.facts.simplify(value)

@@ -16,7 +16,7 @@ from archline.analysis.cache.lru.sleator_tarjan import FromLru
 from archline.analysis.cache.parallel import Schedule
 from archline.analysis.cost import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
 from archline.analysis.metrics.derivation import Step
-from archline.claims.decide import Verdict
+from archline.claims.verdict import Verdict
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.language import syntax as s

@@ -8,8 +8,10 @@ from fractions import Fraction
 import pytest
 
 from archline.api.scaling import scale
-from archline.api.subjects import subject
+from archline.api.subjects import Settings, subject
+from archline.certificates.check import check
 from archline.cli.main import main
+from archline.energy.fixed_memory import FixedMemory
 from archline.energy.machines import Machine
 from archline.energy.scaling import Scaling
 from archline.language.diagnostics import ArchlineError
@@ -109,3 +111,64 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "perfect strong scaling" in capsys.readouterr().out
     assert main([*command, "--factor", "1"]) == 2
     assert main([*command, "--machine", "atom-d2500"]) == 2
+
+
+def fixed(target: str, *, on: Machine = ALL) -> FixedMemory:
+    found = scale(subject(f"distributed.{target}"), on, *SWEEPS[target])
+    assert found.fixed_memory is not None
+    return found.fixed_memory
+
+
+SWEEPS = {
+    "matmul::matmul_25d": (["c=1..4"], "n=64,g=4"),
+    "nbody::nbody_replicated": (["P=16..64", "c=1..4"], "n=256,f=20"),
+    "matmul::cannon": (["g=2..4"], "n=64"),
+}
+
+
+def test_energy_of_matrix_products_at_fixed_memory_is_free_of_p() -> None:
+    """Equation (10) and its range: n^2/P <= M <= n^2/P^(2/3); (11): beyond it the bandwidth rises as P^(1/3)."""
+    found = fixed("matmul::matmul_25d")
+    assert (found.least, found.most) == (("n^2/P",), ("n^2/P^(2/3)",))
+    assert found.growth == "M*n^3"
+    upper = {each.name: each.upper for each in found.terms}
+    assert upper["computation"] == "n^3"
+    assert upper["bandwidth"] == "n^3/sqrt(M)"
+    assert not any(each.depends for each in found.terms if each.name in ("computation", "bandwidth", "memory"))
+    assert found.beyond is not None
+    assert (found.beyond.memory, found.beyond.term) == ("n^2/P^(2/3)", "bandwidth")
+    assert found.beyond.lower == "P^(1/3)*n^2"
+    assert [str(check(each.certificate)) for each in (*found.proofs, found.beyond.proof)] == ["accepted"] * 3
+
+
+def test_energy_of_n_bodies_at_fixed_memory_is_free_of_p() -> None:
+    """Equation (16) and its range, n/P <= M <= n/P^(1/2)."""
+    found = fixed("nbody::nbody_replicated")
+    assert (found.least, found.most) == (("n/P",), ("n/sqrt(P)",))
+    assert found.growth == "M*n^2*f"
+    assert {each.name: each.upper for each in found.terms}["bandwidth"] == "n^2/M"
+    assert found.beyond is not None
+    assert (found.beyond.term, found.beyond.lower) == ("bandwidth", "sqrt(P)*n")
+
+
+def test_without_storage_energy_the_memory_does_not_count() -> None:
+    assert fixed("matmul::matmul_25d", on=made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11,
+                                               delta_e=0, eps_e=0)).growth == "n^3"  # fmt: skip
+
+
+def test_without_copies_memory_is_tied_to_p() -> None:
+    found = fixed("matmul::cannon")
+    assert found.growth is None
+    assert found.reason == "no size of the grid ties more memory of a processor to more processors"
+
+
+def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
+    """Within the range P*words stays below 5 times what it is without copies: 2*n^2*g + 2*n^2 for c = 1."""
+    found = scale(
+        subject("distributed.matmul::matmul_25d"), ALL, ["c=1..8"], "n=64,g=8", settings=Settings(measured=True)
+    )
+    assert found.moved is not None
+    first = found.steps[0]
+    assert first.amount("words").lower == 2 * 64**2 // 8 + 2 * 64**2 // 64
+    assert found.moved.lower == 1
+    assert found.moved.upper < 5

@@ -149,7 +149,7 @@ class Facts:
             bound = _of_exponent(value, young)
             return self if bound is None else self.with_nonnegative(bound)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
-            return self._of_older(value)
+            return self
         parts = value.coefficients(young)
         slope, rest = parts[1], parts.get(0, ZERO)
         known = self.bounds[young.name]
@@ -179,11 +179,18 @@ class Facts:
                     facts = facts.with_nonnegative(end - least)
         return facts
 
-    def _of_older(self, value: Poly) -> Facts:
-        """Add m^2 - c >= 0 as a bound of c, which becomes the youngest: where no other bound is in terms of it."""
+    def with_nonnegative_in_any_order(self, value: Poly) -> Facts:
+        """Add the fact value >= 0, such as m^2 - c >= 0, which bounds c but not m.
+
+        Then c becomes the youngest, if no other symbol is bounded in terms of it.
+        """
+        young = self._youngest(value)
+        if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) == 1:
+            return self.with_nonnegative(value)
         common = _common_factor(value)
         if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
-            return self.with_nonnegative(value * Poly({tuple((atom, -power) for atom, power in common): UNIT}))
+            without = Poly({tuple((atom, -power) for atom, power in common): UNIT})
+            return self.with_nonnegative_in_any_order(value * without)
         if not all(isinstance(atom, Symbol) and atom.name in self.bounds for atom in value.atoms()):
             return self
         for atom in sorted(value.atoms(), key=self.ages.__getitem__, reverse=True):

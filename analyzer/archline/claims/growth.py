@@ -78,12 +78,18 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) ->
 def _piece(
     costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts
 ) -> ConditionalCost:
-    low, high = without_rounded_powers(ends[0], known, False), without_rounded_powers(ends[1], known, True)
-    if low == high:
-        below, above = _lower(costs, low, known), _text(costs, high, True)
-    else:
-        below, above = at_least(costs, low, known), at_most(costs, high, known)
+    below, above = _texts(costs, ends, known)
+    if POWER_INSIDE in below + above:
+        plain = without_rounded_powers(ends[0], known, False), without_rounded_powers(ends[1], known, True)
+        below, above = _texts(costs, plain, known)
     return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
+
+
+def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts) -> tuple[str, str]:
+    low, high = ends
+    if low == high:
+        return _lower(costs, low, known), _text(costs, high, True)
+    return at_least(costs, low, known), at_most(costs, high, known)
 
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
@@ -199,6 +205,8 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
+POWER_INSIDE = "^(ceil(log2("
+"""A number to a rounded logarithm inside of a factor, of which the prover knows nothing."""
 _AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]
 

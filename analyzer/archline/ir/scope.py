@@ -27,7 +27,7 @@ class Scope:
     the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
     one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
     symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
-    `element` is what the elements of `any` arrays are.
+    `element` is what the elements of `any` arrays are, `on_grid` whether the algorithm has a grid of processors.
     """
 
     module: Module
@@ -40,6 +40,7 @@ class Scope:
     fixed: frozenset[str] = frozenset()
     names_data: bool = False
     element: Kind = Kind.REAL
+    on_grid: bool = False
 
     def with_value(self, name: str, value: Poly) -> Scope:
         """Name a static value."""
@@ -263,7 +264,7 @@ def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
             except NotStaticError:
                 return facts
             for value in never_negative(op, difference):
-                facts = facts.with_nonnegative(value)
+                facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
         case _:
             pass
     return facts
@@ -330,7 +331,7 @@ def declared(module: Module, algorithm: s.Algorithm) -> Scope:
     least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
     facts = _with_division(facts, algorithm.where, least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
-    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds))
+    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
     processors = processors_of(algorithm)
     if processors is not None:
         scope = scope.with_value("P", static_value(processors, scope))

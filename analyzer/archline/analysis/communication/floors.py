@@ -200,7 +200,8 @@ def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
 def _is_rough(found: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
     """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
-    return rounded and len(modulus.terms) == 1 and not found.names <= sizes
+    plain = found.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in found.atoms_within())
+    return rounded and len(modulus.terms) == 1 and not plain
 
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
